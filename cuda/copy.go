@@ -25,7 +25,7 @@ func isHost(t *tensor.Tensor) bool { return t.Device().Type == device.CPU }
 
 // copyTo writes one tensor to another, where either may be the host's or another device's. Between memories go whole contiguous tensors
 // of the source's dtype; the rest is done on either side.
-func copyTo(op string, w backend.Copying) error {
+func copyTo(op string, w backend.Copying) (err error) {
 	if !backend.Known(w.From) {
 		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
 	}
@@ -36,18 +36,15 @@ func copyTo(op string, w backend.Copying) error {
 		return on(op, w.To.Device(), func(m *machine) error { return m.copy(op, w) })
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	from := backend.RowMajor(&s, w.From, w.From.DType())
-	if s.Err != nil {
-		return s.Err
-	}
 	if w.To.IsContiguous() && w.To.DType() == from.DType() && w.To.Numel() == from.Numel() {
 		return transfer(op, w.To, from, w.Async)
 	}
-	there := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, from.Sizes(), from.DType(), w.To.Device()) })
-	s.Do(func() error { return transfer(op, there, from, false) })
-	s.Do(func() error { return backend.Copy(op, w.To, there) })
-	return s.Err
+	there := s.Track(tensor.Empty(op, from.Sizes(), from.DType(), w.To.Device()))
+	s.Check(transfer(op, there, from, false))
+	s.Check(backend.Copy(op, w.To, there))
+	return nil
 }
 
 // transfer copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for data from the device, and for

@@ -24,13 +24,10 @@ type binning struct {
 var scatterAdd = kernelapi.ScatterAdd
 
 // countUp counts integers, or adds up their weights.
-func countUp(op string, w backend.Counting) error {
+func countUp(op string, w backend.Counting) (err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	in := backend.RowMajor(&s, w.In, dtype.Int64)
-	if s.Err != nil {
-		return s.Err
-	}
 	return tally(&s, w.To, in, w.Weights)
 }
 
@@ -50,15 +47,12 @@ func tally(s *owner.Scope, to, index, weights *tensor.Tensor) error {
 		})
 	}
 	weights = backend.RowMajor(s, weights, to.DType())
-	still := s.Step(func() (*tensor.Tensor, error) { return to.View(s.Op, []int64{n}, []int64{0}, to.Offset()) })
-	if s.Err != nil {
-		return s.Err
-	}
+	still := s.Track(to.View(s.Op, []int64{n}, []int64{0}, to.Offset()))
 	return combine(s.Op, backend.Indexed{Kernel: scatterAdd, Compute: to.DType(), Operands: [3]*tensor.Tensor{still, index, weights}, Step: to.DType().Size(), Size: to.Numel()})
 }
 
 // histogram finds the bins of points and counts them. Points outside of all bins are counted in an additional last bin.
-func histogram(op string, w backend.Histogram) error {
+func histogram(op string, w backend.Histogram) (err error) {
 	in, to := w.In, w.To
 	b := binning{in: uintptr(in.Data()), n: in.Sizes()[0], dims: int64(len(w.Edges)), place: int64(w.Bin), total: to.Numel()}
 	switch {
@@ -68,19 +62,17 @@ func histogram(op string, w backend.Histogram) error {
 		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions; move the tensors to the cpu", op, binned)
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
-	bins := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, []int64{b.n}, dtype.Int64, to.Device()) })
-	sums := s.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(op, []int64{b.total + 1}, to.DType(), to.Device()) })
-	s.Do(func() error {
-		for d, e := range w.Edges {
-			b.edges[d], b.counts[d] = uintptr(e.Data()), e.Numel()-1
-		}
-		b.bins = uintptr(bins.Data())
-		return on(op, to.Device(), func(m *machine) error { return call(m, op, kernels.Of("bins", in.DType()), b.n, &b) })
-	})
-	s.Do(func() error { return tally(&s, sums, bins, w.Weights) })
-	inside := s.Step(func() (*tensor.Tensor, error) { return view.Narrow(op, sums, 0, 0, b.total) })
-	line := s.Step(func() (*tensor.Tensor, error) { return to.View(op, []int64{b.total}, []int64{1}, to.Offset()) })
-	s.Do(func() error { return copyTo(op, backend.Copying{To: line, From: inside}) })
-	return s.Err
+	defer s.Close(&err)
+	bins := s.Track(tensor.Empty(op, []int64{b.n}, dtype.Int64, to.Device()))
+	sums := s.Track(tensor.Zeros(op, []int64{b.total + 1}, to.DType(), to.Device()))
+	for d, e := range w.Edges {
+		b.edges[d], b.counts[d] = uintptr(e.Data()), e.Numel()-1
+	}
+	b.bins = uintptr(bins.Data())
+	s.Check(on(op, to.Device(), func(m *machine) error { return call(m, op, kernels.Of("bins", in.DType()), b.n, &b) }))
+	s.Check(tally(&s, sums, bins, w.Weights))
+	inside := s.Track(view.Narrow(op, sums, 0, 0, b.total))
+	line := s.Track(to.View(op, []int64{b.total}, []int64{1}, to.Offset()))
+	s.Check(copyTo(op, backend.Copying{To: line, From: inside}))
+	return nil
 }

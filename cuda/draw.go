@@ -28,7 +28,7 @@ type drawing struct {
 }
 
 // draw fills a tensor with the numbers that a generator which counts has for the row-major indices of its elements.
-func draw(op string, w backend.Drawing) error {
+func draw(op string, w backend.Drawing) (err error) {
 	each := dtype.None
 	if w.Each != nil {
 		each = w.Each.DType()
@@ -51,18 +51,18 @@ func draw(op string, w backend.Drawing) error {
 		return err
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	switch w.From.(type) {
 	case random.BernoulliEach:
-		s.Do(func() error { return probabilities(op, w.Each) })
+		s.Check(probabilities(op, w.Each))
 	case random.Poisson:
-		s.Do(func() error { return rates(op, w.Each) })
+		s.Check(rates(op, w.Each))
 	}
 	if w.Each != nil {
 		w.Each = backend.RowMajor(&s, w.Each, each)
 	}
-	if d.n == 0 || s.Err != nil {
-		return s.Err
+	if d.n == 0 {
+		return nil
 	}
 	inRows(&s, w.To, func(to *tensor.Tensor) error {
 		d.words = w.Generator.Reserve(int(w.To.Numel()), w.To.DType(), each, w.From)
@@ -71,31 +71,29 @@ func draw(op string, w backend.Drawing) error {
 		}
 		return on(op, to.Device(), func(m *machine) error { return call(m, op, entry, d.n, &d) })
 	})
-	return s.Err
+	return nil
 }
 
 // inRows has f write to a tensor, or to a contiguous one that is copied to it.
 func inRows(s *owner.Scope, to *tensor.Tensor, f func(to *tensor.Tensor) error) {
 	rows := to
 	if !to.IsContiguous() {
-		rows = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, to.Sizes(), to.DType(), to.Device()) })
+		rows = s.Track(tensor.Empty(s.Op, to.Sizes(), to.DType(), to.Device()))
 	}
-	s.Do(func() error { return f(rows) })
+	s.Check(f(rows))
 	if rows != to {
-		s.Do(func() error { return copyTo(s.Op, backend.Copying{To: to, From: rows}) })
+		s.Check(copyTo(s.Op, backend.Copying{To: to, From: rows}))
 	}
 }
 
 // permute draws a permutation on the CPU, which is sequential, and copies it.
-func permute(op string, w backend.Drawing) error {
+func permute(op string, w backend.Drawing) (err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
-	drawn := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, w.To.Sizes(), w.To.DType(), device.Host) })
-	s.Do(func() error {
-		return backend.On(drawn).Draw(op, backend.Drawing{To: drawn, Generator: w.Generator, From: w.From})
-	})
-	s.Do(func() error { return copyTo(op, backend.Copying{To: w.To, From: drawn}) })
-	return s.Err
+	defer s.Close(&err)
+	drawn := s.Track(tensor.Empty(op, w.To.Sizes(), w.To.DType(), device.Host))
+	s.Check(backend.On(drawn).Draw(op, backend.Drawing{To: drawn, Generator: w.Generator, From: w.From}))
+	s.Check(copyTo(op, backend.Copying{To: w.To, From: drawn}))
+	return nil
 }
 
 // choose sets the parameters of a distribution, and returns its entry.
@@ -158,27 +156,24 @@ func rates(op string, p *tensor.Tensor) error {
 }
 
 // bounded returns an error for a tensor if its smallest or largest element, which is NaN if any element is, does not satisfy fits.
-func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool) error {
+func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool) (err error) {
 	if p.Numel() == 0 {
 		return nil
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	mask := make([]bool, p.Dim())
 	for d := range mask {
 		mask[d] = true
 	}
 	for _, k := range []kernelapi.Kernel{smallest, largest} {
-		end := reduced(&s, k, p, mask)
-		s.Do(func() error {
-			v, err := backend.Item(op, end)
-			if x := v.Float(); err == nil && !fits(x) {
-				err = status.Runtimef("%s: expected a %s, but an element is %v", op, want, x)
-			}
-			return err
-		})
+		v, err := backend.Item(op, reduced(&s, k, p, mask))
+		s.Check(err)
+		if x := v.Float(); !fits(x) {
+			s.Failf("expected a %s, but an element is %v", want, x)
+		}
 	}
-	return s.Err
+	return nil
 }
 
 // reduced returns the result of a reduction kernel over the dimensions of t in mask, in the dtype of t.
@@ -189,9 +184,7 @@ func reduced(s *owner.Scope, k kernelapi.Kernel, t *tensor.Tensor, mask []bool) 
 			sizes = append(sizes, n)
 		}
 	}
-	made := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, t.DType(), t.Device()) })
-	s.Do(func() error {
-		return reduce(s.Op, backend.Reduction{Kernel: k, Compute: t.DType().Compute(), Out: [2]*tensor.Tensor{made}, In: t, Mask: mask})
-	})
+	made := s.Track(tensor.Empty(s.Op, sizes, t.DType(), t.Device()))
+	s.Check(reduce(s.Op, backend.Reduction{Kernel: k, Compute: t.DType().Compute(), Out: [2]*tensor.Tensor{made}, In: t, Mask: mask}))
 	return made
 }

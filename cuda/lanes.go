@@ -108,7 +108,7 @@ type rangeArgs struct {
 }
 
 // fillRange computes the elements of a sequence, in a contiguous copy where the result has gaps or consists of powers.
-func fillRange(op string, w backend.Range) error {
+func fillRange(op string, w backend.Range) (err error) {
 	to, d := w.To, w.To.DType()
 	if to.Numel() == 0 {
 		return nil
@@ -117,28 +117,22 @@ func fillRange(op string, w backend.Range) error {
 		d = w.Exponents()
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	if d != to.DType() || !to.IsContiguous() {
-		to = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, to.Sizes(), d, to.Device()) })
-	}
-	if s.Err != nil {
-		return s.Err
+		to = s.Track(tensor.Empty(op, to.Sizes(), d, to.Device()))
 	}
 	parts := func(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
 	r := rangeArgs{out: uintptr(to.Data()), steps: to.Numel(), istart: w.Start.Int(), istep: w.Step.Int(),
 		start: parts(w.Start.Complex()), step: parts(w.Step.Complex()), stop: parts(w.Stop)}
-	s.Do(func() error {
-		return on(op, to.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, d), r.steps, &r) })
-	})
+	s.Check(on(op, to.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, d), r.steps, &r) }))
 	if w.Base != nil {
-		if base := s.Number(dtype.FloatScalar(*w.Base)); s.Err == nil {
-			s.Err = elementwise(op, backend.Elementwise{Kernel: power, Compute: d, Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}})
-		}
+		base := s.Number(dtype.FloatScalar(*w.Base))
+		s.Check(elementwise(op, backend.Elementwise{Kernel: power, Compute: d, Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}))
 	}
 	if to != w.To {
-		s.Do(func() error { return copyTo(op, backend.Copying{To: w.To, From: to}) })
+		s.Check(copyTo(op, backend.Copying{To: w.To, From: to}))
 	}
-	return s.Err
+	return nil
 }
 
 var power = kernelapi.Pow

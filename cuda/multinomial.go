@@ -23,13 +23,13 @@ type choosing struct {
 var divKernel, sortKernel = kernelapi.Div, kernelapi.Sort
 
 // choose draws indices of weights: with replacement by their running sums, and otherwise those of the largest weights over exponentials.
-func choose(op string, w backend.Drawing, from random.Multinomial) error {
+func choose(op string, w backend.Drawing, from random.Multinomial) (err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	weights := backend.RowMajor(&s, w.Each, w.Each.DType())
-	s.Do(func() error { return checkWeights(op, weights, from, w.To.Numel()) })
-	if s.Err != nil || w.To.Numel() == 0 {
-		return s.Err
+	s.Check(checkWeights(op, weights, from, w.To.Numel()))
+	if w.To.Numel() == 0 {
+		return nil
 	}
 	inRows(&s, w.To, func(to *tensor.Tensor) error {
 		if from.Replacement && from.Samples > 1 {
@@ -37,79 +37,59 @@ func choose(op string, w backend.Drawing, from random.Multinomial) error {
 		} else {
 			chooseWithout(&s, to, weights, w.Generator, from)
 		}
-		return s.Err
+		return nil
 	})
-	return s.Err
+	return nil
 }
 
 // chooseWith has the running sums of weights in float64 for these and otherwise in float32.
 func chooseWith(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
 	d := weights.DType().Compute()
 	sums := backend.RowMajorCopy(s, weights, d)
-	if s.Err != nil {
-		return
-	}
 	c := choosing{weights: uintptr(sums.Data()), to: uintptr(to.Data()), rows: to.Numel() / from.Samples, categories: from.Categories, samples: from.Samples,
 		words: g.ReserveWords(2 * int(to.Numel()))}
-	s.Do(func() error {
-		return stepping(s.Op, to.Device(), func(s *steps) {
-			step(s, kernels.Of("choose_fractions", d), c.rows, &c)
-			step(s, kernels.Of("choose_index", d), c.rows*c.samples, &c)
-		})
-	})
+	s.Check(stepping(s.Op, to.Device(), func(s *steps) {
+		step(s, kernels.Of("choose_fractions", d), c.rows, &c)
+		step(s, kernels.Of("choose_index", d), c.rows*c.samples, &c)
+	}))
 }
 
 func chooseWithout(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
 	d, n := weights.DType(), weights.Numel()
 	line := []int64{n / from.Categories, from.Categories}
-	keys := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, line, d, to.Device()) })
-	positions := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, line, dtype.Int64, to.Device()) })
-	if s.Err != nil {
-		return
-	}
+	keys := s.Track(tensor.Empty(s.Op, line, d, to.Device()))
+	positions := s.Track(tensor.Empty(s.Op, line, dtype.Int64, to.Device()))
 	e := drawing{to: uintptr(keys.Data()), n: n, a: -1, memory: d, words: g.ReserveWords(2 * int(n))}
-	s.Do(func() error {
-		return on(s.Op, to.Device(), func(m *machine) error { return call(m, s.Op, kernels.Alone("draw_exponentials"), n, &e) })
-	})
-	rows := s.Step(func() (*tensor.Tensor, error) {
-		return weights.View(s.Op, line, []int64{from.Categories, 1}, weights.Offset())
-	})
-	s.Do(func() error {
-		return elementwise(s.Op, backend.Elementwise{Kernel: divKernel, Compute: d.Compute(), Operands: [backend.MaxOperands]*tensor.Tensor{keys, rows, keys}})
-	})
-	s.Do(func() error {
-		return sort(s.Op, backend.Sorting{Kernel: sortKernel, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories, Params: [2]int64{1}})
-	})
-	first := s.Step(func() (*tensor.Tensor, error) { return view.Narrow(s.Op, positions, 1, 0, from.Samples) })
-	target := s.Step(func() (*tensor.Tensor, error) {
-		return to.View(s.Op, []int64{line[0], from.Samples}, []int64{from.Samples, 1}, to.Offset())
-	})
-	s.Do(func() error { return copyTo(s.Op, backend.Copying{To: target, From: first}) })
+	s.Check(on(s.Op, to.Device(), func(m *machine) error { return call(m, s.Op, kernels.Alone("draw_exponentials"), n, &e) }))
+	rows := s.Track(weights.View(s.Op, line, []int64{from.Categories, 1}, weights.Offset()))
+	s.Check(elementwise(s.Op, backend.Elementwise{Kernel: divKernel, Compute: d.Compute(), Operands: [backend.MaxOperands]*tensor.Tensor{keys, rows, keys}}))
+	s.Check(sort(s.Op, backend.Sorting{Kernel: sortKernel, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories, Params: [2]int64{1}}))
+	first := s.Track(view.Narrow(s.Op, positions, 1, 0, from.Samples))
+	target := s.Track(to.View(s.Op, []int64{line[0], from.Samples}, []int64{from.Samples, 1}, to.Offset()))
+	s.Check(copyTo(s.Op, backend.Copying{To: target, From: first}))
 }
 
 // checkWeights returns an error for rows from which no index can be drawn. If the sums of rows show that there is one, the host finds it.
-func checkWeights(op string, weights *tensor.Tensor, from random.Multinomial, wanted int64) error {
+func checkWeights(op string, weights *tensor.Tensor, from random.Multinomial, wanted int64) (err error) {
 	if weights.Numel() == 0 {
 		return from.CheckWeights(random.Span{DType: weights.DType()}, int(wanted))
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	d, good := weights.DType(), true
 	mask := make([]bool, weights.Dim())
 	mask[len(mask)-1] = true
 	for _, k := range []kernelapi.Kernel{smallest, largest} {
 		ends := reduced(&s, k, weights, mask)
-		s.Do(func() error {
-			at, err := backend.Elements(op, ends)
-			for i := int64(0); err == nil && i < ends.Numel(); i++ {
-				v := at(i).Float()
-				good = good && v >= 0 && !math.IsInf(v, 1) && (k == smallest || v > 0)
-			}
-			return err
-		})
+		at, err := backend.Elements(op, ends)
+		s.Check(err)
+		for i := range ends.Numel() {
+			v := at(i).Float()
+			good = good && v >= 0 && !math.IsInf(v, 1) && (k == smallest || v > 0)
+		}
 	}
-	if s.Err != nil || good {
-		return s.Err
+	if good {
+		return nil
 	}
 	bytes, err := read(op, weights)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // multiply computes a product by cuBLAS, if it supports it, and by the project's kernels otherwise.
-func multiply(op string, w backend.Product) error {
+func multiply(op string, w backend.Product) (err error) {
 	if w.To.Numel() == 0 {
 		return nil
 	}
@@ -28,18 +28,13 @@ func multiply(op string, w backend.Product) error {
 	}
 	if w.A.Lazy()|w.B.Lazy() != 0 {
 		s := &owner.Scope{Op: op}
-		defer s.Close()
-		if w.A, w.B = backend.Computed(s, w.A), backend.Computed(s, w.B); s.Err != nil {
-			return s.Err
-		}
+		defer s.Close(&err)
+		w.A, w.B = backend.Computed(s, w.A), backend.Computed(s, w.B)
 	}
 	if w.Turned {
 		s := &owner.Scope{Op: op}
-		defer s.Close()
-		w.B, w.Turned = s.Step(func() (*tensor.Tensor, error) { return view.Transpose(op, nil, w.B, 0, 1) }), false
-		if s.Err != nil {
-			return s.Err
-		}
+		defer s.Close(&err)
+		w.B, w.Turned = s.Track(view.Transpose(op, nil, w.B, 0, 1)), false
 	}
 	if !cublas.Serves(w.To.DType()) || w.A.Numel() == 0 {
 		return multiplyTiles(op, w)
@@ -52,9 +47,9 @@ func multiply(op string, w backend.Product) error {
 		return multiplyTiles(op, w)
 	}
 	s := &products{owner.Scope{Op: op}}
-	defer s.Close()
+	defer s.Close(&err)
 	s.multiply(w)
-	return s.Err
+	return nil
 }
 
 // products owns the copies that cuBLAS needs.
@@ -66,10 +61,8 @@ func (s *products) multiply(w backend.Product) {
 	c, ok := tensoriter.StoredAs(w.To)
 	if !ok {
 		to := w.To
-		w.To = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, to.Sizes(), d, to.Device()) })
-		if s.Err == nil {
-			s.multiply(w)
-		}
+		w.To = s.Track(tensor.Empty(s.Op, to.Sizes(), d, to.Device()))
+		s.multiply(w)
 		s.copy(to, w.To)
 		return
 	}
@@ -81,13 +74,11 @@ func (s *products) multiply(w backend.Product) {
 	p := cublas.Product{DType: d, TF32: device.Precision() > 0, M: c.Columns, N: c.Rows, K: a.Columns, Batch: c.Batch, A: operand(b), B: operand(a), C: operand(c)}
 	tensor.Put(unsafe.Pointer(&p.Alpha), d.Compute(), w.Alpha)
 	tensor.Put(unsafe.Pointer(&p.Beta), d.Compute(), w.Beta)
-	s.Do(func() error {
-		return stepping(s.Op, w.To.Device(), func(steps *steps) { steps.multiply(w, &p) })
-	})
+	s.Check(stepping(s.Op, w.To.Device(), func(steps *steps) { steps.multiply(w, &p) }))
 }
 
 func (s *products) copy(to, from *tensor.Tensor) {
-	s.Do(func() error { return copyTo(s.Op, backend.Copying{To: to, From: from}) })
+	s.Check(copyTo(s.Op, backend.Copying{To: to, From: from}))
 }
 
 // stored returns t as cuBLAS can read it: copied where neither rows nor columns are adjacent.
@@ -96,9 +87,8 @@ func (s *products) stored(t *tensor.Tensor) tensoriter.Stored {
 	if ok {
 		return m
 	}
-	if whole := backend.RowMajorCopy(&s.Scope, t, t.DType()); s.Err == nil {
-		m, _ = tensoriter.StoredAs(whole)
-	}
+	whole := backend.RowMajorCopy(&s.Scope, t, t.DType())
+	m, _ = tensoriter.StoredAs(whole)
 	return m
 }
 

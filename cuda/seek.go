@@ -90,7 +90,7 @@ func indexed(op string, w backend.Indexed) error {
 var outOfRange = kernelapi.OutOfRange
 
 // checkBounds returns an error for an index with an element out of range. Elements that are repeated are looked at once.
-func checkBounds(op string, w backend.Bounds) error {
+func checkBounds(op string, w backend.Bounds) (err error) {
 	start := places{size: w.Size}
 	if w.Wrap {
 		start.step = 1
@@ -102,11 +102,8 @@ func checkBounds(op string, w backend.Bounds) error {
 		}
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	index := s.Track(w.Index.View(op, sizes, w.Index.Strides(), w.Index.Offset()))
-	if s.Err != nil {
-		return s.Err
-	}
 	p, err := missed(op, outOfRange, dtype.Int64, []*tensor.Tensor{index}, start)
 	if err == nil && p.failed != 0 {
 		err = w.Refusal(p.bad)

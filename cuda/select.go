@@ -52,7 +52,7 @@ func (s *steps) count(mask *tensor.Tensor) (m masks, total int64) {
 }
 
 // selectSet takes the elements whose mask is set, or numbers them. It waits for the mask, to know how many there are.
-func selectSet(op string, w backend.Selection) (out *tensor.Tensor, err error) {
+func selectSet(op string, w backend.Selection) (_ *tensor.Tensor, err error) {
 	d, entry := dtype.Int64, kernels.Alone("mask_positions")
 	if w.From != nil {
 		d = w.From.DType()
@@ -62,24 +62,23 @@ func selectSet(op string, w backend.Selection) (out *tensor.Tensor, err error) {
 		return tensor.Empty(op, []int64{0}, d, w.Mask.Device())
 	}
 	sc := owner.Scope{Op: op}
-	defer sc.Close()
-	sc.Do(func() error {
-		return stepping(op, w.Mask.Device(), func(s *steps) {
-			m, total := s.count(w.Mask)
-			if s.err != nil {
-				return
-			}
-			out = sc.Track(tensor.Empty(op, []int64{total}, d, w.Mask.Device()))
-			if s.err = sc.Err; s.err != nil || total == 0 {
-				return
-			}
-			m.to = uintptr(out.Data())
-			if w.From != nil {
-				m.from = uintptr(w.From.Data())
-			}
-			step(s, entry, piecesOf(m.n), &m)
-		})
-	})
+	defer sc.Close(&err)
+	var out *tensor.Tensor
+	sc.Check(stepping(op, w.Mask.Device(), func(s *steps) {
+		m, total := s.count(w.Mask)
+		if s.err != nil {
+			return
+		}
+		out = sc.Track(tensor.Empty(op, []int64{total}, d, w.Mask.Device()))
+		if total == 0 {
+			return
+		}
+		m.to = uintptr(out.Data())
+		if w.From != nil {
+			m.from = uintptr(w.From.Data())
+		}
+		step(s, entry, piecesOf(m.n), &m)
+	}))
 	return sc.Return(out)
 }
 

@@ -37,7 +37,7 @@ type lines struct {
 }
 
 // sort runs a sorting kernel on the lines of a tensor.
-func sort(op string, w backend.Sorting) error {
+func sort(op string, w backend.Sorting) (err error) {
 	self := w.In
 	if self.Numel() == 0 || w.Keep == 0 {
 		return nil
@@ -59,28 +59,23 @@ func sort(op string, w backend.Sorting) error {
 		order = append(order, w.Dim)
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	turned := s.Track(view.Permute(op, self, order...))
-	if s.Err != nil {
-		return s.Err
-	}
 	in := backend.RowMajor(&s, turned, turned.DType())
 	var targets, results [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{w.Values, w.Indices} {
 		targets[i] = s.Track(view.Permute(op, t, order...))
-		if results[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage()) {
+		if results[i] = targets[i]; !targets[i].IsContiguous() || t.Storage() == in.Storage() {
 			results[i] = s.Track(tensor.Empty(op, targets[i].Sizes(), t.DType(), t.Device()))
 		}
 	}
-	s.Do(func() error {
-		return stepping(op, self.Device(), func(s *steps) { s.sort(w, in, results[0], results[1], n) })
-	})
+	s.Check(stepping(op, self.Device(), func(s *steps) { s.sort(w, in, results[0], results[1], n) }))
 	for i, t := range targets {
 		if t != results[i] {
-			s.Do(func() error { return copyTo(op, backend.Copying{To: t, From: results[i]}) })
+			s.Check(copyTo(op, backend.Copying{To: t, From: results[i]}))
 		}
 	}
-	return s.Err
+	return nil
 }
 
 // sort writes a kernel's results for the contiguous lines of in.

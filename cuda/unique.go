@@ -23,7 +23,7 @@ type groups struct {
 
 // unique groups equal rows: rows are sorted, or for unique_consecutive kept in order, and each row that differs from the one before begins a group.
 // It waits for the number of groups.
-func unique(op string, w backend.Distinct) (backend.Groups, error) {
+func unique(op string, w backend.Distinct) (_ backend.Groups, err error) {
 	in := w.In
 	d, n := in.DType(), in.Sizes()[0]
 	if err := w.Kernel.Check(op, d); err != nil {
@@ -33,9 +33,9 @@ func unique(op string, w backend.Distinct) (backend.Groups, error) {
 		return backend.Groups{}, status.Runtimef("%s: %d elements exceed the maximum of %d for sorting", op, n, int64(mostSorted))
 	}
 	sc := owner.Scope{Op: op}
-	defer sc.Close()
+	defer sc.Close(&err)
 	empty := func(sizes []int64, d dtype.DType) *tensor.Tensor {
-		return sc.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, sizes, d, in.Device()) })
+		return sc.Track(tensor.Empty(op, sizes, d, in.Device()))
 	}
 	var values, counts *tensor.Tensor
 	open := func(found int64) {
@@ -48,31 +48,26 @@ func unique(op string, w backend.Distinct) (backend.Groups, error) {
 	if n == 0 {
 		open(0)
 	} else {
-		sc.Do(func() error {
-			return stepping(op, in.Device(), func(s *steps) {
-				g := groups{in: uintptr(in.Data()), n: n, width: in.Numel() / n}
-				if w.Inverse != nil {
-					g.inverse = uintptr(w.Inverse.Data())
-				}
-				s.order(w.Kernel.Name(), &g, d)
-				s.enumerate(&g, d)
-				if s.err != nil {
-					return
-				}
-				if open(g.found); sc.Err != nil {
-					s.err = sc.Err
-					return
-				}
-				g.values = uintptr(values.Data())
-				step(s, kernels.Wide("group_take", d.Size()), g.found*g.width, &g)
-				if w.Counts {
-					g.counts = uintptr(counts.Data())
-					step(s, kernels.Alone("group_counts"), g.found, &g)
-				}
-			})
-		})
+		sc.Check(stepping(op, in.Device(), func(s *steps) {
+			g := groups{in: uintptr(in.Data()), n: n, width: in.Numel() / n}
+			if w.Inverse != nil {
+				g.inverse = uintptr(w.Inverse.Data())
+			}
+			s.order(w.Kernel.Name(), &g, d)
+			s.enumerate(&g, d)
+			if s.err != nil {
+				return
+			}
+			open(g.found)
+			g.values = uintptr(values.Data())
+			step(s, kernels.Wide("group_take", d.Size()), g.found*g.width, &g)
+			if w.Counts {
+				g.counts = uintptr(counts.Data())
+				step(s, kernels.Alone("group_counts"), g.found, &g)
+			}
+		}))
 	}
-	values, counts, err := sc.ReturnBoth(values, counts)
+	values, counts, err = sc.ReturnBoth(values, counts)
 	return backend.Groups{Rows: values, Counts: counts}, err
 }
 

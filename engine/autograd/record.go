@@ -438,9 +438,9 @@ func composeFormula(c dispatch.Context, op string, out, self *tensor.Tensor, for
 
 // checkRefused returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a decomposition
 // whose operators may accept more. It calls plain with meta tensors in place of the given ones; the first of these is the output, or nil.
-func checkRefused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) error {
-	m := &metas{given: given}
-	defer m.Close()
+func checkRefused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) (err error) {
+	m := &metas{Scope: owner.Scope{}, given: given}
+	defer m.Close(&err)
 	for i, t := range given {
 		at := slices.Index(given, t)
 		switch {
@@ -451,9 +451,6 @@ func checkRefused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor
 		default:
 			m.made = append(m.made, m.Track(tensor.EmptyStrided("meta", t.Sizes(), t.Strides(), t.DType(), device.Device{Type: device.Meta, Index: -1})))
 		}
-	}
-	if m.Err != nil {
-		return m.Err
 	}
 	made, err := plain(m)
 	if made != nil && !slices.Contains(m.made, made) {

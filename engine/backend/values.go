@@ -18,7 +18,7 @@ func viewAs[T any](bytes []byte) []T {
 }
 
 // readBytes returns the bytes of a tensor that has elements.
-func readBytes(op string, t *tensor.Tensor) ([]byte, error) {
+func readBytes(op string, t *tensor.Tensor) (_ []byte, err error) {
 	if t.Parts() != nil {
 		return nil, status.Runtimef("%s: an argument whose values are read must be strided, but has layout %v; convert with to_dense()", op, t.Layout())
 	}
@@ -28,12 +28,9 @@ func readBytes(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Lazy() == 0 {
 		return On(t).Read(op, t)
 	}
-	s := &owner.Scope{Op: op}
-	defer s.Close()
-	computed := Computed(s, t)
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	s := owner.Scope{Op: op}
+	defer s.Close(&err)
+	computed := Computed(&s, t)
 	bytes, err := On(computed).Read(op, computed)
 	return slices.Clone(bytes), err // which outlive the copy
 }
@@ -91,13 +88,11 @@ func WriteFloats(op string, t *tensor.Tensor, set func([]float64)) error {
 // RowMajor returns t in row-major order and in dtype d: t itself if it is so already, and otherwise a copy. Composite operators pass
 // tensors of any layout.
 func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if s.Err == nil && t.Layout() != tensor.Strided {
-		s.Fail(status.NotImplementedf("%s is not implemented for %v tensors; convert with to_dense()", s.Op, t.Layout()))
+	if t.Layout() != tensor.Strided {
+		s.Check(status.NotImplementedf("%s is not implemented for %v tensors; convert with to_dense()", s.Op, t.Layout()))
 	}
-	if s.Err == nil {
-		t = Computed(s, t)
-	}
-	if s.Err != nil || t.DType() == d && t.IsContiguous() {
+	t = Computed(s, t)
+	if t.DType() == d && t.IsContiguous() {
 		return t
 	}
 	return RowMajorCopy(s, t, d)
@@ -113,13 +108,10 @@ func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 		if t.Lazy()&by.key == 0 {
 			continue
 		}
-		made := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), t.DType(), t.Device()) })
-		read := from
-		s.Do(func() error {
-			w := Elementwise{Kernel: by.kernel, Compute: by.kernel.Compute(t.DType())}
-			w.Operands[0], w.Operands[1] = made, read
-			return On(t).Elementwise(s.Op, w)
-		})
+		made := s.Track(tensor.Empty(s.Op, t.Sizes(), t.DType(), t.Device()))
+		w := Elementwise{Kernel: by.kernel, Compute: by.kernel.Compute(t.DType())}
+		w.Operands[0], w.Operands[1] = made, from
+		s.Check(On(t).Elementwise(s.Op, w))
 		from = made
 	}
 	return from
@@ -129,7 +121,7 @@ var conjKernel, negKernel = kernelapi.ConjPhysical, kernelapi.Neg
 
 // RowMajorCopy keeps a copy of t in dtype d and row-major order.
 func RowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	out := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), d, t.Device()) })
-	s.Do(func() error { return Copy(s.Op, out, t) })
+	out := s.Track(tensor.Empty(s.Op, t.Sizes(), d, t.Device()))
+	s.Check(Copy(s.Op, out, t))
 	return out
 }

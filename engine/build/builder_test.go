@@ -2,11 +2,6 @@ package build_test
 
 import (
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -116,80 +111,4 @@ func TestReturnOfAnOperandIsAnAlias(t *testing.T) {
 	defer r.Release()
 	assert.NotSame(t, x, r)
 	assert.Same(t, x.Storage(), r.Storage())
-}
-
-// made reports whether a statement assigns a new scope or builder, and to which variable.
-func made(s ast.Stmt) (name string, ok bool) {
-	a, ok := s.(*ast.AssignStmt)
-	if !ok || len(a.Lhs) != 1 {
-		return "", false
-	}
-	id, ok := a.Lhs[0].(*ast.Ident)
-	if !ok {
-		return "", false
-	}
-	found := false
-	ast.Inspect(a.Rhs[0], func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			switch f := call.Fun.(type) {
-			case *ast.Ident:
-				found = found || strings.HasPrefix(f.Name, "new") && len(call.Args) > 1
-			case *ast.SelectorExpr:
-				x, ok := f.X.(*ast.Ident)
-				found = found || ok && x.Name == "build" && f.Sel.Name == "New"
-			}
-		}
-		return true
-	})
-	return id.Name, found
-}
-
-// returned reports whether a constructor returns the variable, for a caller that closes it.
-func returned(body *ast.BlockStmt, name string) (found bool) {
-	ast.Inspect(body, func(n ast.Node) bool {
-		if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) > 0 {
-			id, ok := r.Results[0].(*ast.Ident)
-			found = found || ok && id.Name == name
-		}
-		return true
-	})
-	return found
-}
-
-// An error between the creation of a builder and the deferred Close would not be returned but end the process's call: nothing stands between them.
-func TestBuildersAreClosedAtOnce(t *testing.T) {
-	files, found := token.NewFileSet(), 0
-	for _, folder := range []string{"composite", "sparse", "quantized", "conjugate"} {
-		paths, err := filepath.Glob("../" + folder + "/*.go")
-		require.NoError(t, err)
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-			require.NoError(t, err)
-			ast.Inspect(file, func(n ast.Node) bool {
-				body, ok := n.(*ast.BlockStmt)
-				if !ok {
-					return true
-				}
-				for i, s := range body.List {
-					name, ok := made(s)
-					if !ok || returned(body, name) {
-						continue
-					}
-					found++
-					require.Less(t, i+1, len(body.List), "%v", files.Position(s.Pos()))
-					d, ok := body.List[i+1].(*ast.DeferStmt)
-					if !assert.True(t, ok, "%v: defer %s.Close(&err) next", files.Position(s.Pos()), name) {
-						continue
-					}
-					f, ok := d.Call.Fun.(*ast.SelectorExpr)
-					assert.True(t, ok && (f.Sel.Name == "Close" || f.Sel.Name == "ReleaseAll"), "%v: defer %s.Close(&err) next", files.Position(s.Pos()), name)
-				}
-				return true
-			})
-		}
-	}
-	assert.Greater(t, found, 250)
 }

@@ -24,7 +24,7 @@ func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Te
 	biasV *tensor.Tensor, addZero bool, dropout float64,
 	outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ,
 	weightK, weightV, staticK, staticV *tensor.Tensor,
-	average, causal bool) (out, weights *tensor.Tensor, err error) {
+	average, causal bool) (_, _ *tensor.Tensor, err error) {
 	h := heads{Builder: build.New(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding,
 		embed: embed, count: count, batched: query.Dim() == 3,
 		causal: causal, weights: needWeights}
@@ -41,7 +41,7 @@ func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Te
 	if !training {
 		dropout = 0
 	}
-	var result *tensor.Tensor
+	var result, weights *tensor.Tensor
 	if needWeights {
 		weights = h.computeWeights(dropout)
 		result = h.Bmm(weights, h.v)

@@ -237,12 +237,12 @@ func (b *bags) resolvePadding(weight *tensor.Tensor, padding ops.Int) int64 {
 
 // EmbeddingBag combines rows of a matrix in bags.
 func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool,
-	values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
+	values *tensor.Tensor, last bool, padding ops.Int) (_, _, _, _ *tensor.Tensor, err error) {
 	b := &bags{Builder: build.New(c, "embedding_bag")}
 	defer b.Close(&err)
 	b.checkArguments(weight, indices, offsets, values, mode, last)
 	left := b.resolvePadding(weight, padding)
-	var owners, sizes, rows *tensor.Tensor
+	var output, owners, sizes, rows *tensor.Tensor
 	if mode == 0 && left < 0 && weight.DType() != dtype.Float64 { // as PyTorch, which needs no more
 		owners = b.ZerosBeside(b.crow, b.crow.DType(), 0)
 	} else {
@@ -266,11 +266,8 @@ func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, b
 	if rows == nil {
 		rows = b.CloneWith(sizes, shape.Preserve)
 	}
-	list := []*tensor.Tensor{output, owners, sizes, rows}
-	if list, err = b.ReturnAll(list); err != nil {
-		return nil, nil, nil, nil, err
-	}
-	return list[0], list[1], list[2], list[3], nil
+	list, err := b.ReturnAll([]*tensor.Tensor{output, owners, sizes, rows})
+	return list[0], list[1], list[2], list[3], err
 }
 
 // NnEmbeddingBag reduces bags of rows of a matrix. With maxNorm, it first renormalizes the rows in place.

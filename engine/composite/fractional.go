@@ -43,13 +43,13 @@ func dropIndices(values, indices *tensor.Tensor, err error) (*tensor.Tensor, err
 		return nil, err
 	}
 	var s owner.Scope
-	defer s.Close()
+	defer s.ReleaseAll()
 	s.Track(indices, nil)
 	return values, nil
 }
 
 func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, sizes []int64, ratios []float64,
-	samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+	samples *tensor.Tensor, g *random.Generator) (_, _ *tensor.Tensor, err error) {
 	if !self.DType().IsFloatingPoint() {
 		return nil, nil, status.NotImplementedf("%s: not implemented for %v", op, self.DType())
 	}
@@ -87,6 +87,6 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 	if samples == nil {
 		samples = p.RandWith([]int64{images.Sizes()[0], images.Sizes()[1], int64(n)}, g, self.DType(), tensor.NoLayout, self.Device())
 	}
-	values, indices = p.NnFractionalLargest(images, samples, p.sizes, p.kernel...)
+	values, indices := p.NnFractionalLargest(images, samples, p.sizes, p.kernel...)
 	return p.ReturnBoth(p.removeBatchDim(self, values), p.removeBatchDim(self, indices))
 }

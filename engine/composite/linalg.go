@@ -14,7 +14,7 @@ func writeResults(b *build.Builder, names []string, outs []*tensor.Tensor, resul
 	for i, out := range outs {
 		result[i] = b.MatchLazyBits(result[i], out)
 	}
-	r, err = ops.Finish(b.Scope(), names, outs, result...)
+	r, err = ops.Finish(&b.Scope, names, outs, result...)
 	dispatch.BumpVersion(err, outs...)
 	return r, err
 }
@@ -22,7 +22,7 @@ func writeResults(b *build.Builder, names []string, outs []*tensor.Tensor, resul
 // finishCast returns t, or writes it to an out of any dtype that the dtype of t can be cast to. An empty out gets the strides of t.
 func finishCast(b *build.Builder, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	t = b.MatchLazyBits(t, out)
-	r, err := ops.FinishCast(b.Scope(), out, t)
+	r, err := ops.FinishCast(&b.Scope, out, t)
 	dispatch.BumpVersion(err, out)
 	return r, err
 }

@@ -250,13 +250,11 @@ func DiagonalOutdim(c dispatch.Context, self *tensor.Tensor, outdim string, dim1
 }
 
 // attachNames returns result with names, or releases it if the names are invalid.
-func attachNames(op string, result *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func attachNames(op string, result *tensor.Tensor, names []string) (_ *tensor.Tensor, err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	s.Track(result, nil)
-	if err := tensor.CheckNames(op, names); err != nil {
-		return nil, err
-	}
+	s.Check(tensor.CheckNames(op, names))
 	result.SetNames(names)
 	return s.Return(result)
 }

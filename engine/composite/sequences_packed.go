@@ -42,7 +42,7 @@ func packedIndices(b *build.Builder, t, counts *tensor.Tensor, sequences int64) 
 }
 
 // PackPaddedSequence removes the padding of sequences.
-func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batchFirst bool) (data, counts *tensor.Tensor, err error) {
+func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batchFirst bool) (_, _ *tensor.Tensor, err error) {
 	b := build.New(c, "pack_padded_sequence")
 	defer b.Close(&err)
 	if input.Dim() < 2 || input.Numel() == 0 {
@@ -63,7 +63,7 @@ func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batch
 	case list[0] > steps:
 		b.Failf("lengths must be at most %d, the steps of input, but one is %d", steps, list[0])
 	}
-	counts = b.NnConjugate(lengths)
+	counts := b.NnConjugate(lengths)
 	indices := packedIndices(b, input, counts, sequences)
 	rows := b.AsShape(input, append([]int64{steps * sequences}, input.Sizes()[2:]...)...)
 	return b.ReturnBoth(b.IndexSelect(rows, 0, indices), counts)
@@ -71,7 +71,7 @@ func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batch
 
 // PadPackedSequence pads packed sequences.
 func PadPackedSequence(c dispatch.Context, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar,
-	total int64) (output, lengths *tensor.Tensor, err error) {
+	total int64) (_, _ *tensor.Tensor, err error) {
 	b := build.New(c, "pad_packed_sequence")
 	defer b.Close(&err)
 	list, rows := readBatchSizes(b, counts, "batch_sizes")
@@ -87,7 +87,7 @@ func PadPackedSequence(c dispatch.Context, data, counts *tensor.Tensor, batchFir
 	if _, err := shape.Numel(b.Op, append([]int64{steps, list[0]}, data.Sizes()[1:]...)); err != nil {
 		return nil, nil, err
 	}
-	lengths = b.NnConjugate(counts)
+	lengths := b.NnConjugate(counts)
 	indices := packedIndices(b, data, counts, list[0])
 	whole := b.NewFull(data, append([]int64{steps * list[0]}, data.Sizes()[1:]...), value)
 	padded := b.IndexCopy(whole, 0, indices, data)

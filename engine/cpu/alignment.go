@@ -14,7 +14,7 @@ import (
 var alignmentKernel = kernel.Of(kernelapi.Alignment)
 
 // align sums the probabilities of alignments, or takes the gradients of their logarithms; threads share examples.
-func align(op string, w backend.Alignment) error {
+func align(op string, w backend.Alignment) (err error) {
 	steps, examples, classes := w.Logs.Sizes()[0], w.Logs.Sizes()[1], w.Logs.Sizes()[2]
 	targets := elements[int64](w.Targets)
 	for i, n := range w.Labels {
@@ -29,7 +29,7 @@ func align(op string, w backend.Alignment) error {
 		return err
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	width := w.Forward.Sizes()[2]
 	losses, line := elements[float64](w.Losses), classes*w.Logs.DType().Size()
 	shareRooms(&s, (4*(width+kernel.AlignmentRoom)+classes)*8, examples, max(Grain/(steps*width*8), 1), func(begin, end int64, room uintptr) {
@@ -54,5 +54,5 @@ func align(op string, w backend.Alignment) error {
 			kernel.Call(fn, unsafe.Pointer(&k))
 		}
 	})
-	return s.Err
+	return nil
 }

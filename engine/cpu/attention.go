@@ -48,7 +48,7 @@ func unattended(w backend.Attention) bool {
 }
 
 // attend makes results, or adds gradients: threads share heads, and blocks of their queries or keys.
-func attend(op string, w backend.Attention) error {
+func attend(op string, w backend.Attention) (err error) {
 	if unattended(w) {
 		return nil
 	}
@@ -57,7 +57,7 @@ func attend(op string, w backend.Attention) error {
 		return err
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	queries, keys := ceiling(a.rows, queryBlock), ceiling(a.keys, keyBlock)
 	each := max(queries*keys, 1) // work items per head
 	grain := func(share int64) int64 {
@@ -65,9 +65,6 @@ func attend(op string, w backend.Attention) error {
 	}
 	total := a.heads * max(queries, keys, 1)
 	a.rooms = scratches(&s, a.workspace(w.Given != nil), total)
-	if s.Err != nil {
-		return s.Err
-	}
 	switch {
 	case w.Given == nil:
 		a.shareHeads(a.attentionArgs, queries, grain(keys), true)

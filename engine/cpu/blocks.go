@@ -25,18 +25,15 @@ var (
 const blockGrain = 1 << 18
 
 // blockLinear multiplies activations, rounded to 8 bits, with rows of blocks. Threads share the rows of weights, so that each is read once.
-func blockLinear(op string, w backend.BlockLinear) error {
+func blockLinear(op string, w backend.BlockLinear) (err error) {
 	m, k, n := w.A.Sizes()[0], w.A.Sizes()[1], w.Blocks.Sizes()[0]
 	if m == 0 || n == 0 {
 		return nil
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	each := (k + kernel.ActivationValues - 1) / kernel.ActivationValues * kernel.ActivationBytes
 	room := s.Track(tensor.Empty(op, []int64{m, each}, dtype.Uint8, device.Host))
-	if s.Err != nil {
-		return s.Err
-	}
 	parallel.For(m, max(Grain/max(k, 1), 1), func(begin, end int64) {
 		input := kernel.BlockInput{Values: at(w.A, begin*k), Activations: at(room, begin*each), Rows: end - begin, K: k}
 		kernel.Call(blocksInputKernel.Row(0), unsafe.Pointer(&input))

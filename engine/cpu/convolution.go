@@ -5,13 +5,12 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/owner"
-	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // convolution creates one of the tensors of a convolution.
-func convolution(op string, w backend.Convolution) error {
+func convolution(op string, w backend.Convolution) (err error) {
 	c := &convolver{Scope: owner.Scope{Op: op}, Convolution: w, d: w.Images.DType()}
-	defer c.Close()
+	defer c.Close(&err)
 	if _, err := convolutionKernel.For(op, c.d); err != nil {
 		return err
 	}
@@ -29,7 +28,7 @@ func convolution(op string, w backend.Convolution) error {
 	default:
 		c.kernels()
 	}
-	return c.Err
+	return nil
 }
 
 // results makes results of images.
@@ -75,11 +74,11 @@ func (c *convolver) images() {
 // fillImages fills images with the value of elements that no kernel element reaches: the bias, or zero.
 func (c *convolver) fillImages() {
 	if c.Bias == nil {
-		c.Do(func() error { return fill(c.Op, backend.Filling{To: c.Images, Value: dtype.IntScalar(0)}) })
+		c.Check(fill(c.Op, backend.Filling{To: c.Images, Value: dtype.IntScalar(0)}))
 		return
 	}
 	strides := make([]int64, c.Images.Dim())
 	strides[1] = c.Bias.Strides()[0]
-	bias := c.Step(func() (*tensor.Tensor, error) { return c.Bias.View(c.Op, c.Images.Sizes(), strides, c.Bias.Offset()) })
-	c.Do(func() error { return copyTo(c.Op, backend.Copying{To: c.Images, From: bias}) })
+	bias := c.Track(c.Bias.View(c.Op, c.Images.Sizes(), strides, c.Bias.Offset()))
+	c.Check(copyTo(c.Op, backend.Copying{To: c.Images, From: bias}))
 }

@@ -82,12 +82,7 @@ func (c *convolver) turned(phases [3]phase) *tensor.Tensor {
 		from += p.first * c.axes[i].tapStep
 		taps *= p.axis.Taps
 	}
-	made := c.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(c.Op, []int64{c.Groups * n * m * taps}, c.unit, device.Host)
-	})
-	if c.Err != nil {
-		return nil
-	}
+	made := c.Track(tensor.Empty(c.Op, []int64{c.Groups * n * m * taps}, c.unit, device.Host))
 	run := convolutionTurnKernel.Row(c.d)
 	parallel.ForInterruptible(c.Groups*n, max(Grain/(m*taps), 1), func(begin, end int64) {
 		for begin < end {
@@ -104,13 +99,10 @@ func (c *convolver) turned(phases [3]phase) *tensor.Tensor {
 
 // biasOf returns the bias in the dtype of sums, and its address.
 func (c *convolver) biasOf() uintptr {
-	if c.Bias == nil || c.Err != nil {
+	if c.Bias == nil {
 		return 0
 	}
 	bias := backend.RowMajor(&c.Scope, c.Bias, c.unit)
-	if c.Err != nil {
-		return 0
-	}
 	return at(bias, 0)
 }
 

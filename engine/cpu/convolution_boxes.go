@@ -26,9 +26,6 @@ const (
 // byBoxes makes to of from and weights, which it converts to the kernel's dtype, and whose first element it may not begin with: threads share the
 // boxes, blocks, examples and groups.
 func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tensor, first uintptr) {
-	if c.Err != nil {
-		return
-	}
 	size, unit := c.d.Size(), c.unit.Size()
 	p := cutting{Convolution: k, run: convolutionKernel.Row(c.d), examples: c.apart, groups: c.Groups, rows: to.Sizes()[1] / c.Groups}
 	p.depth = weights.Numel() / max(c.Groups*p.rows, 1)
@@ -36,9 +33,7 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 	if run := amxConvolutionKernel.Row(0); run != 0 && c.d == dtype.BFloat16 && p.rows > skinny && p.depth >= amxDepth {
 		p.run, factors = run, c.d
 	}
-	if weights = backend.RowMajor(&c.Scope, weights, factors); c.Err != nil {
-		return
-	}
+	weights = backend.RowMajor(&c.Scope, weights, factors)
 	p.Image, p.Weight, p.Result = at(from, 0), at(weights, 0), first
 	p.Channels = from.Sizes()[1] / c.Groups
 	p.ImageGroup, p.ImageChannel = p.Channels*from.Strides()[1], from.Strides()[1]

@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernelapi"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
@@ -35,36 +36,20 @@ func (c *convolver) imagesByColumns() bool {
 		shape.Product(columns)*y.count*c.d.Size() > columnBytes {
 		return false
 	}
-	p := pointwise{}
-	p.Op = c.Op
-	defer p.Close()
+	p := pointwise{products{owner.Scope{Op: c.Op}}}
+	defer p.ReleaseAll()
 	results := p.matrices(y)
-	kernels := p.turn(p.Step(func() (*tensor.Tensor, error) {
-		return c.Kernels.View(p.Op, []int64{sizes[0], columns[1]}, []int64{columns[1], 1}, c.Kernels.Offset())
-	}))
-	kernels = p.Step(func() (*tensor.Tensor, error) {
-		return view.Expand(p.Op, kernels, []int64{y.examples, columns[1], sizes[0]})
-	})
-	made := p.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(p.Op, append(slices.Clone(columns), c.Results.Sizes()[2:]...), c.d, device.Host)
-	})
-	to := p.Step(func() (*tensor.Tensor, error) {
-		return made.View(p.Op, append(slices.Clone(columns), y.count), []int64{columns[1] * y.count, y.count, 1}, made.Offset())
-	})
-	if p.Err == nil {
-		p.multiply(backend.Product{To: to, A: kernels, B: results, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(0)})
-	}
-	p.Do(func() error {
-		return pooling(p.Op, backend.Pooling{Kernel: fromColumnsKernel, Images: c.Images, Results: made, Taps: taps, Stride: c.Stride, Padding: c.Padding, Dilation: c.Dilation})
-	})
+	kernels := p.turn(p.Track(c.Kernels.View(p.Op, []int64{sizes[0], columns[1]}, []int64{columns[1], 1}, c.Kernels.Offset())))
+	kernels = p.Track(view.Expand(p.Op, kernels, []int64{y.examples, columns[1], sizes[0]}))
+	made := p.Track(tensor.Empty(p.Op, append(slices.Clone(columns), c.Results.Sizes()[2:]...), c.d, device.Host))
+	to := p.Track(made.View(p.Op, append(slices.Clone(columns), y.count), []int64{columns[1] * y.count, y.count, 1}, made.Offset()))
+	p.multiply(backend.Product{To: to, A: kernels, B: results, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(0)})
+	p.Check(pooling(p.Op, backend.Pooling{Kernel: fromColumnsKernel, Images: c.Images, Results: made, Taps: taps, Stride: c.Stride, Padding: c.Padding, Dilation: c.Dilation}))
 	if c.Bias != nil {
 		strides := make([]int64, c.Images.Dim())
 		strides[1] = c.Bias.Strides()[0]
-		bias := p.Step(func() (*tensor.Tensor, error) { return c.Bias.View(p.Op, c.Images.Sizes(), strides, c.Bias.Offset()) })
-		p.Do(func() error {
-			return elementwise(p.Op, backend.Elementwise{Kernel: addKernel, Compute: c.d, Operands: [backend.MaxOperands]*tensor.Tensor{c.Images, c.Images, bias}})
-		})
+		bias := p.Track(c.Bias.View(p.Op, c.Images.Sizes(), strides, c.Bias.Offset()))
+		p.Check(elementwise(p.Op, backend.Elementwise{Kernel: addKernel, Compute: c.d, Operands: [backend.MaxOperands]*tensor.Tensor{c.Images, c.Images, bias}}))
 	}
-	c.Fail(p.Err)
 	return true
 }

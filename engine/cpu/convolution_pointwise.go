@@ -31,12 +31,9 @@ func (c *convolver) pointwise() bool {
 		y, _ = pixelsOf(c.Results)
 	}
 	p := pointwise{products{owner.Scope{Op: c.Op}}}
-	defer p.Close()
+	defer p.ReleaseAll()
 	images, results := p.matrices(x), p.matrices(y)
-	kernels := p.Step(func() (*tensor.Tensor, error) {
-		s := c.Kernels
-		return s.View(p.Op, s.Sizes()[:2], s.Strides()[:2], s.Offset())
-	})
+	kernels := p.Track(c.Kernels.View(p.Op, c.Kernels.Sizes()[:2], c.Kernels.Strides()[:2], c.Kernels.Offset()))
 	switch c.Making {
 	case backend.Results:
 		p.each(results, kernels, images, c.Bias)
@@ -45,7 +42,6 @@ func (c *convolver) pointwise() bool {
 	default:
 		p.sum(kernels, results, p.turn(images))
 	}
-	c.Fail(p.Err)
 	return true
 }
 
@@ -82,45 +78,40 @@ func (p *pixels) join() bool {
 
 // matrices returns those of each example, with a row for each channel.
 func (p *pointwise) matrices(x pixels) *tensor.Tensor {
-	return p.Step(func() (*tensor.Tensor, error) {
-		return x.t.View(p.Op, []int64{x.examples, x.t.Sizes()[1], x.count}, []int64{x.exampleStep, x.channel, x.step}, x.t.Offset())
-	})
+	return p.Track(x.t.View(p.Op, []int64{x.examples, x.t.Sizes()[1], x.count}, []int64{x.exampleStep, x.channel, x.step}, x.t.Offset()))
 }
 
 // each writes the products of kernels and matrices, plus the bias of each row, to to. If channels are adjacent in to, it computes the transposed
 // products.
 func (p *pointwise) each(to, kernels, matrices, bias *tensor.Tensor) {
 	beta := dtype.IntScalar(0)
-	kernels = p.Step(func() (*tensor.Tensor, error) {
-		return view.Expand(p.Op, kernels, append([]int64{to.Sizes()[0]}, kernels.Sizes()...))
-	})
+	kernels = p.Track(view.Expand(p.Op, kernels, append([]int64{to.Sizes()[0]}, kernels.Sizes()...)))
 	if bias != nil {
 		beta = dtype.IntScalar(1)
-		bias = p.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(p.Op, nil, bias, 1) })
+		bias = p.Track(view.Unsqueeze(p.Op, nil, bias, 1))
 	}
-	if p.Err == nil && to.Strides()[1] == 1 && to.Strides()[2] != 1 {
+	if to.Strides()[1] == 1 && to.Strides()[2] != 1 {
 		to, kernels, matrices = p.turn(to), p.turn(matrices), p.turn(kernels)
 		if bias != nil {
 			bias = p.turn(bias)
 		}
 	}
-	if p.Err == nil {
-		p.multiply(backend.Product{To: to, Self: bias, A: kernels, B: matrices, Alpha: dtype.IntScalar(1), Beta: beta})
-	}
+	p.multiply(backend.Product{To: to, Self: bias, A: kernels, B: matrices, Alpha: dtype.IntScalar(1), Beta: beta})
 }
 
 // sum adds the products of each example's two matrices up.
 func (p *pointwise) sum(to, a, b *tensor.Tensor) {
 	var before *tensor.Tensor
-	for i := int64(0); p.Err == nil && i < a.Sizes()[0]; i++ {
-		one := pointwise{products{owner.Scope{Op: p.Op}}}
-		x := one.Step(func() (*tensor.Tensor, error) { return view.Select(p.Op, a, 0, i) })
-		y := one.Step(func() (*tensor.Tensor, error) { return view.Select(p.Op, b, 0, i) })
-		if one.Err == nil {
-			one.multiply(backend.Product{To: to, Self: before, A: x, B: y, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(1)})
-		}
+	for i := range a.Sizes()[0] {
+		p.addProduct(to, before, a, b, i)
 		before = to
-		p.Fail(one.Err)
-		one.Close()
 	}
+}
+
+// addProduct writes the sum of before and the product of the matrices of example i to to.
+func (p *pointwise) addProduct(to, before, a, b *tensor.Tensor, i int64) {
+	one := pointwise{products{owner.Scope{Op: p.Op}}}
+	defer one.ReleaseAll()
+	x, y := one.Track(view.Select(p.Op, a, 0, i)), one.Track(view.Select(p.Op, b, 0, i))
+	one.multiply(backend.Product{To: to, Self: before, A: x, B: y, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(1)})
 }

@@ -19,7 +19,7 @@ var dotKernel, sumKernel = kernel.Of(kernelapi.Dot), kernelapi.Sum
 const dotPiece = 1 << 16
 
 // dot sums the products of two vectors.
-func dot(op string, w backend.Dot) error {
+func dot(op string, w backend.Dot) (err error) {
 	a, b, d := w.A, w.B, w.A.DType()
 	fn, err := dotKernel.For(op, d)
 	if err != nil {
@@ -35,11 +35,8 @@ func dot(op string, w backend.Dot) error {
 	n := a.Numel()
 	pieces := max((n+dotPiece-1)/dotPiece, 1)
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	sums := s.Track(tensor.Empty(op, []int64{pieces}, td, device.Host))
-	if s.Err != nil {
-		return s.Err
-	}
 	step := func(t *tensor.Tensor) int64 {
 		if n > 1 {
 			return t.Strides()[0]

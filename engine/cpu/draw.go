@@ -10,7 +10,7 @@ import (
 )
 
 // draw fills a tensor with random numbers.
-func draw(op string, w backend.Drawing) error {
+func draw(op string, w backend.Drawing) (err error) {
 	var each random.Span
 	if w.Each != nil {
 		each = span(w.Each)
@@ -23,29 +23,29 @@ func draw(op string, w backend.Drawing) error {
 		return w.Generator.Fill(span(t), each, w.From, t.IsContiguous())
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	filled := s.Track(tensor.EmptyStrided(op, t.Sizes(), shape.PreserveStrides(t.Sizes(), t.Strides()), t.DType(), device.Host))
-	s.Do(func() error { return w.Generator.Fill(span(filled), each, w.From, false) })
-	s.Do(func() error { return copyTo(op, backend.Copying{To: t, From: filled}) })
-	return s.Err
+	s.Check(w.Generator.Fill(span(filled), each, w.From, false))
+	s.Check(copyTo(op, backend.Copying{To: t, From: filled}))
+	return nil
 }
 
 // drawCounted draws the elements of a non-contiguous tensor by their row-major indices, whatever their layout.
-func drawCounted(op string, w backend.Drawing) error {
+func drawCounted(op string, w backend.Drawing) (err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	rowMajor := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.Track(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
 	}
 	to, from := rowMajor(w.To), random.Span{}
 	if w.Each != nil {
 		each := rowMajor(w.Each)
-		s.Do(func() error { return copyTo(op, backend.Copying{To: each, From: w.Each}) })
-		s.Do(func() error { from = span(each); return nil })
+		s.Check(copyTo(op, backend.Copying{To: each, From: w.Each}))
+		from = span(each)
 	}
-	s.Do(func() error { return w.Generator.Fill(span(to), from, w.From, true) })
-	s.Do(func() error { return copyTo(op, backend.Copying{To: w.To, From: to}) })
-	return s.Err
+	s.Check(w.Generator.Fill(span(to), from, w.From, true))
+	s.Check(copyTo(op, backend.Copying{To: w.To, From: to}))
+	return nil
 }
 
 // span returns the memory of a tensor whose elements are adjacent.

@@ -17,9 +17,9 @@ var (
 )
 
 // convertFloat8 is copyTo between two dtypes of which at least one is an eight-bit float: kernels read and write it as uint8.
-func convertFloat8(op string, w backend.Copying) error {
+func convertFloat8(op string, w backend.Copying) (err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	to, from := w.To.DType(), w.From.DType()
 	e := backend.Elementwise{Compute: dtype.Uint8, Params: new(backend.Params)}
 	e.Operands[0], e.Operands[1] = codes(&s, w.To), codes(&s, w.From)
@@ -34,8 +34,8 @@ func convertFloat8(op string, w backend.Copying) error {
 		e.Kernel = translateFloat8
 		*(*uintptr)(unsafe.Pointer(e.Params)) = uintptr(from.Float8Codes(to))
 	}
-	s.Do(func() error { return elementwise(op, e) })
-	return s.Err
+	s.Check(elementwise(op, e))
+	return nil
 }
 
 // codes views an eight-bit float as uint8, and is any other tensor itself.

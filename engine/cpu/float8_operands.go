@@ -50,7 +50,7 @@ func decoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 		return t
 	}
 	made := encoded(s, t, d)
-	s.Do(func() error { return copyTo(s.Op, backend.Copying{To: made, From: t}) })
+	s.Check(copyTo(s.Op, backend.Copying{To: made, From: t}))
 	return made
 }
 
@@ -59,19 +59,19 @@ func encoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if !needsFloat8(t, d) {
 		return t
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), d, device.Host) })
+	return s.Track(tensor.Empty(s.Op, t.Sizes(), d, device.Host))
 }
 
 func store(s *owner.Scope, t, made *tensor.Tensor) {
 	if made != t {
-		s.Do(func() error { return copyTo(s.Op, backend.Copying{To: t, From: made}) })
+		s.Check(copyTo(s.Op, backend.Copying{To: t, From: made}))
 	}
 }
 
 // withoutFloat8 runs a kernel over copies of the operands that need it.
-func withoutFloat8(op string, w backend.Elementwise, run func(string, backend.Elementwise) error) error {
+func withoutFloat8(op string, w backend.Elementwise, run func(string, backend.Elementwise) error) (err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	operands := w.Operands
 	for i, t := range operands[:len(w.Kernel.Operands())] {
 		copied := decoded
@@ -80,25 +80,25 @@ func withoutFloat8(op string, w backend.Elementwise, run func(string, backend.El
 		}
 		w.Operands[i] = copied(&s, t, tensoriter.OperandDType(w.Kernel.Operands()[i], w.Compute))
 	}
-	s.Do(func() error { return run(op, w) })
+	s.Check(run(op, w))
 	for i := range w.Kernel.Outputs() {
 		store(&s, operands[i], w.Operands[i])
 	}
-	return s.Err
+	return nil
 }
 
 // reduceWithoutFloat8 is withoutFloat8 for a reduction.
-func reduceWithoutFloat8(op string, w backend.Reduction) error {
+func reduceWithoutFloat8(op string, w backend.Reduction) (err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	w.In = decoded(&s, w.In, w.Compute)
 	out := w.Out
 	for i, t := range out {
 		w.Out[i] = encoded(&s, t, dtype.Float32)
 	}
-	s.Do(func() error { return reduce(op, w) })
+	s.Check(reduce(op, w))
 	for i, t := range out {
 		store(&s, t, w.Out[i])
 	}
-	return s.Err
+	return nil
 }

@@ -81,7 +81,7 @@ func forget(e *list.Element) {
 	plans.bytes -= p.PlanBytes
 }
 
-func makePlan(op string, key planKey) (*fftPlan, error) {
+func makePlan(op string, key planKey) (_ *fftPlan, err error) {
 	fn, err := fftPlanKernel.For(op, key.d)
 	if err != nil {
 		return nil, err
@@ -102,23 +102,16 @@ func makePlan(op string, key planKey) (*fftPlan, error) {
 		return p, nil
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	finish := p.FFTPlan
 	finish.Own, finish.Shared = scratch(&s, p.OwnBytes), scratch(&s, p.SharedBytes)
-	if s.Err == nil {
-		kernel.Call(fn, unsafe.Pointer(&finish))
-	}
-	return p, s.Err
+	kernel.Call(fn, unsafe.Pointer(&finish))
+	return p, nil
 }
 
 // scratch returns the address of some bytes that the scope owns.
 func scratch(s *owner.Scope, bytes int64) uintptr {
-	t := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(s.Op, []int64{max(bytes, 1)}, dtype.Uint8, device.Host)
-	})
-	if s.Err != nil {
-		return 0
-	}
+	t := s.Track(tensor.Empty(s.Op, []int64{max(bytes, 1)}, dtype.Uint8, device.Host))
 	return uintptr(t.Data())
 }
 
@@ -134,9 +127,6 @@ func scratches(s *owner.Scope, bytes, pieces int64) chan uintptr {
 // shareRooms distributes n work items over threads. Each thread has a scratch buffer of the given size.
 func shareRooms(s *owner.Scope, bytes, n, grain int64, f func(begin, end int64, room uintptr)) {
 	rooms := scratches(s, bytes, n)
-	if s.Err != nil {
-		return
-	}
 	parallel.For(n, grain, func(begin, end int64) {
 		room := <-rooms
 		defer func() { rooms <- room }()
@@ -164,7 +154,7 @@ func fourier(op string, w backend.Fourier) error {
 }
 
 // fourierAlong transforms along one dimension.
-func fourierAlong(op string, to, from *tensor.Tensor, dim int, inverse bool, scale float64) error {
+func fourierAlong(op string, to, from *tensor.Tensor, dim int, inverse bool, scale float64) (err error) {
 	f := &kernel.FFT{Kind: kernel.FFTComplex, Scale: scale, N: max(to.Sizes()[dim], from.Sizes()[dim])}
 	switch {
 	case !to.DType().IsComplex():
@@ -196,7 +186,7 @@ func fourierAlong(op string, to, from *tensor.Tensor, dim int, inverse bool, sca
 	kernel.Call(fn, unsafe.Pointer(f))
 	f.Step = kernel.FFTAll
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	if threads := int64(parallel.Threads()); plan.Groups[0] > 0 && lines < threads && f.N >= Grain {
 		err = sharedLines(&s, fn, plan, f, lines)
 	} else {
@@ -216,9 +206,6 @@ func wholeLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines 
 		room.Own = scratch(s, plan.OwnBytes)
 		share(s, plan, &room)
 		rooms <- &room
-	}
-	if s.Err != nil {
-		return s.Err
 	}
 	parallel.For(lines, grain, func(begin, end int64) {
 		room := <-rooms
@@ -240,9 +227,6 @@ func share(s *owner.Scope, plan *fftPlan, f *kernel.FFT) {
 func sharedLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines int64) error {
 	share(s, plan, f)
 	rooms := scratches(s, plan.OwnBytes, max(plan.Groups[0], plan.Groups[1], 1))
-	if s.Err != nil {
-		return s.Err
-	}
 	step := func(line, step, groups int64) {
 		parallel.For(groups, 1, func(begin, end int64) {
 			own := <-rooms

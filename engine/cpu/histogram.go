@@ -37,18 +37,15 @@ func count(op string, w backend.Counting) error {
 }
 
 // histogram sorts points into bins.
-func histogram(op string, w backend.Histogram) error {
+func histogram(op string, w backend.Histogram) (err error) {
 	fn, err := histogramKernel.For(op, w.In.DType())
 	if err != nil || w.In.Sizes()[0] == 0 {
 		return err
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	dims := int64(len(w.Edges))
 	grid := s.Track(tensor.Empty(op, []int64{2 * dims}, dtype.Int64, device.Host)) // the edges, and the numbers of bins
-	if s.Err != nil {
-		return s.Err
-	}
 	for i, e := range w.Edges {
 		elements[int64](grid)[i], elements[int64](grid)[dims+int64(i)] = int64(at(e, 0)), e.Numel()-1
 	}

@@ -89,7 +89,7 @@ func distinct(t *tensor.Tensor) int64 {
 }
 
 // checkedCopy holds, for each element of index and expanded as that is, the bytes to the position that it names.
-func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) error) (*tensor.Tensor, error) {
+func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) error) (_ *tensor.Tensor, err error) {
 	sizes, strides, none := slices.Clone(index.Sizes()), make([]int64, index.Dim()), make([]int64, index.Dim())
 	step := int64(1)
 	for d := index.Dim() - 1; d >= 0; d-- {
@@ -101,18 +101,12 @@ func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) 
 		step *= sizes[d]
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	bytes := s.Track(tensor.EmptyStrided(op, index.Sizes(), strides, dtype.Int64, device.Host))
 	zero := s.Track(tensor.Zeros(op, nil, dtype.Int64, device.Host))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	to := s.Track(bytes.View(op, sizes, strides, 0))
 	zeros := s.Track(zero.View(op, sizes, none, 0))
 	from := s.Track(index.View(op, sizes, index.Strides(), index.Offset()))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if err := runPlaces(op, kernel.Of(kernelapi.Locate).Row(dtype.Int64), kernelapi.Locate, dtype.Int64, []*tensor.Tensor{to, zeros, from}, p, refusal); err != nil {
 		return nil, err
 	}

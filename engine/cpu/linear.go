@@ -27,12 +27,12 @@ var tasks = map[backend.Task]func(w *matrixWork){
 }
 
 // linearAlgebra does a task of linear algebra by LAPACK.
-func linearAlgebra(op string, l backend.LinearAlgebra) error {
+func linearAlgebra(op string, l backend.LinearAlgebra) (err error) {
 	if l.A.Numel() == 0 || l.B != nil && l.B.Numel() == 0 {
 		return nil
 	}
 	w := &matrixWork{LinearAlgebra: l, Scope: owner.Scope{Op: op}, d: l.A.DType()}
-	defer w.Close()
+	defer w.Close(&err)
 	if !blas.Serves(w.d) {
 		return blas.Missing(op)
 	}
@@ -46,5 +46,5 @@ func linearAlgebra(op string, l backend.LinearAlgebra) error {
 	if !w.small() {
 		tasks[l.Task](w)
 	}
-	return w.Err
+	return nil
 }

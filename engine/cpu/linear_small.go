@@ -30,10 +30,7 @@ func (w *matrixWork) small() bool {
 	}
 	infos := w.Info
 	if infos == nil && w.Task != backend.FactorQR && w.Task != backend.FormQ {
-		infos = w.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(w.Op, []int64{w.batch}, dtype.Int32, w.A.Device()) })
-	}
-	if w.Err != nil {
-		return true
+		infos = w.Track(tensor.Zeros(w.Op, []int64{w.batch}, dtype.Int32, w.A.Device()))
 	}
 	call := kernel.Small{A: start(w.A), B: start(w.B), Values: start(w.Values), Pivots: start(w.Pivots), Info: start(infos), M: w.m, N: w.n}
 	if w.B != nil {

@@ -154,9 +154,6 @@ func (w *matrixWork) leastSquares() {
 func (w *matrixWork) roomsByDivision(name string, arguments []blas.Argument) (rooms, more []int64) {
 	const answer = 16
 	memory := w.bytes(3 * answer)
-	if w.Err != nil {
-		return []int64{0}, nil
-	}
 	at := func(k int) unsafe.Pointer { return unsafe.Add(memory.Data(), answer*k) }
 	ask := w.call(name, arguments...)
 	ask.Set(10, blas.At(at(0)))

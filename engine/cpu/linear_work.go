@@ -35,9 +35,6 @@ func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory 
 	workers := make(chan worker, min(int64(parallel.Threads()), w.batch*parts))
 	for range cap(workers) {
 		memory := w.pieces(bytes)
-		if w.Err != nil {
-			return
-		}
 		workers <- made(memory)
 	}
 	parallel.For(w.batch*parts, max(Grain/max(work, 1), 1), func(begin, end int64) {
@@ -58,9 +55,6 @@ func (w *matrixWork) eachInBlocks(work int64, bytes []int64, made func(k *blocks
 		return
 	}
 	memory := w.pieces(bytes)
-	if w.Err != nil {
-		return
-	}
 	do := made(&k, memory)
 	for i := range w.batch {
 		do(i)
@@ -91,7 +85,7 @@ func (w *matrixWork) block(t *tensor.Tensor, i int64) block {
 
 // bytes returns memory that is given up when all is done.
 func (w *matrixWork) bytes(n int64) *tensor.Tensor {
-	return w.Step(func() (*tensor.Tensor, error) { return tensor.Empty(w.Op, []int64{n}, dtype.Uint8, device.Host) })
+	return w.Track(tensor.Empty(w.Op, []int64{n}, dtype.Uint8, device.Host))
 }
 
 // call is a call of a routine for the task's dtype.
@@ -123,9 +117,6 @@ func (w *matrixWork) failed(i int64) bool {
 func (w *matrixWork) rooms(name string, arguments []blas.Argument, places []int, dtypes ...dtype.DType) []int64 {
 	const answer = 16
 	memory := w.bytes(answer * int64(len(places)+1))
-	if w.Err != nil {
-		return make([]int64, len(places))
-	}
 	ask := w.call(name, arguments...)
 	for i, a := range arguments {
 		if a == blas.At(nil) { // some routines write to other arrays too

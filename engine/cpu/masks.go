@@ -85,7 +85,7 @@ func (m *maskPieces) move(op string, fn uintptr, place func(p int64, args *maskA
 }
 
 // selectSet takes the elements whose mask is set, or numbers them.
-func selectSet(op string, w backend.Selection) (*tensor.Tensor, error) {
+func selectSet(op string, w backend.Selection) (_ *tensor.Tensor, err error) {
 	m := countMask(w.Mask)
 	d, fn := dtype.Int64, maskPositions
 	if w.From != nil {
@@ -93,16 +93,14 @@ func selectSet(op string, w backend.Selection) (*tensor.Tensor, error) {
 		fn = maskTake.Row(d.Raw())
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	out := s.Track(tensor.Empty(op, []int64{m.total()}, d, device.Host))
-	if s.Err == nil {
-		s.Err = m.move(op, fn, func(p int64, args *maskArgs) {
-			args.to = at(out, m.starts[p])
-			if w.From != nil {
-				args.from = at(w.From, args.base)
-			}
-		})
-	}
+	s.Check(m.move(op, fn, func(p int64, args *maskArgs) {
+		args.to = at(out, m.starts[p])
+		if w.From != nil {
+			args.from = at(w.From, args.base)
+		}
+	}))
 	return s.Return(out)
 }
 

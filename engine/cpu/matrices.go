@@ -17,12 +17,12 @@ type products struct{ owner.Scope }
 
 // copy writes t, broadcast, to c.
 func (s *products) copy(c, t *tensor.Tensor) {
-	s.Do(func() error { return copyTo(s.Op, backend.Copying{To: c, From: t}) })
+	s.Check(copyTo(s.Op, backend.Copying{To: c, From: t}))
 }
 
 // turn returns t with its last two dimensions exchanged.
 func (s *products) turn(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.Transpose(s.Op, nil, t, -2, -1) })
+	return s.Track(view.Transpose(s.Op, nil, t, -2, -1))
 }
 
 // matrices is a batch of matrices; strides count elements.

@@ -82,18 +82,13 @@ func evenly(n, size int64) (length, count int64) {
 }
 
 // normalizePieces sums blocks of the units and adds their sums in order.
-func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normalization) error {
+func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normalization) (err error) {
 	length, count := evenly(w.Units, w.Runs)
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	numbers := w.Groups * w.Runs
-	parts := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(op, []int64{2, count, numbers}, w.Mean.DType(), device.Host)
-	})
-	s.Do(func() error { return fill(op, backend.Filling{To: parts, Value: dtype.IntScalar(0)}) })
-	if s.Err != nil {
-		return s.Err
-	}
+	parts := s.Track(tensor.Empty(op, []int64{2, count, numbers}, w.Mean.DType(), device.Host))
+	s.Check(fill(op, backend.Filling{To: parts, Value: dtype.IntScalar(0)}))
 	parallel.ForInterruptible(count, 1, func(begin, end int64) {
 		for i := begin; i < end; i++ {
 			part := args
@@ -103,15 +98,10 @@ func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normal
 		}
 	})
 	for i, to := range w.Sums {
-		s.Do(func() error {
-			of, err := parts.View(op, []int64{count, numbers}, []int64{numbers, 1}, int64(i)*count*numbers)
-			if of = s.Track(of, err); err != nil {
-				return err
-			}
-			return reduce(op, backend.Reduction{Kernel: sumKernel, Compute: to.DType(), Out: [2]*tensor.Tensor{to}, In: of, Mask: []bool{true, false}})
-		})
+		of := s.Track(parts.View(op, []int64{count, numbers}, []int64{numbers, 1}, int64(i)*count*numbers))
+		s.Check(reduce(op, backend.Reduction{Kernel: sumKernel, Compute: to.DType(), Out: [2]*tensor.Tensor{to}, In: of, Mask: []bool{true, false}}))
 	}
-	return s.Err
+	return nil
 }
 
 // columnsArgs mirrors columns_args of normalize.h.
@@ -125,34 +115,24 @@ type columnsArgs struct {
 }
 
 // normalizeColumns is normalize for columns: threads share blocks of rows, and then units.
-func normalizeColumns(op string, w backend.Normalization) error {
+func normalizeColumns(op string, w backend.Normalization) (err error) {
 	matrices, columns := w.Units/w.Groups, w.Groups*w.Runs
 	length, count := evenly(w.Strips, columns)
 	s := owner.Scope{Op: op}
-	defer s.Close()
-	parts := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(op, []int64{matrices * count, 2, columns}, dtype.Float64, device.Host)
-	})
-	if s.Err != nil {
-		return s.Err
-	}
+	defer s.Close(&err)
+	parts := s.Track(tensor.Empty(op, []int64{matrices * count, 2, columns}, dtype.Float64, device.Host))
 	args := columnsArgs{
 		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean), rstd: start(w.Rstd), variance: start(w.Variance),
 		sums:   [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
 		pieces: at(parts, 0), matrices: matrices, rows: w.Strips, columns: columns, runs: w.Runs, piece: length, count: count, eps: w.Eps, fixed: flag(w.Fixed), rounded: flag(w.Rounded),
 	}
 	share := func(k *kernel.Kernel, d dtype.DType, n, size int64) {
-		s.Do(func() error {
-			fn, err := k.For(op, d)
-			if err != nil {
-				return err
-			}
-			parallel.ForInterruptible(n, max(Grain/size, 1), func(begin, end int64) {
-				part := args
-				part.first, part.last = begin, end
-				kernel.Call(fn, unsafe.Pointer(&part))
-			})
-			return nil
+		fn, err := k.For(op, d)
+		s.Check(err)
+		parallel.ForInterruptible(n, max(Grain/size, 1), func(begin, end int64) {
+			part := args
+			part.first, part.last = begin, end
+			kernel.Call(fn, unsafe.Pointer(&part))
 		})
 	}
 	pieces := func(k *kernel.Kernel) { share(k, w.In.DType(), matrices*count, length*columns) }
@@ -173,5 +153,5 @@ func normalizeColumns(op string, w backend.Normalization) error {
 		units(columnStatisticsKernel, w.In.DType())
 		pieces(columnNormalizeKernel)
 	}
-	return s.Err
+	return nil
 }

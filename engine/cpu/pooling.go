@@ -22,7 +22,7 @@ var (
 const poolBlock = 64
 
 // pooling runs a kernel on windows of images. Threads share rows of the result, or planes of images, to which elements are added in order.
-func pooling(op string, w backend.Pooling) error {
+func pooling(op string, w backend.Pooling) (err error) {
 	fn, err := kernel.Of(w.Kernel).For(op, w.Images.DType())
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func pooling(op string, w backend.Pooling) error {
 	}
 	kernel.Call(fn, unsafe.Pointer(&k))
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	units := planes * rows
 	work := max(w.Images.Numel(), w.Results.Numel())
 	shareRooms(&s, k.Bytes, units, max(Grain*units/max(work, 1), 1), func(begin, end int64, room uintptr) {
@@ -84,5 +84,5 @@ func pooling(op string, w backend.Pooling) error {
 		part.Begin, part.End, part.Room = begin, end, room
 		kernel.Call(fn, unsafe.Pointer(&part))
 	})
-	return s.Err
+	return nil
 }

@@ -23,14 +23,14 @@ const (
 var wideTiles = kernel.Tier() == "avx512"
 
 // product multiplies matrices. Nothing is written before all that the product needs is there.
-func product(op string, w backend.Product) error {
+func product(op string, w backend.Product) (err error) {
 	if w.To.Numel() == 0 {
 		return nil
 	}
 	s := products{owner.Scope{Op: op}}
-	defer s.Close()
+	defer s.Close(&err)
 	s.multiply(w)
-	return s.Err
+	return nil
 }
 
 // multiply is product with temporaries owned by s.
@@ -43,9 +43,7 @@ func (s *products) multiply(w backend.Product) {
 	}
 	if d := w.To.DType(); !blas.Serves(d) || wideTiles && d.IsFloatingPoint() || !servedByBLAS(factors(w)) {
 		w.A, w.B = backend.Computed(&s.Scope, w.A), backend.Computed(&s.Scope, w.B)
-		if s.Err == nil {
-			s.multiplyBlocks(w)
-		}
+		s.multiplyBlocks(w)
 	} else {
 		s.multiplyByBLAS(w)
 	}
@@ -68,9 +66,7 @@ func (s *products) multiplyByBLAS(w backend.Product) {
 			w.Self = c
 		}
 		w.To = s.Track(tensor.Empty(s.Op, c.Sizes(), d, device.Host))
-		if s.Err == nil {
-			s.multiply(w)
-		}
+		s.multiply(w)
 		s.copy(c, w.To)
 		return
 	}
@@ -83,16 +79,12 @@ func (s *products) multiplyByBLAS(w backend.Product) {
 			if x.turned {
 				x.t = s.turn(x.t)
 			}
-			if whole := backend.RowMajorCopy(&s.Scope, x.t, d); s.Err == nil {
-				*x.m = matricesOf(whole)
-			}
+			whole := backend.RowMajorCopy(&s.Scope, x.t, d)
+			*x.m = matricesOf(whole)
 		}
 	}
 	if self != nil {
 		s.copy(c, self)
-	}
-	if s.Err != nil {
-		return
 	}
 	ta, tb := w.A, w.B
 	if turned {
@@ -112,9 +104,6 @@ func (s *products) multiplyByBLAS(w backend.Product) {
 		mb = s.computed(tb, turned)
 		p.Ldb, p.BTransposed, _ = mb.leading()
 		p.BConjugated = false
-	}
-	if s.Err != nil {
-		return
 	}
 	p.Alpha = [2]float64{real(w.Alpha.Complex()), imag(w.Alpha.Complex())}
 	p.Beta = [2]float64{real(w.Beta.Complex()), imag(w.Beta.Complex())}
@@ -138,9 +127,6 @@ func (s *products) multiplyByBLAS(w backend.Product) {
 // computed returns the matrices of t with conjugation resolved, transposed if turned is set: BLAS can conjugate only transposed operands.
 func (s *products) computed(t *tensor.Tensor, turned bool) matrices {
 	whole := backend.Computed(&s.Scope, t)
-	if s.Err != nil {
-		return matrices{}
-	}
 	if turned {
 		return matricesOf(whole).transposed()
 	}

@@ -105,9 +105,6 @@ func (s *products) multiplyBlocks(w backend.Product) {
 			a = s.turn(a)
 		}
 		whole := backend.RowMajorCopy(&s.Scope, a, fn.left)
-		if s.Err != nil {
-			return
-		}
 		ma = matricesOf(whole)
 	}
 	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
@@ -138,25 +135,26 @@ func (k productKernel) readsAlong(rows, depth int64, d dtype.DType) bool {
 
 // multiplySlabs is multiplyBlocks for n rows of the product after the other.
 func (s *products) multiplySlabs(n int64, w backend.Product) {
-	rows := int64(-2)
 	if w.Self != nil {
 		w.Self = s.Track(view.Expand(s.Op, w.Self, w.To.Sizes()))
 	}
-	for i := int64(0); s.Err == nil && i < w.A.Sizes()[w.A.Dim()-2]; i += n {
-		slab := products{owner.Scope{Op: s.Op}}
-		part := func(t *tensor.Tensor) *tensor.Tensor {
-			if t == nil || slab.Err != nil {
-				return nil
-			}
-			return slab.Track(view.Narrow(s.Op, t, rows, i, min(n, t.Sizes()[t.Dim()-2]-i)))
-		}
-		p := w
-		if p.To, p.A, p.Self = part(w.To), part(w.A), part(w.Self); slab.Err == nil {
-			slab.multiplyBlocks(p)
-		}
-		s.Err = slab.Err
-		slab.Close()
+	for i := int64(0); i < w.A.Sizes()[w.A.Dim()-2]; i += n {
+		s.multiplySlab(i, n, w)
 	}
+}
+
+// multiplySlab is multiplyBlocks for up to n rows of the product from row i on.
+func (s *products) multiplySlab(i, n int64, w backend.Product) {
+	slab := products{owner.Scope{Op: s.Op}}
+	defer slab.ReleaseAll()
+	part := func(t *tensor.Tensor) *tensor.Tensor {
+		if t == nil {
+			return nil
+		}
+		return slab.Track(view.Narrow(s.Op, t, -2, i, min(n, t.Sizes()[t.Dim()-2]-i)))
+	}
+	w.To, w.A, w.Self = part(w.To), part(w.A), part(w.Self)
+	slab.multiplyBlocks(w)
 }
 
 // readable reports whether the kernels read a row-contiguous first operand in place as fast as a copy, which costs as much as some of the product's

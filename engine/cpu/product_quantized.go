@@ -63,12 +63,12 @@ func packQuantized(op string, b *tensor.Tensor) (*tensor.Tensor, error) {
 const pastColumns = 64
 
 // quantizedProduct multiplies matrices of integers that represent numbers.
-func quantizedProduct(op string, w backend.QuantizedProduct) error {
+func quantizedProduct(op string, w backend.QuantizedProduct) (err error) {
 	if w.To.Numel() == 0 {
 		return nil
 	}
 	s := products{owner.Scope{Op: op}}
-	defer s.Close()
+	defer s.Close(&err)
 	run, _, left := quantizedKernels(w.A.DType())
 	mb, mc := matricesOf(w.B), matricesOf(w.To)
 	a, zero := s.leftOf(w.A, left, w.AZero)
@@ -81,9 +81,6 @@ func quantizedProduct(op string, w backend.QuantizedProduct) error {
 	}
 	offsets := eachColumn[int32](&s, mc.cols, dtype.Int32, &q.Offsets)
 	bias, scales := eachColumn[float32](&s, mc.cols, dtype.Float32, &q.Bias), eachColumn[float32](&s, mc.cols, dtype.Float32, &q.Scales)
-	if s.Err != nil {
-		return s.Err
-	}
 	for j := range mc.cols {
 		offsets[j] = int32(mb.rows) * w.AZero * itemOf(w.BZeros, j)
 		scales[j] = itemOf(w.Scales, j)
@@ -99,9 +96,6 @@ func quantizedProduct(op string, w backend.QuantizedProduct) error {
 	}
 	if slices.ContainsFunc(w.BZeros, func(zero int32) bool { return zero != 0 }) {
 		zeros, sums := eachColumn[int32](&s, mc.cols, dtype.Int32, &q.Zeros), s.rowSums(w.A)
-		if s.Err != nil {
-			return s.Err
-		}
 		for j := range mc.cols {
 			zeros[j] = itemOf(w.BZeros, j)
 		}
@@ -134,10 +128,8 @@ func (s *products) leftOf(a *tensor.Tensor, d dtype.DType, zero int32) (*tensor.
 		return backend.RowMajorCopy(&s.Scope, a, d), zero
 	}
 	a = backend.RowMajorCopy(&s.Scope, a, dtype.Int8)
-	if s.Err == nil {
-		for i := range elements[uint8](a) {
-			elements[uint8](a)[i] ^= 0x80
-		}
+	for i := range elements[uint8](a) {
+		elements[uint8](a)[i] ^= 0x80
 	}
 	return a, zero + 0x80
 }
@@ -145,21 +137,13 @@ func (s *products) leftOf(a *tensor.Tensor, d dtype.DType, zero int32) (*tensor.
 // rowSums returns the sums of rows, which wrap.
 func (s *products) rowSums(a *tensor.Tensor) *tensor.Tensor {
 	sums := s.Track(tensor.Empty(s.Op, a.Sizes()[:1], dtype.Int64, device.Host))
-	s.Do(func() error {
-		return reduce(s.Op, backend.Reduction{Kernel: sumKernel, Compute: dtype.Int64, Out: [2]*tensor.Tensor{sums}, In: a, Mask: []bool{false, true}})
-	})
-	if s.Err != nil {
-		return nil
-	}
+	s.Check(reduce(s.Op, backend.Reduction{Kernel: sumKernel, Compute: dtype.Int64, Out: [2]*tensor.Tensor{sums}, In: a, Mask: []bool{false, true}}))
 	return backend.RowMajorCopy(&s.Scope, sums, dtype.Int32)
 }
 
 // eachColumn allocates an item for each of n columns, zeros, and stores the address at at.
 func eachColumn[T any](s *products, n int64, d dtype.DType, at *uintptr) []T {
 	items := s.Track(tensor.Empty(s.Op, []int64{n + pastColumns}, d, device.Host))
-	if s.Err != nil {
-		return nil
-	}
 	*at = uintptr(items.Data())
 	clear(elements[T](items))
 	return elements[T](items)

@@ -25,7 +25,7 @@ type rangeArgs struct {
 
 // fillRange computes the elements of a sequence directly in the result, or in a contiguous temporary if it has gaps or consists of powers of another
 // dtype.
-func fillRange(op string, w backend.Range) error {
+func fillRange(op string, w backend.Range) (err error) {
 	t, d := w.To, w.To.DType()
 	if w.Base != nil {
 		d = w.Exponents()
@@ -35,12 +35,10 @@ func fillRange(op string, w backend.Range) error {
 		return err
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	to := t
 	if d != t.DType() || !t.IsContiguous() {
-		if to = s.Track(tensor.Empty(op, t.Sizes(), d, device.Host)); s.Err != nil {
-			return s.Err
-		}
+		to = s.Track(tensor.Empty(op, t.Sizes(), d, device.Host))
 	}
 	args := rangeArgs{out: at(to, 0), steps: t.Numel(), istart: w.Start.Int(), istep: w.Step.Int(), start: parts(w.Start.Complex()), step: parts(w.Step.Complex()), stop: parts(w.Stop)}
 	parallel.For(args.steps, Grain, func(begin, end int64) {
@@ -51,9 +49,6 @@ func fillRange(op string, w backend.Range) error {
 	switch {
 	case w.Base != nil && d == dtype.Float64:
 		base := s.Track(tensor.Empty(op, nil, d, device.Host))
-		if s.Err != nil {
-			return s.Err
-		}
 		elements[float64](base)[0] = *w.Base
 		if err := elementwise(op, backend.Elementwise{Kernel: powKernel, Compute: d, Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}); err != nil {
 			return err

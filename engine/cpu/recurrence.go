@@ -82,15 +82,14 @@ type recurring struct {
 }
 
 // recur runs the cells of a layer over all steps, one after another, whose units threads share.
-func recur(op string, w backend.Recurrence) error {
+func recur(op string, w backend.Recurrence) (err error) {
 	if w.Hidden.Numel() == 0 {
 		return nil
 	}
 	r := &recurring{Scope: owner.Scope{Op: op}, w: w, units: w.Hidden.Sizes()[1]}
-	defer r.Close()
+	defer r.Close(&err)
 	r.gates = w.Weight.Sizes()[0] / r.units
 	r.k.Units, r.k.Kind = r.units, cellKinds[w.Cell]
-	var err error
 	if r.fn, err = recurrenceKernel.For(op, w.Hidden.DType()); err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func recur(op string, w backend.Recurrence) error {
 	} else {
 		r.backward(list)
 	}
-	return r.Err
+	return nil
 }
 
 // panelsOf sets the size of packed panels: units of all gates, or of one.
@@ -118,9 +117,7 @@ func (r *recurring) panelsOf(vectors, units int64) {
 // pack allocates a packed matrix and packs parts into it.
 func (r *recurring) pack(depth int64, parts ...kernel.RecurrencePacking) {
 	size := r.w.Weight.DType().Size()
-	if r.k.Weight = scratch(&r.Scope, r.panels*depth*r.k.Vectors*r.lanes*size); r.Err != nil {
-		return
-	}
+	r.k.Weight = scratch(&r.Scope, r.panels*depth*r.k.Vectors*r.lanes*size)
 	for _, p := range parts {
 		p.Packed, p.Whole, p.Vectors, p.Units = r.k.Weight, depth, r.k.Vectors, r.units
 		parallel.For(r.panels, max(Grain/(p.Depth*p.Vectors*r.lanes), 1), func(begin, end int64) {
@@ -183,18 +180,10 @@ func (r *recurring) forward(list []stretch) {
 	} else if len(list) > 1 {
 		r.pack(r.units, kernel.RecurrencePacking{Matrix: at(r.w.Weight, 0), Depth: r.units, Step: 1, Unit: r.units, Gate: gate})
 	} else { // packing would take as long as the product
-		sums := r.Step(func() (*tensor.Tensor, error) {
-			return tensor.Empty(r.Op, r.w.X.Sizes(), r.w.X.DType(), device.Host)
-		})
-		r.Do(func() error {
-			return product(r.Op, backend.Product{To: sums, A: r.w.H, B: r.w.Weight, Turned: true, Alpha: dtype.IntScalar(1)})
-		})
-		if r.k.Depth = 0; r.Err == nil {
-			r.k.Sums = at(sums, 0)
-		}
-	}
-	if r.Err != nil {
-		return
+		sums := r.Track(tensor.Empty(r.Op, r.w.X.Sizes(), r.w.X.DType(), device.Host))
+		r.Check(product(r.Op, backend.Product{To: sums, A: r.w.H, B: r.w.Weight, Turned: true, Alpha: dtype.IntScalar(1)}))
+		r.k.Depth = 0
+		r.k.Sums = at(sums, 0)
 	}
 	if r.w.Bias != nil {
 		r.k.Bias = at(r.w.Bias, 0)
@@ -231,15 +220,14 @@ func (r *recurring) packRounded(list []stretch) {
 	g := kernel.Gemm{Batch: 1, N: columns, K: r.units, B: at(r.w.Weight, 0), ARow: r.units, ACol: 1, BRow: 1, BCol: r.units, CRow: columns, CCol: 1, DRow: columns, DCol: 1}
 	tensor.Put(unsafe.Pointer(&g.Alpha), dtype.Float32, dtype.IntScalar(1))
 	r.rounded = kernel.RoundedGemm{Gemm: g, PackedK: r.units}
-	if len(list) == 1 || r.Err != nil { // packing would take as long as the product
+	if len(list) == 1 { // packing would take as long as the product
 		return
 	}
 	p := kernel.GemmPacking{B: g.B, N: g.N, K: g.K, BRow: g.BRow, BCol: g.BCol}
 	kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
-	if p.Packed = scratch(&r.Scope, p.Bytes); r.Err == nil {
-		r.rounded.Packed = p.Packed
-		kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
-	}
+	p.Packed = scratch(&r.Scope, p.Bytes)
+	r.rounded.Packed = p.Packed
+	kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
 }
 
 // multiplyRounded computes the sums of k.
@@ -272,9 +260,6 @@ func (r *recurring) backward(list []stretch) {
 		r.pack(depth, last, rest)
 	} else {
 		r.pack(depth, whole)
-	}
-	if r.Err != nil {
-		return
 	}
 	r.k.Backward, r.k.FromRow = 1, r.w.Slopes.Sizes()[1]
 	weight := r.k.Weight

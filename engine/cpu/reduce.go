@@ -61,7 +61,7 @@ func reduce(op string, w backend.Reduction) error {
 }
 
 // reducePieces splits the longest reduced dimension and combines the totals of the blocks.
-func reducePieces(op string, l *kernelapi.Reduction, outputs, count int64) error {
+func reducePieces(op string, l *kernelapi.Reduction, outputs, count int64) (err error) {
 	longest := 0
 	for i, s := range l.ReducedSizes[:l.Reduced] {
 		if s > l.ReducedSizes[longest] {
@@ -73,11 +73,8 @@ func reducePieces(op string, l *kernelapi.Reduction, outputs, count int64) error
 	step := (size + n - 1) / n
 	n = (size + step - 1) / step
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	totals := s.Track(tensor.Empty(op, []int64{n * outputs * kernelapi.TotalBytes}, dtype.Uint8, device.Host))
-	if s.Err != nil {
-		return s.Err
-	}
 	l.Totals = uintptr(totals.Data())
 	parallel.ForInterruptible(n, 1, func(begin, end int64) {
 		piece := reductions.Get().(*kernelapi.Reduction)

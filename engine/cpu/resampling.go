@@ -19,7 +19,7 @@ var resampleKernel = kernel.Of(kernelapi.Resample)
 const fewLanes = 8
 
 // resample resizes images, or computes the gradient. Threads share rows of the result.
-func resample(op string, w backend.Resampling) error {
+func resample(op string, w backend.Resampling) (err error) {
 	d := w.To.DType()
 	fn, err := resampleKernel.For(op, d)
 	if err != nil {
@@ -61,7 +61,7 @@ func resample(op string, w backend.Resampling) error {
 	}
 	kernel.Call(fn, unsafe.Pointer(&k))
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	units := planes * shape.Product(to[2:len(to)-1])
 	work := max(w.From.Numel(), w.To.Numel())
 	shareRooms(&s, k.Bytes, units, max(Grain*units/max(work, 1), 1), func(begin, end int64, room uintptr) {
@@ -70,5 +70,5 @@ func resample(op string, w backend.Resampling) error {
 		kernel.Call(fn, unsafe.Pointer(&part))
 	})
 	runtime.KeepAlive(tables)
-	return s.Err
+	return nil
 }

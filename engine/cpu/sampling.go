@@ -10,7 +10,7 @@ import (
 )
 
 // sample runs a kernel on images at points. Threads share blocks of points, or the channels of images to which values are added.
-func sample(op string, w backend.Sampling) error {
+func sample(op string, w backend.Sampling) (err error) {
 	fn, err := kernel.Of(w.Kernel).For(op, w.Images.DType())
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func sample(op string, w backend.Sampling) error {
 	copy(k.Strides[:], strides[2:])
 	kernel.Call(fn, unsafe.Pointer(&k))
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	units := sizes[0] * k.Units
 	work := max(w.Images.Numel(), w.Values.Numel())
 	shareRooms(&s, k.Bytes, units, max(Grain*units/max(work, 1)/4, 1), func(begin, end int64, room uintptr) {
@@ -36,5 +36,5 @@ func sample(op string, w backend.Sampling) error {
 		part.Begin, part.End, part.Room = begin, end, room
 		kernel.Call(fn, unsafe.Pointer(&part))
 	})
-	return s.Err
+	return nil
 }

@@ -43,18 +43,21 @@ func sort(op string, w backend.Sorting) error {
 	}
 	all := w.In.Sizes()[dim]
 	for i := int64(0); i < all; i += most {
-		s := owner.Scope{Op: op}
-		part := w
-		for _, t := range []**tensor.Tensor{&part.In, &part.Values, &part.Indices} {
-			*t = s.Track(view.Narrow(op, *t, int64(dim), i, min(most, all-i)))
-		}
-		s.Do(func() error { return sortLines(op, part) })
-		s.Close()
-		if s.Err != nil {
-			return s.Err
+		if err := sortPart(op, w, dim, i, min(most, all-i)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// sortPart sorts the lines at n positions of dimension dim, from position i on.
+func sortPart(op string, w backend.Sorting, dim int, i, n int64) (err error) {
+	s := owner.Scope{Op: op}
+	defer s.Close(&err)
+	for _, t := range []**tensor.Tensor{&w.In, &w.Values, &w.Indices} {
+		*t = s.Track(view.Narrow(op, *t, int64(dim), i, n))
+	}
+	return sortLines(op, w)
 }
 
 // sortedAtOnce returns the dimension to split and the length to process at a time, or -1 if all lines are sorted together. The dimension with the
@@ -98,7 +101,7 @@ func alongLast(t *tensor.Tensor, dim int) bool {
 }
 
 // sortLines is sort for all lines, which threads share.
-func sortLines(op string, w backend.Sorting) error {
+func sortLines(op string, w backend.Sorting) (err error) {
 	self, size := w.In, w.In.DType().Size()
 	fn, err := kernel.Of(w.Kernel).For(op, self.DType())
 	if err != nil {
@@ -121,26 +124,21 @@ func sortLines(op string, w backend.Sorting) error {
 		order = append(order, w.Dim)
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	lines := s.Track(view.Permute(op, self, order...))
-	if s.Err != nil {
-		return s.Err
-	}
 	in := backend.RowMajor(&s, lines, lines.DType())
 	var targets, sorted [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{w.Values, w.Indices} {
 		targets[i] = s.Track(view.Permute(op, t, order...))
-		if sorted[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage() || t == w.Indices && w.Shared) {
+		if sorted[i] = targets[i]; !targets[i].IsContiguous() || t.Storage() == in.Storage() || t == w.Indices && w.Shared {
 			sorted[i] = s.Track(tensor.Empty(op, targets[i].Sizes(), t.DType(), device.Host))
 		}
 	}
 	rows := self.Numel() / n
 	if w.Kernel == kernelapi.Sort && size > 1 && (n > longRow || n > longRow/2 && rows == 1 && parallel.Threads() > 1) {
 		for row := range rows {
-			s.Do(func() error {
-				a := sortStageArgs{in: at(in, row*n), values: at(sorted[0], row*n), indices: at(sorted[1], row*n), n: n, descending: w.Params[0]}
-				return sortLong(op, a, self.DType())
-			})
+			a := sortStageArgs{in: at(in, row*n), values: at(sorted[0], row*n), indices: at(sorted[1], row*n), n: n, descending: w.Params[0]}
+			s.Check(sortLong(op, a, self.DType()))
 		}
 	} else {
 		scratch := w.Entries * kernelapi.SortEntry(size)
@@ -153,12 +151,9 @@ func sortLines(op string, w backend.Sorting) error {
 			kernel.Call(fn, unsafe.Pointer(&l))
 		})
 	}
-	if s.Err != nil {
-		return s.Err
-	}
 	for i, t := range targets {
 		if t != sorted[i] {
-			copyTo(op, backend.Copying{To: t, From: sorted[i]})
+			s.Check(copyTo(op, backend.Copying{To: t, From: sorted[i]}))
 		}
 	}
 	return nil
@@ -181,7 +176,7 @@ const (
 
 // sortLong sorts a contiguous row with all threads: by the upper bits of the keys into buckets, and then each bucket. The memory of the indices
 // holds the words to sort.
-func sortLong(op string, args sortStageArgs, d dtype.DType) error {
+func sortLong(op string, args sortStageArgs, d dtype.DType) (err error) {
 	fn, err := sortStages.For(op, d)
 	if err != nil {
 		return err
@@ -192,13 +187,8 @@ func sortLong(op string, args sortStageArgs, d dtype.DType) error {
 	buckets := int64(1) << args.digit
 	ranges := make([]sortStageArgs, blocks)
 	s := owner.Scope{Op: op}
-	defer s.Close()
-	counts := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Zeros(op, []int64{blocks + 1, buckets}, dtype.Int32, device.Host)
-	})
-	if s.Err != nil {
-		return s.Err
-	}
+	defer s.Close(&err)
+	counts := s.Track(tensor.Zeros(op, []int64{blocks + 1, buckets}, dtype.Int32, device.Host))
 	each := func(stage int64) {
 		pieces(args.n, step, func(p, begin, end int64) {
 			a := args
@@ -226,9 +216,6 @@ func sortLong(op string, args sortStageArgs, d dtype.DType) error {
 	}
 	// Threads are limited by the largest bucket, so that their scratch never exceeds one row.
 	rooms := scratches(&s, int64(largest)*sortWord, max(args.n/int64(largest), 1))
-	if s.Err != nil {
-		return s.Err
-	}
 	each(sortSpread)
 	parallel.For(buckets, 1, func(begin, end int64) {
 		a := args

@@ -87,13 +87,13 @@ type grouping struct {
 }
 
 func (s *grouping) ints(n int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{n}, dtype.Int64, device.Host) })
+	return s.Track(tensor.Empty(s.Op, []int64{n}, dtype.Int64, device.Host))
 }
 
 // group sorts entries by their positions: two ascending lists are merged, others are sorted.
-func group(op string, w backend.Grouping) (backend.Grouped, error) {
+func group(op string, w backend.Grouping) (_ backend.Grouped, err error) {
 	s := &grouping{Scope: owner.Scope{Op: op}, Grouping: w}
-	defer s.Close()
+	defer s.Close(&err)
 	for _, l := range w.Lists {
 		s.n += l.Sizes()[1]
 	}
@@ -102,19 +102,16 @@ func group(op string, w backend.Grouping) (backend.Grouped, error) {
 	}
 	s.keys = s.ints(s.n)
 	rising := s.number()
-	if s.Err != nil || rising && len(w.Lists) == 1 {
-		return backend.Grouped{}, s.Err
+	if rising && len(w.Lists) == 1 {
+		return backend.Grouped{}, nil
 	}
 	order := s.ints(s.n)
-	if s.Err == nil && rising && len(w.Lists) == 2 {
+	if rising && len(w.Lists) == 2 {
 		s.merge(order)
-	} else if s.Err == nil {
+	} else {
 		s.sort(order)
 	}
 	places, starts := s.groups()
-	if s.Err != nil {
-		return backend.Grouped{}, s.Err
-	}
 	order, _ = s.Return(order)
 	places, starts, _ = s.ReturnBoth(places, starts)
 	return backend.Grouped{Places: places, Order: order, Starts: starts}, nil
@@ -123,7 +120,7 @@ func group(op string, w backend.Grouping) (backend.Grouped, error) {
 // number finds the keys, and whether those of each list rise.
 func (s *grouping) number() bool {
 	rising := true
-	for first, i := int64(0), 0; i < len(s.Lists) && s.Err == nil; i++ {
+	for first, i := int64(0), 0; i < len(s.Lists); i++ {
 		l := s.Lists[i]
 		n, unit := l.Sizes()[1], l.DType().Size()
 		args := placeKeysArgs{indices: uintptr(l.Data()), keys: at(s.keys, first), rowStep: l.Strides()[0] * unit, step: l.Strides()[1] * unit, dims: int64(len(s.Sizes))}
@@ -141,7 +138,7 @@ func (s *grouping) number() bool {
 			}
 		})
 		if a := failed.Load(); a != nil {
-			s.Fail(status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created", s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
+			s.Check(status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created", s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
 		}
 		rising = rising && !falls.Load()
 		first += n
@@ -158,13 +155,9 @@ func (s *grouping) sort(order *tensor.Tensor) {
 	buckets := min(bucketBits, width, bits.Len64(uint64(s.n/bucketEntries)))
 	step := max(4*Grain, (s.n+15)/16) // each block counts separately
 	count := (s.n + step - 1) / step
-	counts := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Zeros(s.Op, []int64{count, 1 << buckets}, dtype.Int64, device.Host)
-	})
-	entries := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(s.Op, []int64{2, s.n, kernelapi.SortEntry(8)}, dtype.Uint8, device.Host)
-	})
-	if s.Err != nil || s.n == 0 {
+	counts := s.Track(tensor.Zeros(s.Op, []int64{count, 1 << buckets}, dtype.Int64, device.Host))
+	entries := s.Track(tensor.Empty(s.Op, []int64{2, s.n, kernelapi.SortEntry(8)}, dtype.Uint8, device.Host))
+	if s.n == 0 {
 		return
 	}
 	args := placeSortArgs{keys: at(s.keys, 0), order: at(order, 0), entries: at(entries, 0), other: at(entries, s.n*kernelapi.SortEntry(8)), shift: int64(width - buckets)}
@@ -199,9 +192,6 @@ func (s *grouping) sort(order *tensor.Tensor) {
 // merge orders the entries of two lists that rise.
 func (s *grouping) merge(order *tensor.Tensor) {
 	merged := s.ints(s.n)
-	if s.Err != nil {
-		return
-	}
 	keys, n := elements[int64](s.keys), s.Lists[0].Sizes()[1]
 	// taken reports how many of the first list are among the first `of` of all.
 	taken := func(of int64) int64 {
@@ -225,9 +215,6 @@ func (s *grouping) merge(order *tensor.Tensor) {
 
 // groups returns the distinct positions of the sorted keys, and the start of each one's entries.
 func (s *grouping) groups() (places, starts *tensor.Tensor) {
-	if s.Err != nil {
-		return nil, nil
-	}
 	args := placeGroupsArgs{keys: at(s.keys, 0), dims: int64(len(s.Sizes))}
 	copy(args.sizes[:], s.Sizes)
 	before := make([]int64, (s.n+Grain-1)/Grain+1) // the number of groups that start before each block
@@ -241,13 +228,8 @@ func (s *grouping) groups() (places, starts *tensor.Tensor) {
 		before[p+1] += before[p]
 	}
 	args.groups = before[len(before)-1]
-	places = s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(s.Op, []int64{args.dims, args.groups}, dtype.Int64, device.Host)
-	})
+	places = s.Track(tensor.Empty(s.Op, []int64{args.dims, args.groups}, dtype.Int64, device.Host))
 	starts = s.ints(args.groups + 1)
-	if s.Err != nil {
-		return nil, nil
-	}
 	args.places, args.starts = at(places, 0), at(starts, 0)
 	pieces(s.n, Grain, func(p, begin, end int64) {
 		a := args

@@ -162,22 +162,19 @@ func sampled(op string, w backend.Sampled) error {
 }
 
 // sparseSum adds two sparse matrices: it first counts the entries of each row.
-func sparseSum(op string, w backend.SparseSum) (backend.CSR, error) {
+func sparseSum(op string, w backend.SparseSum) (_ backend.CSR, err error) {
 	d := w.A.Values.DType()
 	fn, err := spaddKernel.For(op, d)
 	if err != nil {
 		return backend.CSR{}, err
 	}
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	empty := func(d dtype.DType, n int64) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, []int64{n}, d, device.Host) })
+		return s.Track(tensor.Empty(op, []int64{n}, d, device.Host))
 	}
 	rows := w.A.Compressed.Numel() - 1
 	made := backend.CSR{Compressed: empty(dtype.Int64, rows+1), Columns: w.A.Columns}
-	if s.Err != nil {
-		return backend.CSR{}, s.Err
-	}
 	args := spaddArgs{a: csrOf(w.A), b: csrOf(w.B), starts: at(made.Compressed, 0)}
 	ends := shares(w.A.Compressed, rows, args.a.entries, Grain/4)
 	each := func(fn uintptr) {
@@ -191,26 +188,18 @@ func sparseSum(op string, w backend.SparseSum) (backend.CSR, error) {
 			}
 		})
 		if a := failed.Load(); a != nil {
-			s.Fail(wrong(op, a.failed, a.bad))
+			s.Check(wrong(op, a.failed, a.bad))
 		}
 	}
 	each(spaddCounts)
-	if s.Err != nil {
-		return backend.CSR{}, s.Err
-	}
 	starts := elements[int64](made.Compressed)
 	starts[0] = 0
 	for r := range rows {
 		starts[r+1] += starts[r]
 	}
 	made.Plain, made.Values = empty(dtype.Int64, starts[rows]), empty(d, starts[rows])
-	if s.Err != nil {
-		return backend.CSR{}, s.Err
-	}
 	args.columns, args.values = at(made.Plain, 0), at(made.Values, 0)
-	if each(fn); s.Err != nil {
-		return backend.CSR{}, s.Err
-	}
+	each(fn)
 	made.Compressed, _ = s.Return(made.Compressed)
 	made.Plain, made.Values, _ = s.ReturnBoth(made.Plain, made.Values)
 	return made, nil
@@ -223,17 +212,14 @@ const mostProducts = 1 << 17
 const allColumns = 1 << 20
 
 // sparseSparse multiplies two sparse matrices, some rows at a time.
-func sparseSparse(op string, w backend.SparseSparse) (backend.CSR, error) {
+func sparseSparse(op string, w backend.SparseSparse) (_ backend.CSR, err error) {
 	fn, err := spgemmKernel.For(op, w.A.Values.DType())
 	if err != nil {
 		return backend.CSR{}, err
 	}
 	s := &sparseProduct{Scope: owner.Scope{Op: op}, SparseSparse: w, fn: fn, rows: w.A.Compressed.Numel() - 1}
-	defer s.Close()
+	defer s.Close(&err)
 	made := s.run()
-	if s.Err != nil {
-		return backend.CSR{}, s.Err
-	}
 	made.Compressed, _ = s.Return(made.Compressed)
 	made.Plain, made.Values, _ = s.ReturnBoth(made.Plain, made.Values)
 	return made, nil
@@ -247,7 +233,7 @@ type sparseProduct struct {
 }
 
 func (s *sparseProduct) empty(d dtype.DType, n int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{n}, d, device.Host) })
+	return s.Track(tensor.Empty(s.Op, []int64{n}, d, device.Host))
 }
 
 // part is the result of some rows, in separate tensors.
@@ -263,9 +249,6 @@ func (s *sparseProduct) run() (made backend.CSR) {
 	d := s.A.Values.DType()
 	args := spgemmArgs{a: csrOf(s.A), b: csrOf(s.B)}
 	bounds, compressed := s.empty(dtype.Int64, s.rows), s.empty(dtype.Int64, s.rows+1)
-	if s.Err != nil {
-		return
-	}
 	args.bounds, args.counts = at(bounds, 0), at(compressed, 1)
 	ends := shares(s.A.Compressed, s.rows, args.a.entries, Grain/8)
 	failed := atomic.Pointer[spgemmArgs]{}
@@ -278,8 +261,7 @@ func (s *sparseProduct) run() (made backend.CSR) {
 		}
 	})
 	if a := failed.Load(); a != nil {
-		s.Fail(wrong(s.Op, a.failed, a.bad))
-		return
+		s.Check(wrong(s.Op, a.failed, a.bad))
 	}
 	most := elements[int64](bounds)
 	parts := []*part{}
@@ -291,8 +273,7 @@ func (s *sparseProduct) run() (made backend.CSR) {
 		p.end, p.most = r+1, p.most+most[r]
 	}
 	if longest := slices.Max(append(most, 0)); longest > 1<<30 {
-		s.Fail(status.Runtimef("%s: a row of the product has up to %d entries, more than the supported maximum of 1073741824", s.Op, longest))
-		return
+		s.Check(status.Runtimef("%s: a row of the product has up to %d entries, more than the supported maximum of 1073741824", s.Op, longest))
 	}
 	parallel.For(int64(len(parts)), 1, func(begin, end int64) {
 		for _, p := range parts[begin:end] {
@@ -301,14 +282,14 @@ func (s *sparseProduct) run() (made backend.CSR) {
 	})
 	all := int64(0)
 	for _, p := range parts {
-		s.Track(p.columns, p.err)
+		s.Track(p.columns, nil)
 		s.Track(p.values, nil)
 		all += p.found
 	}
-	made = backend.CSR{Compressed: compressed, Plain: s.empty(dtype.Int64, all), Values: s.empty(d, all), Columns: s.B.Columns}
-	if s.Err != nil {
-		return
+	for _, p := range parts {
+		s.Check(p.err)
 	}
+	made = backend.CSR{Compressed: compressed, Plain: s.empty(dtype.Int64, all), Values: s.empty(d, all), Columns: s.B.Columns}
 	starts := elements[int64](compressed)
 	starts[0] = 0
 	for r := range s.rows {
@@ -324,11 +305,11 @@ func (s *sparseProduct) run() (made backend.CSR) {
 }
 
 // multiply finds the rows of a part.
-func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) error {
+func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) (err error) {
 	inner := owner.Scope{Op: s.Op}
-	defer inner.Close()
+	defer inner.Close(&err)
 	empty := func(d dtype.DType, n int64) *tensor.Tensor {
-		return inner.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{n}, d, device.Host) })
+		return inner.Track(tensor.Empty(s.Op, []int64{n}, d, device.Host))
 	}
 	d := s.A.Values.DType()
 	columns, values := empty(dtype.Int64, p.most), empty(d, p.most)
@@ -339,9 +320,6 @@ func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) error {
 		args.log = int64(bits.Len64(uint64(2*max(longest, 1) - 1)))
 		sums, keys = empty(d.Compute(), 1<<args.log), empty(dtype.Int64, 1<<args.log)
 		sorted = empty(dtype.Uint8, 2*longest*kernelapi.SortEntry(8))
-	}
-	if inner.Err != nil {
-		return inner.Err
 	}
 	if keys == nil {
 		clear(bytesOf(set))
@@ -362,12 +340,11 @@ func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) error {
 	if p.found < p.most/2 { // shrinks the saved tensors to the entries found
 		columns, values = backend.RowMajorCopy(&inner, head(&inner, columns, p.found), dtype.Int64), backend.RowMajorCopy(&inner, head(&inner, values, p.found), d)
 	}
-	var err error
 	p.columns, p.values, err = inner.ReturnBoth(columns, values)
 	return err
 }
 
 // head views the first n elements of a vector.
 func head(s *owner.Scope, t *tensor.Tensor, n int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return t.View(s.Op, []int64{n}, []int64{1}, t.Offset()) })
+	return s.Track(t.View(s.Op, []int64{n}, []int64{1}, t.Offset()))
 }

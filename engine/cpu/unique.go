@@ -25,7 +25,7 @@ type uniqueArgs struct {
 }
 
 // unique groups equal rows.
-func unique(op string, w backend.Distinct) (backend.Groups, error) {
+func unique(op string, w backend.Distinct) (_ backend.Groups, err error) {
 	fn, err := kernel.Of(w.Kernel).For(op, w.In.DType())
 	n := w.In.Sizes()[0]
 	if err == nil && n > 1<<32-1 {
@@ -39,7 +39,7 @@ func unique(op string, w backend.Distinct) (backend.Groups, error) {
 		args.inverse = at(w.Inverse, 0)
 	}
 	s := groups{owner.Scope{Op: op}, w}
-	defer s.Close()
+	defer s.Close(&err)
 	group := s.sorted
 	if w.Kernel.Name() == "unique_consecutive" {
 		group = s.consecutive
@@ -61,9 +61,7 @@ func (s *groups) empty(n int64) (rows, counts *tensor.Tensor) {
 		counted = 0
 	}
 	rows = s.Track(tensor.Empty(s.Op, append([]int64{n}, s.In.Sizes()[1:]...), s.In.DType(), device.Host))
-	if s.Err == nil {
-		counts = s.Track(tensor.Empty(s.Op, []int64{counted}, dtype.Int64, device.Host))
-	}
+	counts = s.Track(tensor.Empty(s.Op, []int64{counted}, dtype.Int64, device.Host))
 	return rows, counts
 }
 
@@ -78,13 +76,7 @@ func (s *groups) into(args *uniqueArgs, rows, counts *tensor.Tensor) {
 // sorted returns the distinct rows in order.
 func (s *groups) sorted(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tensor) {
 	all, counts := s.empty(args.n)
-	if s.Err != nil {
-		return nil, nil
-	}
 	scratch := s.Track(tensor.Empty(s.Op, []int64{2 * args.n * kernelapi.SortEntry(s.In.DType().Size())}, dtype.Uint8, device.Host))
-	if s.Err != nil {
-		return nil, nil
-	}
 	s.into(&args, all, counts)
 	args.scratch, args.limit = at(scratch, 0), args.n
 	if args.n > 0 {
@@ -117,9 +109,7 @@ func (s *groups) consecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.
 		before[p+1] += before[p]
 	}
 	args.found = before[len(before)-1]
-	if rows, counts = s.empty(args.found); s.Err != nil {
-		return nil, nil
-	}
+	rows, counts = s.empty(args.found)
 	s.into(&args, rows, counts)
 	var changed atomic.Bool
 	each(func(p int64, piece *uniqueArgs) {
@@ -130,8 +120,7 @@ func (s *groups) consecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.
 		}
 	})
 	if changed.Load() {
-		s.Err = status.Runtimef("%s: another thread wrote to the elements during the call", s.Op)
-		return nil, nil
+		s.Check(status.Runtimef("%s: another thread wrote to the elements during the call", s.Op))
 	}
 	kernel.Call(uniqueCounts, unsafe.Pointer(&args))
 	return rows, counts
@@ -139,13 +128,10 @@ func (s *groups) consecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.
 
 // first returns a new tensor of the first n rows of the contiguous tensor t.
 func (s *groups) first(t *tensor.Tensor, n int64) *tensor.Tensor {
-	if s.Err != nil || t.Sizes()[0] == n {
+	if t.Sizes()[0] == n {
 		return t
 	}
 	part := s.Track(view.Narrow(s.Op, t, 0, 0, n))
-	if s.Err != nil {
-		return nil
-	}
 	return backend.RowMajorCopy(&s.Scope, part, t.DType())
 }
 

@@ -76,7 +76,7 @@ func init() {
 
 // castOperands makes a call past autocast, with its floating-point arguments converted by the operator's policy. Calls that write to one of
 // their arguments keep the dtypes of all.
-func castOperands(c Context, call *Call) error {
+func castOperands(c Context, call *Call) (err error) {
 	past := c.Excluding(tensor.Autocast)
 	row, policy := policyOf(c, call)
 	if policy == AsGiven { // the intermediate ops of a composite operator have policies themselves
@@ -90,20 +90,16 @@ func castOperands(c Context, call *Call) error {
 		return err
 	}
 	s := owner.Scope{Op: call.Name}
-	defer s.Close()
+	defer s.Close(&err)
 	back := call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		if !isEligible(t, row) || t.DType() == to {
 			return t
 		}
-		cast := s.Step(func() (*tensor.Tensor, error) { return castCached(past, t, to, row) })
-		if cast == nil {
-			return t
-		}
-		return cast
+		return s.Track(castCached(past, t, to, row))
 	})
 	defer back.Restore()
-	s.Do(func() error { return call.Run(past) })
-	return s.Err
+	s.Check(call.Run(past))
+	return nil
 }
 
 // policyOf returns the policy of a call, with its row: that of the first type of device, CUDA first, which has an operand and autocast enabled; row

@@ -69,9 +69,9 @@ func (c Context) CallCustom(given []*tensor.Tensor, x Custom) (made []*tensor.Te
 }
 
 // resolveCustom calls the operator with copies of conjugated and negated views.
-func resolveCustom(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, error) {
+func resolveCustom(c Context, given []*tensor.Tensor, x Custom) (_ []*tensor.Tensor, err error) {
 	s := owner.Scope{Op: x.Name()}
-	defer s.Close()
+	defer s.Close(&err)
 	resolved := slices.Clone(given)
 	for i, t := range given {
 		if t.Lazy() == 0 {
@@ -82,12 +82,7 @@ func resolveCustom(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tenso
 		}
 		past := c.Excluding(tensor.Gradient)
 		once := s.Track(past.ResolveConj(t))
-		if s.Err == nil {
-			resolved[i] = s.Track(past.ResolveNeg(once))
-		}
-		if s.Err != nil {
-			return nil, s.Err
-		}
+		resolved[i] = s.Track(past.ResolveNeg(once))
 	}
 	return c.CallCustom(resolved, x)
 }

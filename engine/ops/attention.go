@@ -17,13 +17,12 @@ type attention struct {
 	lead, sizes []int64 // of the leading dimensions, and of the result
 }
 
-// newAttention starts an attention, and returns one with an error if the operands do not fit.
-func newAttention(op string, query, key, value, mask *tensor.Tensor, causal bool, scale float64) *attention {
-	a := &attention{scope: newScope(op), Attention: backend.Attention{Mask: mask, Causal: causal, Scale: scale}}
+// newAttention starts an attention, whose operands it checks.
+func newAttention(s *scope, query, key, value, mask *tensor.Tensor, causal bool, scale float64) *attention {
+	a := &attention{scope: s, Attention: backend.Attention{Mask: mask, Causal: causal, Scale: scale}}
 	n := query.Dim() - 2
 	if min(n, key.Dim()-2, value.Dim()-2) < 0 {
 		a.Failf("query, key and value must have at least 2 dimensions, but have sizes %v, %v and %v", query.Sizes(), key.Sizes(), value.Sizes())
-		return a
 	}
 	a.lead = query.Sizes()[:n]
 	rows, width := query.Sizes()[n], query.Sizes()[n+1]
@@ -40,10 +39,8 @@ func newAttention(op string, query, key, value, mask *tensor.Tensor, causal bool
 	if d := query.DType(); d != d.Compute() || !d.IsFloatingPoint() {
 		a.Failf("not implemented for %v; convert to float32 or float64", d)
 	}
-	if a.Err == nil {
-		_, err := tensoriter.Device(op, slices.DeleteFunc([]*tensor.Tensor{query, key, value, mask}, func(t *tensor.Tensor) bool { return t == nil })...)
-		a.Fail(err)
-	}
+	_, err := tensoriter.Device(a.Op, slices.DeleteFunc([]*tensor.Tensor{query, key, value, mask}, func(t *tensor.Tensor) bool { return t == nil })...)
+	a.Check(err)
 	a.Query, a.Key, a.Value = a.adjacentRows(query), a.adjacentRows(key), a.adjacentRows(value)
 	return a
 }
@@ -57,7 +54,7 @@ func (a *attention) checkOperand(name string, t *tensor.Tensor, sizes []int64, d
 
 // adjacentRows returns t, or a copy of it, with rows of adjacent elements.
 func (a *attention) adjacentRows(t *tensor.Tensor) *tensor.Tensor {
-	if a.Err != nil || t.Strides()[t.Dim()-1] == 1 {
+	if t.Strides()[t.Dim()-1] == 1 {
 		return t
 	}
 	return a.copyContiguous(t, t.DType())
@@ -65,58 +62,45 @@ func (a *attention) adjacentRows(t *tensor.Tensor) *tensor.Tensor {
 
 // NnAttention returns values weighted by the softmax of products of queries and keys, and the logarithms to base 2 of its denominators.
 func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (result, lse *tensor.Tensor, err error) {
-	a := newAttention("nn_attention", query, k, value, mask, causal, scale)
-	defer a.Close()
-	if a.Err != nil {
-		return nil, nil, a.Err
+	s := newScope("nn_attention")
+	defer s.Close(&err)
+	a := newAttention(s, query, k, value, mask, causal, scale)
+	if laid && a.Query == query && a.Key == k && a.Value == value && slices.Equal(a.sizes, query.Sizes()) {
+		a.Result = a.Track(emptyLike(a.Op, query, query.DType(), query.Device(), shape.Preserve))
+	} else {
+		a.Result = a.Track(tensor.Empty(a.Op, a.sizes, query.DType(), query.Device()))
 	}
-	a.Result = a.Step(func() (*tensor.Tensor, error) {
-		if laid && a.Query == query && a.Key == k && a.Value == value && slices.Equal(a.sizes, query.Sizes()) {
-			return emptyLike(a.Op, query, query.DType(), query.Device(), shape.Preserve)
-		}
-		return tensor.Empty(a.Op, a.sizes, query.DType(), query.Device())
-	})
 	a.LSE = a.newEmpty(query, query.DType(), a.sizes[:len(a.sizes)-1]...)
-	a.Do(func() error { return backend.On(query).Attend(a.Op, a.Attention) })
-	list, err := a.ReturnAll([]*tensor.Tensor{a.Result, a.LSE})
-	if err != nil {
-		return nil, nil, err
-	}
-	return list[0], list[1], nil
+	a.Check(backend.On(query).Attend(a.Op, a.Attention))
+	return a.ReturnBoth(a.Result, a.LSE)
 }
 
 // NnAttentionGradient returns the gradients of query, key, value and mask; those that are not requested are empty.
 func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQ, ofK, ofV, ofM *tensor.Tensor, err error) {
-	a := newAttention("nn_attention_gradient", query, k, value, mask, causal, scale)
-	defer a.Close()
+	s := newScope("nn_attention_gradient")
+	defer s.Close(&err)
+	a := newAttention(s, query, k, value, mask, causal, scale)
 	d := query.DType()
-	if a.Err == nil {
-		a.checkOperand("key", k, k.Sizes(), d)
-		a.checkOperand("value", value, value.Sizes(), d)
-		a.checkOperand("given", given, a.sizes, d)
-		a.checkOperand("result", result, a.sizes, d)
-		a.checkOperand("lse", lse, a.sizes[:len(a.sizes)-1], d)
-	}
-	if a.Err != nil {
-		return nil, nil, nil, nil, a.Err
-	}
+	a.checkOperand("key", k, k.Sizes(), d)
+	a.checkOperand("value", value, value.Sizes(), d)
+	a.checkOperand("given", given, a.sizes, d)
+	a.checkOperand("result", result, a.sizes, d)
+	a.checkOperand("lse", lse, a.sizes[:len(a.sizes)-1], d)
 	a.Given, a.Result, a.LSE = a.adjacentRows(given), result, a.castRowMajor(lse, d)
-	each := a.Binary(Mul, a.Given, result)
-	a.Along = a.Step(func() (*tensor.Tensor, error) { return Sum(nil, each, []int64{-1}, false, dtype.None) })
+	each := a.Track(Mul(nil, a.Given, result))
+	a.Along = a.Track(Sum(nil, each, []int64{-1}, false, dtype.None))
 	a.Along = a.castRowMajor(a.Along, d)
 	a.Drop(each)
 	none := a.newEmpty(query, d, 0)
 	gradients := []*tensor.Tensor{none, none, none, none}
 	for i, wanted := range []bool{ofQuery, ofKey, ofValue, ofMask && mask != nil} {
-		if wanted && a.Err == nil {
+		if wanted {
 			gradients[i] = a.newEmpty(query, d, []*tensor.Tensor{query, k, value, mask}[i].Sizes()...)
-			a.Do(func() error { return fillWith(gradients[i], zero) })
+			a.Check(fillWith(gradients[i], zero))
 			a.Of[i] = gradients[i]
 		}
 	}
-	a.Do(func() error { return backend.On(query).Attend(a.Op, a.Attention) })
-	if gradients, err = a.ReturnAll(gradients); err != nil {
-		return nil, nil, nil, nil, err
-	}
-	return gradients[0], gradients[1], gradients[2], gradients[3], nil
+	a.Check(backend.On(query).Attend(a.Op, a.Attention))
+	gradients, err = a.ReturnAll(gradients)
+	return gradients[0], gradients[1], gradients[2], gradients[3], err
 }

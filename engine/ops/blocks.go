@@ -47,54 +47,43 @@ func ggufLoad(op string, source *file.Source, names []string, mmap bool) ([]stri
 func (s *scope) checkBlocks(name string, t *tensor.Tensor, kind string) (gguf.Type, []int64) {
 	known, ok := gguf.TypeOf(kind)
 	switch {
-	case s.Err != nil:
 	case !ok || !known.Computed:
-		s.Fail(status.NotImplementedf("%s: type must be one of %s, but is %.100q", s.Op, gguf.ComputedNames(), kind))
+		s.Check(status.NotImplementedf("%s: type must be one of %s, but is %.100q", s.Op, gguf.ComputedNames(), kind))
 	case t.DType() != dtype.Uint8:
 		s.Failf("%s must be a uint8 tensor of blocks, but has dtype %v", name, t.DType())
 	case t.Dim() < 1 || t.Sizes()[t.Dim()-1]%known.Bytes != 0:
 		s.Failf("%s must have rows of blocks of %s, which take %d bytes each, but has sizes %v", name, kind, known.Bytes, t.Sizes())
 	}
-	if s.Err != nil {
-		return known, nil
-	}
 	sizes := slices.Clone(t.Sizes())
 	last, err := shape.Larger(s.Op, sizes[len(sizes)-1]/known.Bytes, known.Values, 0)
-	s.Fail(err)
+	s.Check(err)
 	sizes[len(sizes)-1] = last
 	return known, sizes
 }
 
 // GgufDequantize returns the values of blocks.
-func GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType) (*tensor.Tensor, error) {
+func GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope("gguf_dequantize")
-	defer s.Close()
+	defer s.Close(&err)
 	known, sizes := s.checkBlocks("self", self, kind)
 	if d == dtype.None {
 		d = dtype.Float32
 	}
-	if s.Err == nil && !d.IsFloatingPoint() {
+	if !d.IsFloatingPoint() {
 		s.Failf("dtype must be a floating-point dtype, but is %v", d)
 	}
 	in := s.castRowMajor(self, dtype.Uint8)
-	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, dtype.Float32, self.Device()) })
-	s.Do(func() error {
-		return backend.On(in).Dequantize(s.Op, backend.Dequantization{To: to, Blocks: in, Type: known.Number, Values: known.Values, Bytes: known.Bytes})
-	})
+	to := s.Track(tensor.Empty(s.Op, sizes, dtype.Float32, self.Device()))
+	s.Check(backend.On(in).Dequantize(s.Op, backend.Dequantization{To: to, Blocks: in, Type: known.Number, Values: known.Values, Bytes: known.Bytes}))
 	return s.Return(s.castRowMajor(to, d))
 }
 
 // GgufLinear returns the product of self and the transposed weight, which is in blocks, plus bias.
-func GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("gguf_linear")
-	defer s.Close()
+	defer s.Close(&err)
 	known, sizes := s.checkBlocks("weight", weight, kind)
-	if s.Err == nil {
-		s.checkBlockLinear(self, weight, bias, sizes)
-	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	s.checkBlockLinear(self, weight, bias, sizes)
 	k, n, m := sizes[1], sizes[0], int64(1)
 	out := append(slices.Clone(self.Sizes()[:self.Dim()-1]), n)
 	for _, size := range self.Sizes()[:self.Dim()-1] {
@@ -105,7 +94,7 @@ func GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (
 		w.Bias = s.castRowMajor(bias, dtype.Float32)
 	}
 	w.To = s.newEmpty(self, dtype.Float32, m, n)
-	s.Do(func() error { return backend.On(w.To).BlockLinear(s.Op, w) })
+	s.Check(backend.On(w.To).BlockLinear(s.Op, w))
 	return s.Return(s.reshapeTo(s.castRowMajor(w.To, self.DType()), out...))
 }
 
@@ -114,7 +103,7 @@ func (s *scope) checkBlockLinear(self, weight, bias *tensor.Tensor, sizes []int6
 	err := checkSameDevice(s.Op, self, weight, bias)
 	switch {
 	case err != nil:
-		s.Fail(err)
+		s.Check(err)
 	case len(sizes) != 2:
 		s.Failf("weight must have two dimensions, out x bytes, but has sizes %v", weight.Sizes())
 	case !self.DType().IsFloatingPoint() || self.DType() == dtype.Float64:

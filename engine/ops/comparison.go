@@ -51,20 +51,20 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 
 // isCloseInt64 computes Isclose for 64-bit integers, where float64 would round the distance. An unsigned value beyond int64 wraps to the
 // value minus 2^64.
-func isCloseInt64(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, error) {
+func isCloseInt64(self, other *tensor.Tensor, rtol, atol float64) (_ *tensor.Tensor, err error) {
 	s := newScope("isclose")
-	defer s.Close()
-	high := s.Step(func() (*tensor.Tensor, error) { return Maximum(nil, self, other) })
-	low := s.Step(func() (*tensor.Tensor, error) { return Minimum(nil, self, other) })
-	distance := s.Step(func() (*tensor.Tensor, error) { return subtractTensors(nil, high, low) })
+	defer s.Close(&err)
+	high := s.Track(Maximum(nil, self, other))
+	low := s.Track(Minimum(nil, self, other))
+	distance := s.Track(subtractTensors(nil, high, low))
 	wide, least := s.castRowMajor(other, dtype.Float64), s.newScalarTensor(dtype.FloatScalar(atol), dtype.Float64, other.Device())
-	size := s.Step(func() (*tensor.Tensor, error) { return Abs(nil, wide) })
-	limit := s.Step(func() (*tensor.Tensor, error) { return Add(nil, least, size, dtype.FloatScalar(rtol)) })
+	size := s.Track(Abs(nil, wide))
+	limit := s.Track(Add(nil, least, size, dtype.FloatScalar(rtol)))
 	if self.DType().IsSigned() {
 		beyond := s.castRowMajor(s.maskNegative(distance), dtype.Float64)
-		limit = s.Step(func() (*tensor.Tensor, error) { return Add(nil, limit, beyond, dtype.FloatScalar(-0x1p64)) })
+		limit = s.Track(Add(nil, limit, beyond, dtype.FloatScalar(-0x1p64)))
 	}
-	return s.Last(func() (*tensor.Tensor, error) { return Le(nil, distance, limit) })
+	return s.ReturnNew(Le(nil, distance, limit))
 }
 
 // Allclose reports whether Isclose holds everywhere.
@@ -73,13 +73,10 @@ func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bo
 }
 
 // isAllTrue reports whether all elements of the mask that find returns are true.
-func isAllTrue(op string, find func() (*tensor.Tensor, error)) (bool, error) {
+func isAllTrue(op string, find func() (*tensor.Tensor, error)) (_ bool, err error) {
 	s := newScope(op)
-	defer s.Close()
-	all := s.Step(find)
-	if s.Err != nil {
-		return false, s.Err
-	}
+	defer s.Close(&err)
+	all := s.Track(find())
 	found, err := findAny(op, hasZero, dtype.Bool, all)
 	return !found, err
 }

@@ -57,32 +57,29 @@ func init() {
 }
 
 // compareSigned compares uint64 with signed integers: as uint64, except where these are negative.
-func (p *pointwise) compareSigned(out, self, other *tensor.Tensor, below below) (*tensor.Tensor, error) {
+func (p *pointwise) compareSigned(out, self, other *tensor.Tensor, below below) (_ *tensor.Tensor, err error) {
 	to := tensoriter.Output{Op: p.name, Out: out, DType: dtype.Bool}
 	if err := to.Broadcast(self, other); err != nil {
 		return to.Done(err)
 	}
 	s := newScope(p.name)
-	defer s.Close()
+	defer s.Close(&err)
 	signed, answer := self, below.self
 	if self.DType() == dtype.Uint64 {
 		signed, answer = other, below.other
 	}
-	found := s.Step(func() (*tensor.Tensor, error) { return p.runIn(dtype.Uint64, nil, nil, self, other) })
-	negative := s.maskNegative(signed)
-	s.Do(func() error {
-		joins := gt // found, and not negative
-		if answer {
-			joins = logicalOr
-		}
-		_, err := joins.runKernel(to.To, nil, found, negative)
-		return err
-	})
-	return to.Done(s.Err)
+	joins := gt // found, and not negative
+	if answer {
+		joins = logicalOr
+	}
+	return to.Done(s.Try(func() {
+		found := s.Track(p.runIn(dtype.Uint64, nil, nil, self, other))
+		s.CheckWritten(joins.runKernel(to.To, nil, found, s.maskNegative(signed)))
+	}))
 }
 
 // maskNegative returns a mask of the integers below 0.
 func (s *scope) maskNegative(t *tensor.Tensor) *tensor.Tensor {
 	zero := s.Number(dtype.IntScalar(0))
-	return s.Step(func() (*tensor.Tensor, error) { return lt.runIn(t.DType(), nil, nil, t, zero) })
+	return s.Track(lt.runIn(t.DType(), nil, nil, t, zero))
 }

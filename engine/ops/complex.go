@@ -117,20 +117,17 @@ func ResolveConj(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alia
 func ResolveNeg(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
 
 // Angle returns the angle of complex numbers; of reals, 0 or pi.
-func Angle(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Angle(out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {
 		d = dtype.Default()
 	}
 	if out == nil && d.IsComplex() {
 		s := newScope("angle")
-		defer s.Close()
+		defer s.Close(&err)
 		// PyTorch's result is contiguous here, whatever self's strides are.
 		to := s.Track(tensor.Empty(s.Op, self.Sizes(), d.ToReal(), self.Device()))
-		s.Do(func() error {
-			_, err := angle.runIn(d, to, nil, self)
-			return err
-		})
+		s.CheckWritten(angle.runIn(d, to, nil, self))
 		return s.Return(to)
 	}
 	return angle.runIn(d, out, nil, self)

@@ -47,7 +47,7 @@ type convolution struct {
 }
 
 // newResult creates the result tensor. It is zero, or the bias, where the operands have no elements.
-func (c *convolution) newResult(format shape.MemoryFormat) (*tensor.Tensor, error) {
+func (c *convolution) newResult(format shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	var made **tensor.Tensor
 	var given []*tensor.Tensor
 	for _, t := range []**tensor.Tensor{&c.Images, &c.Kernels, &c.Results} {
@@ -78,21 +78,19 @@ func (c *convolution) newResult(format shape.MemoryFormat) (*tensor.Tensor, erro
 		return nil, err
 	}
 	s := newScope(c.op)
-	defer s.Close()
+	defer s.Close(&err)
 	strides, err := shape.FormatStrides(c.op, sizes, format)
-	s.Fail(err)
-	*made = s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(c.op, sizes, strides, a.DType(), dev) })
+	s.Check(err)
+	*made = s.Track(tensor.EmptyStrided(c.op, sizes, strides, a.DType(), dev))
 	switch {
-	case s.Err != nil || (*made).Numel() == 0:
+	case (*made).Numel() == 0:
 	case a.Numel() > 0 && b.Numel() > 0:
-		s.Do(func() error { return backend.On(*made).Convolution(c.op, c.Convolution) })
+		s.Check(backend.On(*made).Convolution(c.op, c.Convolution))
 	case c.Bias == nil:
-		s.Do(func() error { return fillWith(*made, zero) })
+		s.Check(fillWith(*made, zero))
 	default:
-		bias := s.Step(func() (*tensor.Tensor, error) {
-			return view.Reshape(c.op, c.Bias, append([]int64{-1}, slices.Repeat([]int64{1}, len(c.sizes))...))
-		})
-		s.Do(func() error { return backend.Copy(c.op, *made, bias) })
+		bias := s.Track(view.Reshape(c.op, c.Bias, append([]int64{-1}, slices.Repeat([]int64{1}, len(c.sizes))...)))
+		s.Check(backend.Copy(c.op, *made, bias))
 	}
 	return s.Return(*made)
 }

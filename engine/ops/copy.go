@@ -15,18 +15,17 @@ import (
 // assignTensor writes src, broadcast and converted, to dst, even if they share memory.
 func assignTensor(op string, dst, src *tensor.Tensor) error { return assignTo(op, dst, src, false) }
 
-func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
+func assignTo(op string, dst, src *tensor.Tensor, async bool) (err error) {
 	if err := tensoriter.Writable(op, dst); err != nil {
 		return err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	from := src
 	if !slices.Equal(src.Sizes(), dst.Sizes()) {
 		from = s.expandTo(src, dst.Sizes())
 	}
 	switch {
-	case s.Err != nil:
 	case src.Storage() == dst.Storage() && dst.Numel() > 0:
 		if tensoriter.SameView(dst, from) && dst.DType() == src.DType() {
 			return nil
@@ -35,10 +34,8 @@ func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 			from = s.Track(cloneTensor(op, src, src.DType(), src.Device(), shape.Preserve))
 		}
 	}
-	s.Do(func() error {
-		return backend.On(dst, from).Copy(op, backend.Copying{To: dst, From: from, Async: async})
-	})
-	return s.Err
+	s.Check(backend.On(dst, from).Copy(op, backend.Copying{To: dst, From: from, Async: async}))
+	return nil
 }
 
 // Copy writes src to self. With async, the caller does not wait for copies between a device and pinned memory.
@@ -61,7 +58,7 @@ func warnDiscardImaginary(op string, from, to dtype.DType) error {
 }
 
 // Fill fills self with one value; out is self in place, or nil for a new tensor of self's geometry.
-func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+func Fill(out, self, value *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if value.Dim() != 0 {
 		return nil, status.Runtimef("fill_: only supports 0-dimension value tensor but got tensor with %d dimensions", value.Dim())
 	}
@@ -80,14 +77,14 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 	}
 	s := newScope("fill")
-	defer s.Close()
+	defer s.Close(&err)
 	to := out
 	if out == nil {
 		to = s.Track(emptyLike(s.Op, self, self.DType(), self.Device(), shape.Preserve))
 	}
-	s.Do(func() error { return backend.On(to).Fill("fill_", backend.Filling{To: to, From: value}) })
+	s.Check(backend.On(to).Fill("fill_", backend.Filling{To: to, From: value}))
 	if out != nil {
-		return s.returnOut(out)
+		return out, nil
 	}
 	return s.Return(to)
 }

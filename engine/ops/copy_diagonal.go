@@ -11,10 +11,10 @@ import (
 )
 
 // Diag creates a matrix with a vector on its diagonal, or copies the diagonal of a matrix.
-func Diag(out, self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
+func Diag(out, self *tensor.Tensor, offset int64) (_ *tensor.Tensor, err error) {
 	const op = "diag"
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	var result *tensor.Tensor
 	switch self.Dim() {
 	case 1:
@@ -28,7 +28,7 @@ func Diag(out, self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 }
 
 // DiagEmbed spreads the last dimension over the diagonal of two new dimensions of zeros.
-func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (_ *tensor.Tensor, err error) {
 	const op = "diag_embed"
 	if self.Dim() == 0 {
 		return nil, status.Runtimef("%s: needs a tensor of at least 1 dimension", op)
@@ -50,7 +50,7 @@ func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, e
 	sizes = slices.Insert(sizes, min(a, b), side)
 	sizes = slices.Insert(sizes, max(a, b), side)
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	out := s.Track(tensor.Zeros(op, sizes, self.DType(), self.Device()))
 	s.replaceView(out, self, func(t *tensor.Tensor) (*tensor.Tensor, error) {
 		return view.Diagonal(op, t, offset, int64(a), int64(b))
@@ -59,32 +59,28 @@ func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, e
 }
 
 // Diagflat puts the elements of self on the diagonal of a matrix of zeros.
-func Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
+func Diagflat(self *tensor.Tensor, offset int64) (_ *tensor.Tensor, err error) {
 	s := newScope("diagflat")
-	defer s.Close()
+	defer s.Close(&err)
 	flat := s.reshapeTo(self, self.Numel())
-	return s.Last(func() (*tensor.Tensor, error) { return Diag(nil, flat, offset) })
+	return s.ReturnNew(Diag(nil, flat, offset))
 }
 
 // replaceView writes src to the part of to that see views.
 func (s *scope) replaceView(to, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) {
-	if s.Err != nil {
-		return
-	}
 	part := s.Track(see(to))
 	switch {
-	case s.Err != nil:
 	case !slices.Equal(part.Sizes(), src.Sizes()):
-		s.Err = status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", s.Op, src.Sizes(), part.Sizes())
+		s.Check(status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", s.Op, src.Sizes(), part.Sizes()))
 	default:
-		s.Err = assignTensor(s.Op, part, src)
+		s.Check(assignTensor(s.Op, part, src))
 	}
 }
 
 // copyReplacingView returns a copy of self in which src replaces the part that see views.
-func copyReplacingView(op string, self, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func copyReplacingView(op string, self, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	to := s.Track(cloneTensor(op, self, self.DType(), self.Device(), shape.Preserve))
 	s.replaceView(to, src, see)
 	return s.Return(to)
@@ -103,23 +99,23 @@ func SelectScatter(self, src *tensor.Tensor, dim, index int64) (*tensor.Tensor, 
 }
 
 // SliceScatter replaces part of a dimension.
-func SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.Tensor, error) {
+func SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end Int, step int64) (_ *tensor.Tensor, err error) {
 	s := newScope("slice_scatter")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.writeResult(out, s.Track(copyReplacingView(s.Op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
 		return view.Slice(s.Op, t, dim, start.Or(0), end.Or(math.MaxInt64), step)
 	})))
 }
 
 // AsStridedScatter replaces the elements of a view of self's storage; the result has self's geometry.
-func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int) (*tensor.Tensor, error) {
+func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int) (_ *tensor.Tensor, err error) {
 	const op = "as_strided_scatter"
 	// The copy has to hold whatever self's storage holds, as the view may reach elements that self does not.
 	n := self.Storage().Nbytes() / self.DType().Size()
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	to := s.copyContiguous(s.Track(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
-	s.Do(func() error { return to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()) })
+	s.Check(to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()))
 	s.replaceView(to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.View(op, size, stride, offset.Or(t.Offset())) })
 	return s.Return(to)
 }

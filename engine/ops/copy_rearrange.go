@@ -18,7 +18,7 @@ func Repeat(self *tensor.Tensor, repeats []int64) (*tensor.Tensor, error) {
 	return repeatTensor("repeat", self, repeats)
 }
 
-func repeatTensor(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, error) {
+func repeatTensor(op string, self *tensor.Tensor, repeats []int64) (_ *tensor.Tensor, err error) {
 	lead := len(repeats) - self.Dim()
 	if lead < 0 {
 		return nil, status.Runtimef("%s: number of dimensions of repeat dims %v can not be smaller than number of dimensions of tensor %v", op, repeats, self.Sizes())
@@ -44,16 +44,16 @@ func repeatTensor(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tens
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	out := s.newEmpty(self, self.DType(), sizes...)
-	if s.Err == nil && out.Numel() > 0 {
+	if out.Numel() > 0 {
 		s.copyTensor(s.Track(view.Reshape(op, out, split)), s.Track(view.Reshape(op, self, from)))
 	}
 	return s.Return(out)
 }
 
 // RepeatInterleave returns every position of the vector repeats, repeated by the count there.
-func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, error) {
+func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (_ *tensor.Tensor, err error) {
 	const op = "repeat_interleave"
 	switch {
 	case repeats.Dim() != 1:
@@ -62,11 +62,8 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 		return nil, status.NotImplementedf("%s: repeats must be integers, but have dtype %v", op, repeats.DType())
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	times := s.copyContiguous(repeats, dtype.Int64)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	counts, err := backend.Ints(op, times)
 	if err != nil {
 		return nil, err
@@ -84,17 +81,14 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", op, int64(outputSize), total)
 	}
 	index := s.newEmpty(repeats, dtype.Int64, total)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	s.Err = backend.WriteInts(op, index, func(to []int64) {
+	s.Check(backend.WriteInts(op, index, func(to []int64) {
 		for i, n := range counts {
 			for k := range to[:n] {
 				to[k] = int64(i)
 			}
 			to = to[n:]
 		}
-	})
+	}))
 	if repeats.DType() != dtype.Int64 {
 		index = s.copyContiguous(index, repeats.DType())
 	}
@@ -106,22 +100,22 @@ func Flip(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	return flipDims("flip", self, dims)
 }
 
-func flipDims(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func flipDims(op string, self *tensor.Tensor, dims []int64) (_ *tensor.Tensor, err error) {
 	mask, err := shape.WrapDims(op, dims, self.Dim(), false)
 	if err != nil {
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	out := s.Track(emptyLike(op, self, self.DType(), self.Device(), shape.Preserve))
-	s.Do(func() error { return backend.On(out).Copy(op, backend.Copying{To: out, From: self, Flipped: mask}) })
+	s.Check(backend.On(out).Copy(op, backend.Copying{To: out, From: self, Flipped: mask}))
 	return s.Return(out)
 }
 
 // Roll shifts elements along dimensions, by default of the flattened tensor; elements that leave at the end reappear at the start.
-func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
+func Roll(self *tensor.Tensor, shifts, dims []int64) (_ *tensor.Tensor, err error) {
 	s := newScope("roll")
-	defer s.Close()
+	defer s.Close(&err)
 	by, flat, err := RollShifts(self, shifts, dims)
 	switch {
 	case err != nil:
@@ -159,13 +153,8 @@ func RollShifts(self *tensor.Tensor, shifts, dims []int64) (by []int64, flat boo
 
 // rollTensor returns t shifted along each dimension.
 func (s *scope) rollTensor(t *tensor.Tensor, by []int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	strides, err := shape.FormatStrides(s.Op, t.Sizes(), shape.SuggestFormat(t.Sizes(), t.Strides()))
-	if s.Fail(err); err != nil {
-		return nil
-	}
+	s.Check(err)
 	out := s.Track(tensor.EmptyStrided(s.Op, t.Sizes(), strides, t.DType(), t.Device()))
 	if t.Numel() > 0 {
 		s.copyRolled(out, t, by)
@@ -176,7 +165,7 @@ func (s *scope) rollTensor(t *tensor.Tensor, by []int64) *tensor.Tensor {
 // copyRolled copies block by block: along each dimension the shifted block, and the block that wraps around to the start.
 func (s *scope) copyRolled(to, from *tensor.Tensor, by []int64) {
 	d := slices.IndexFunc(by, func(n int64) bool { return n != 0 })
-	if s.Err != nil || d < 0 {
+	if d < 0 {
 		s.copyTensor(to, from)
 		return
 	}
@@ -198,30 +187,28 @@ func Triu(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
 }
 
 // copyTriangle copies self and zeroes the elements below a diagonal, or above it.
-func copyTriangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (*tensor.Tensor, error) {
+func copyTriangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (_ *tensor.Tensor, err error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("%s: input tensor must have at least 2 dimensions, but got %d", op, self.Dim())
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	if out == self {
-		s.Err = tensoriter.Writable(op, out)
+		s.Check(tensoriter.Writable(op, out))
 	}
 	work := self
-	if s.Err == nil && (out != self || !out.IsContiguous()) {
+	if out != self || !out.IsContiguous() {
 		work = s.copyContiguous(self, self.DType())
 	}
-	s.Do(func() error {
-		return backend.On(work).Triangle(op, backend.Triangle{To: work, Diagonal: diagonal, Below: below})
-	})
+	s.Check(backend.On(work).Triangle(op, backend.Triangle{To: work, Diagonal: diagonal, Below: below}))
 	if work == out {
-		return s.returnOut(out)
+		return out, nil
 	}
 	return s.writeResult(out, work)
 }
 
 // ConstantPadNd adds a border of one value, or crops if a width is negative; widths are pairs, with the last dimension first.
-func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tensor.Tensor, error) {
+func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (_ *tensor.Tensor, err error) {
 	const op = "constant_pad_nd"
 	if len(pad)%2 != 0 || len(pad) > 2*self.Dim() {
 		return nil, status.Runtimef("%s: length of pad must be even and no more than twice the number of dimensions of the input, but got %v for %d dimensions", op, pad, self.Dim())
@@ -248,14 +235,14 @@ func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tenso
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	if !grows { // the copy of a part, laid out as that is
 		part := s.Track(self.View(op, sizes, self.Strides(), offset))
-		return s.Last(func() (*tensor.Tensor, error) { return Clone(part, shape.Preserve) })
+		return s.ReturnNew(Clone(part, shape.Preserve))
 	}
 	out := s.Track(tensor.EmptyStrided(op, sizes, strides, self.DType(), self.Device()))
-	s.Do(func() error { return fillWith(out, value) })
-	if s.Err != nil || out.Numel() == 0 || slices.ContainsFunc(inner, func(n int64) bool { return n <= 0 }) {
+	s.Check(fillWith(out, value))
+	if out.Numel() == 0 || slices.ContainsFunc(inner, func(n int64) bool { return n <= 0 }) {
 		return s.Return(out)
 	}
 	for d, begin := range begins {

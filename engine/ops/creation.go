@@ -139,16 +139,16 @@ func EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, 
 }
 
 // ScalarTensor creates a zero-dim tensor of one value.
-func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
 	const op = "scalar_tensor"
-	d, dev, err := resolveOptions(op, d, dtype.Default(), layout, dev)
+	d, dev, err = resolveOptions(op, d, dtype.Default(), layout, dev)
 	if err = cmp.Or(err, checkConvertedFits(op, value, d)); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	t := s.Track(tensor.Empty(op, nil, d, dev))
-	s.Do(func() error { return fillWith(t, value) })
+	s.Check(fillWith(t, value))
 	return s.Return(t)
 }
 
@@ -161,8 +161,8 @@ func likeOptions(op string, self *tensor.Tensor, d dtype.DType, layout tensor.La
 }
 
 // newLike creates a tensor of self's shape, filled with value unless it is none.
-func newLike(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	d, dev, err := likeOptions(op, self, d, layout, dev)
+func newLike(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+	d, dev, err = likeOptions(op, self, d, layout, dev)
 	if err != nil {
 		return nil, err
 	}
@@ -172,10 +172,10 @@ func newLike(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, 
 		}
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	t := s.Track(emptyLike(op, self, d, dev, f))
-	if s.Err == nil && !value.IsNone() {
-		s.Err = fillWith(t, value)
+	if !value.IsNone() {
+		s.Check(fillWith(t, value))
 	}
 	return s.Return(t)
 }
@@ -243,7 +243,7 @@ func Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev d
 }
 
 // EyeM creates a matrix with ones on its diagonal.
-func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
 	if n < 0 || m < 0 {
 		return nil, status.Runtimef("eye: n and m must be greater or equal to 0, got %d and %d", n, m)
 	}
@@ -252,9 +252,9 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 		return to.Done(err)
 	}
 	s := newScope("eye")
-	defer s.Close()
-	if ones := s.Track(view.Diagonal("eye", to.To, 0, 0, 1)); s.Err == nil {
-		s.Err = cmp.Or(fillWith(to.To, dtype.IntScalar(0)), fillWith(ones, dtype.IntScalar(1)))
-	}
-	return to.Done(s.Err)
+	defer s.Close(&err)
+	return to.Done(s.Try(func() {
+		ones := s.Track(view.Diagonal("eye", to.To, 0, 0, 1))
+		s.Check(cmp.Or(fillWith(to.To, dtype.IntScalar(0)), fillWith(ones, dtype.IntScalar(1))))
+	}))
 }

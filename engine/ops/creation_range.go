@@ -237,13 +237,13 @@ func exceedsFloat64(s dtype.Scalar) bool {
 }
 
 // fillWide fills an output of 64-bit integers with evenly spaced ones, without their fractions, in integers of 128 bits.
-func fillWide(to *tensoriter.Output, from, last dtype.Scalar) error {
+func fillWide(to *tensoriter.Output, from, last dtype.Scalar) (err error) {
 	n := uint64(to.To.Numel())
 	if n == 0 || !backend.Known(to.To) {
 		return nil
 	}
 	s := newScope(to.Op)
-	defer s.Close()
+	defer s.Close(&err)
 	falls, signed := isLess(last, from), to.To.DType().IsSigned()
 	distance := uint64(last.I) - uint64(from.I)
 	if falls {
@@ -265,9 +265,6 @@ func fillWide(to *tensoriter.Output, from, last dtype.Scalar) error {
 		}
 		return at
 	}))
-	if s.Err != nil {
-		return s.Err
-	}
 	return to.CopyFrom(s.reshapeTo(made, to.To.Sizes()...))
 }
 

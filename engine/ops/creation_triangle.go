@@ -54,12 +54,12 @@ func TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, de
 	return triangleIndices("triu_indices", row, col, offset, d, layout, dev, newUpperTriangle)
 }
 
-func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device, kind func(row, col, offset int64) staircase) (*tensor.Tensor, error) {
+func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device, kind func(row, col, offset int64) staircase) (_ *tensor.Tensor, err error) {
 	const limit = 1 << 61
 	if row < 0 || col < 0 || row > limit || col > limit {
 		return nil, status.Runtimef("%s: row and col must be non-negative, and at most 2^61, got %d and %d", op, row, col)
 	}
-	d, dev, err := resolveOptions(op, d, dtype.Int64, layout, dev)
+	d, dev, err = resolveOptions(op, d, dtype.Int64, layout, dev)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +72,9 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	indices := s.Track(tensor.Empty(op, []int64{2, count}, dtype.Int64, dev))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	s.Err = backend.WriteInts(op, indices, func(both []int64) {
+	s.Check(backend.WriteInts(op, indices, func(both []int64) {
 		rows, columns := both[:count], both[count:]
 		for i := t.first; i < t.last; i++ {
 			from, to := t.span(i)
@@ -87,6 +84,6 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 			}
 			rows, columns = rows[n:], columns[n:]
 		}
-	})
+	}))
 	return s.Return(s.castRowMajor(indices, d))
 }

@@ -38,7 +38,7 @@ func ByProducts(op, mode string, rows, columns int64) (bool, error) {
 
 // Cdist returns the p-norm of the difference of every row of x1 and every row of x2, matrix by matrix. If mode requires it, or permits it and there
 // are many rows, Euclidean distances are the roots of |a|^2 - 2ab + |b|^2.
-func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
+func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (_ *tensor.Tensor, err error) {
 	const op = "cdist"
 	d := resultType(x1, x2)
 	switch {
@@ -69,19 +69,14 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	compute := d.Compute()
 	whole := func(t *tensor.Tensor, n int64) *tensor.Tensor {
-		if t = s.Track(view.Expand(op, t, append(slices.Clone(batch), n, width))); s.Err != nil {
-			return nil
-		}
+		t = s.Track(view.Expand(op, t, append(slices.Clone(batch), n, width)))
 		return s.castRowMajor(t, compute)
 	}
 	a, b := whole(x1, rows), whole(x2, columns)
 	out := s.newEmpty(a, compute, append(slices.Clone(batch), rows, columns)...)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	k := distanceKernel
 	if products && p == 2 && out.Numel() > 0 {
 		ofA, ofB := s.multiplyRows(out, a, b)
@@ -89,14 +84,12 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 			k, a, b = euclideanKernel, ofA, ofB
 		}
 	}
-	s.Do(func() error {
-		return backend.On(out).Distance(op, backend.Distance{Kernel: k, To: out, A: a, B: b, P: p})
-	})
+	s.Check(backend.On(out).Distance(op, backend.Distance{Kernel: k, To: out, A: a, B: b, P: p}))
 	return s.writeResult(nil, s.castRowMajor(out, d))
 }
 
 // Pdist returns the p-norm of the difference of every two rows of a matrix, those of a row to the later ones after each other.
-func Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
+func Pdist(self *tensor.Tensor, p float64) (_ *tensor.Tensor, err error) {
 	const op = "pdist"
 	d := self.DType()
 	switch {
@@ -109,24 +102,22 @@ func Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 	}
 	n := self.Sizes()[0]
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	rows := s.castRowMajor(self, d)
 	out := s.newEmpty(rows, d, n*max(n-1, 0)/2)
-	s.Do(func() error {
-		return backend.On(out).Distance(op, backend.Distance{Kernel: distanceKernel, To: out, A: rows, P: p})
-	})
+	s.Check(backend.On(out).Distance(op, backend.Distance{Kernel: distanceKernel, To: out, A: rows, P: p}))
 	return s.writeResult(nil, out)
 }
 
 // sumRowSquares returns the sum of the squares in every row of t.
 func (s *scope) sumRowSquares(t *tensor.Tensor) *tensor.Tensor {
-	squares := s.Binary(Mul, t, t)
-	return s.Step(func() (*tensor.Tensor, error) { return Sum(nil, squares, []int64{-1}, false, dtype.None) })
+	squares := s.Track(Mul(nil, t, t))
+	return s.Track(Sum(nil, squares, []int64{-1}, false, dtype.None))
 }
 
 // hasInexactSquares reports whether squared norms of the rows of t, which are finite, overflow, or all underflow.
 func (s *scope) hasInexactSquares(t, squares *tensor.Tensor) bool {
-	if s.Err != nil || t.Device().Type != device.CPU {
+	if t.Device().Type != device.CPU {
 		return false
 	}
 	low := scaledNorm(normTwoOf, t.DType(), 2).low
@@ -140,18 +131,12 @@ func (s *scope) hasInexactSquares(t, squares *tensor.Tensor) bool {
 
 // multiplyRows sets out to -2 times the products of the rows of a and b, matrix by matrix, and returns the rows' squared norms.
 func (s *scope) multiplyRows(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
-	if s.Err != nil {
-		return nil, nil
-	}
 	n := out.Dim()
 	rows, columns, width := out.Sizes()[n-2], out.Sizes()[n-1], a.Sizes()[n-1]
 	batch := shape.Product(out.Sizes()[:n-2])
 	whole, left := s.reshapeTo(out, batch, rows, columns), s.reshapeTo(a, batch, rows, width)
-	if right := s.reshapeTo(b, batch, columns, width); s.Err == nil {
-		right = s.Track(view.Transpose(s.Op, nil, right, 1, 2))
-		if s.Err == nil {
-			s.multiplyMatrices(whole, nil, left, right, dtype.IntScalar(-2), zero)
-		}
-	}
+	right := s.reshapeTo(b, batch, columns, width)
+	right = s.Track(view.Transpose(s.Op, nil, right, 1, 2))
+	s.multiplyMatrices(whole, nil, left, right, dtype.IntScalar(-2), zero)
 	return s.sumRowSquares(a), s.sumRowSquares(b)
 }

@@ -31,16 +31,16 @@ func Div(out, self, other *tensor.Tensor, rounding string) (*tensor.Tensor, erro
 }
 
 // divideThenTruncate rounds the quotient to 16 bits before it truncates, as PyTorch does unless there is one divisor of all.
-func divideThenTruncate(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func divideThenTruncate(out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(div.name)
-	defer s.Close()
+	defer s.Close(&err)
 	quotient := s.Track(div.runKernel(nil, nil, self, other))
-	s.Do(func() error { _, err := trunc.runKernel(quotient, nil, quotient); return err })
-	if s.Err != nil || out == nil {
+	s.CheckWritten(trunc.runKernel(quotient, nil, quotient))
+	if out == nil {
 		return s.Return(quotient)
 	}
 	to := tensoriter.Output{Op: s.Op, Out: out, DType: quotient.DType()}
-	err := to.Broadcast(self, other)
+	err = to.Broadcast(self, other)
 	if err == nil {
 		err = to.CopyFrom(quotient)
 	}

@@ -16,11 +16,11 @@ import (
 )
 
 // fileBytes returns a file as a uint8 tensor.
-func fileBytes(op string, size int64, write func(io.WriterAt) error) (*tensor.Tensor, error) {
+func fileBytes(op string, size int64, write func(io.WriterAt) error) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	t := s.Track(tensor.Empty(op, []int64{size}, dtype.Uint8, device.Host))
-	s.Do(func() error { return write(file.Buffer(t.Storage().Bytes())) })
+	s.Check(write(file.Buffer(t.Storage().Bytes())))
 	return s.Return(t)
 }
 

@@ -37,23 +37,20 @@ func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // nextafterSixteen steps along the bits of numbers of to's dtype.
-func nextafterSixteen(to, self, other *tensor.Tensor) error {
+func nextafterSixteen(to, self, other *tensor.Tensor) (err error) {
 	infinity := int64(0x7c00)
 	if to.DType() == dtype.BFloat16 {
 		infinity = 0x7f80
 	}
 	s := newScope("nextafter")
-	defer s.Close()
+	defer s.Close(&err)
 	var bits [3]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{to, self, other} {
-		if t = s.Track(convertDType(s.Op, t, to.DType())); s.Err == nil {
-			bits[i] = s.Track(view.Raw(s.Op, t, t.Sizes(), t.Strides()))
-		}
+		t = s.Track(convertDType(s.Op, t, to.DType()))
+		bits[i] = s.Track(view.Raw(s.Op, t, t.Sizes(), t.Strides()))
 	}
-	if s.Err == nil {
-		_, s.Err = nextafterBits.runKernel(bits[0], intParams(infinity), bits[1], bits[2])
-	}
-	return s.Err
+	s.CheckWritten(nextafterBits.runKernel(bits[0], intParams(infinity), bits[1], bits[2]))
+	return nil
 }
 
 // Heaviside is 0 for negative self, 1 for positive self, values for 0.
@@ -65,21 +62,19 @@ func Heaviside(out, self, values *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Ldexp computes self * 2^other; of floats and integers rounded once, whether or not 2^other is a number of the dtype.
-func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func Ldexp(out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	half := other.DType() == dtype.Float16 || other.DType() == dtype.BFloat16
 	if self.DType().IsFloatingPoint() && other.DType() == dtype.Bool || self.DType().IsComplex() && half {
 		return nil, status.NotImplementedf("ldexp: not implemented for self of dtype %v and other of dtype %v", self.DType(), other.DType())
 	}
 	s := newScope("ldexp")
-	defer s.Close()
+	defer s.Close(&err)
 	if d := resultType(self, other); self.DType().IsFloatingPoint() && other.DType().Category() < dtype.Floating {
 		if d.Compute() == d {
 			return ldexp.runIn(d, out, nil, self, other)
 		}
 		product := s.Track(ldexp.runIn(d.Compute(), nil, nil, self, other)) // 16 bits do not hold every exponent
-		if product = s.castRowMajor(product, d); s.Err != nil {
-			return nil, s.Err
-		}
+		product = s.castRowMajor(product, d)
 		to := tensoriter.Output{Op: s.Op, Out: out, DType: d}
 		err := to.Broadcast(self, other)
 		if err == nil {
@@ -88,15 +83,12 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return to.Done(err)
 	}
 	two := s.Number(dtype.FloatScalar(2))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	d := resultType(self, other)
 	if d.Category() < dtype.Floating {
 		d = dtype.Default()
 	}
 	power := s.Track(pow.runIn(d, nil, nil, two, other))
-	return s.Last(func() (*tensor.Tensor, error) { return mul.runIn(d, out, nil, self, power) })
+	return s.ReturnNew(mul.runIn(d, out, nil, self, power))
 }
 
 // Frexp splits floats into a fraction in [1/2, 1) and a power of two.
@@ -144,12 +136,12 @@ func Rad2deg(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // scaleReal multiplies reals by a number.
-func (p *pointwise) scaleReal(out, self *tensor.Tensor, by float64) (*tensor.Tensor, error) {
+func (p *pointwise) scaleReal(out, self *tensor.Tensor, by float64) (_ *tensor.Tensor, err error) {
 	if self.DType().IsComplex() {
 		return nil, status.NotImplementedf("%s: is not supported for complex tensors, but self has dtype %v", p.name, self.DType())
 	}
 	s := newScope(p.name)
-	defer s.Close()
+	defer s.Close(&err)
 	number := s.Number(dtype.FloatScalar(by))
-	return s.Last(func() (*tensor.Tensor, error) { return p.runIn(self.DType(), out, nil, self, number) })
+	return s.ReturnNew(p.runIn(self.DType(), out, nil, self, number))
 }

@@ -118,9 +118,9 @@ func byStride(t *tensor.Tensor, dims []int) []int {
 
 // transformDims computes a transform along dims, the fastest last. The result is laid out as in PyTorch: the transformed dimensions are
 // innermost, in their order, and the others follow the order of self's strides.
-func transformDims(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtype.DType, inverse bool, scale float64) (*tensor.Tensor, error) {
+func transformDims(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtype.DType, inverse bool, scale float64) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	var batch []int
 	for i := range self.Dim() {
 		if !slices.Contains(dims, i) {
@@ -136,10 +136,8 @@ func transformDims(op string, self *tensor.Tensor, dims []int, sizes []int64, d 
 			step *= sizes[i]
 		}
 	}
-	out := s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, sizes, strides, d, self.Device()) })
+	out := s.Track(tensor.EmptyStrided(op, sizes, strides, d, self.Device()))
 	slices.Reverse(dims)
-	s.Do(func() error {
-		return backend.On(out).Fourier(op, backend.Fourier{To: out, From: self, Dims: dims, Inverse: inverse, Scale: scale})
-	})
+	s.Check(backend.On(out).Fourier(op, backend.Fourier{To: out, From: self, Dims: dims, Inverse: inverse, Scale: scale}))
 	return s.Return(out)
 }

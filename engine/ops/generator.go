@@ -70,28 +70,23 @@ func GeneratorGetOffset(self *random.Generator) (int64, error) { return self.Off
 func GeneratorSetOffset(self *random.Generator, offset int64) error { return self.SetOffset(offset) }
 
 // GeneratorGetState returns a generator's state as bytes.
-func GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
+func GeneratorGetState(self *random.Generator) (_ *tensor.Tensor, err error) {
 	state := self.State()
 	s := newScope("generator_get_state")
-	defer s.Close()
+	defer s.Close(&err)
 	bytes := s.Track(tensor.Empty(s.Op, []int64{int64(len(state))}, dtype.Uint8, device.Host))
-	s.Do(func() error {
-		return backend.On(bytes).Write(s.Op, backend.Writing{To: bytes, Set: func(to []byte) { copy(to, state) }})
-	})
+	s.Check(backend.On(bytes).Write(s.Op, backend.Writing{To: bytes, Set: func(to []byte) { copy(to, state) }}))
 	return s.Return(bytes)
 }
 
 // GeneratorSetState continues from a state.
-func GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
+func GeneratorSetState(self *random.Generator, state *tensor.Tensor) (err error) {
 	if state.DType() != dtype.Uint8 {
 		return status.Typef("generator_set_state: expected a uint8 tensor, but got %v", state.DType())
 	}
 	s := newScope("generator_set_state")
-	defer s.Close()
+	defer s.Close(&err)
 	bytes := s.castRowMajor(state, dtype.Uint8)
-	if s.Err != nil {
-		return s.Err
-	}
 	read, err := backend.On(bytes).Read(s.Op, bytes)
 	if err != nil {
 		return err

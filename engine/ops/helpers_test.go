@@ -36,9 +36,9 @@ func elementAt(t *tensor.Tensor, i int64) unsafe.Pointer {
 }
 
 // rowMajorCopy is a copy of t in dtype d and row-major order.
-func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	return s.Return(s.copyContiguous(t, d))
 }
 

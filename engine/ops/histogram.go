@@ -13,7 +13,7 @@ import (
 )
 
 // Bincount counts how often each integer from 0 on occurs in a vector, or adds up the weights of its occurrences.
-func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, error) {
+func Bincount(self, weights *tensor.Tensor, minlength int64) (_ *tensor.Tensor, err error) {
 	const op = "bincount"
 	if err := checkSameDevice(op, self, weights); err != nil {
 		return nil, err
@@ -33,12 +33,9 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 		return tensor.Zeros(op, []int64{minlength}, dtype.Int64, self.Device())
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	in := s.castRowMajor(self, d)
 	least, most := s.minMax(in)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if least.Float() < 0 {
 		return nil, status.Runtimef("%s: only supports 1-d non-negative integral inputs, got the element %v", op, least)
 	}
@@ -57,12 +54,12 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	if weights != nil {
 		weights = s.castRowMajor(weights, compute)
 	}
-	s.Do(func() error { return backend.On(in).Count(op, backend.Counting{To: counts, In: in, Weights: weights}) })
+	s.Check(backend.On(in).Count(op, backend.Counting{To: counts, In: in, Weights: weights}))
 	return s.Return(s.castRowMajor(counts, result))
 }
 
 // Histc counts the elements in equal bins from low to high, or from the smallest to the largest where both are 0.
-func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tensor.Tensor, error) {
+func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (_ *tensor.Tensor, err error) {
 	const op = "histc"
 	d := self.DType()
 	if !d.IsFloatingPoint() {
@@ -72,7 +69,7 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	if bins <= 0 {
 		return nil, status.Runtimef("%s: bins must be > 0, but got %d", op, bins)
 	}
@@ -106,7 +103,7 @@ func HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, densit
 
 func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how backend.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
 	s := newScope("histogram")
-	defer s.Close()
+	defer s.Close(&err)
 	if err := checkHistogram(s.Op, self, weight, self.Sizes()); err != nil {
 		return nil, nil, err
 	}
@@ -114,14 +111,8 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	if weight != nil {
 		weight = s.reshapeTo(weight, weight.Numel())
 	}
-	if s.Err != nil {
-		return nil, nil, s.Err
-	}
 	at := edges(s, values)
 	counts := s.countPoints(values, at, weight, density, how)
-	if s.Err != nil {
-		return nil, nil, s.Err
-	}
 	toHist, toEdges := newOutput(s.Op, outHist, counts), newOutput(s.Op, outEdges, at[0])
 	toHist.Name, toEdges.Name = "hist", "bin_edges"
 	toHist.Sharing, toEdges.Sharing = tensoriter.Beside, tensoriter.Beside
@@ -147,9 +138,9 @@ func HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, _ []float64, w
 	})
 }
 
-func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how backend.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how backend.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
 	s := newScope("histogramdd")
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("%s: input tensor should have at least 2 dimensions, got shape %v", s.Op, self.Sizes())
 	}
@@ -164,14 +155,8 @@ func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how 
 	if weight != nil {
 		weight = s.reshapeTo(weight, weight.Numel())
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	at := edges(s, values)
 	hist := s.countPoints(values, at, weight, density, how)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	results := []*tensor.Tensor{hist.Alias()}
 	for _, e := range at {
 		results = append(results, e.Alias())
@@ -194,18 +179,13 @@ func checkHistogram(op string, self, weight *tensor.Tensor, points []int64) erro
 // equalEdges makes the edges of equal bins in every dimension of values (points x dimensions), from and to each dimension's two
 // values in ranges, or its smallest and largest element in their absence. Where these two agree, the range is 1 wide.
 func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64, d dtype.DType) []*tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	edges := make([]*tensor.Tensor, len(bins))
 	if ranges != nil && len(ranges) != 2*len(bins) {
-		s.Err = status.Runtimef("%s: for a %d-dimensional histogram range should have %d elements, but got %d", s.Op, len(bins), 2*len(bins), len(ranges))
-		return nil
+		s.Check(status.Runtimef("%s: for a %d-dimensional histogram range should have %d elements, but got %d", s.Op, len(bins), 2*len(bins), len(ranges)))
 	}
 	for i, n := range bins {
 		if n <= 0 {
-			s.Err = status.Runtimef("%s: bins must be > 0, but got %d for dimension %d", s.Op, n, i)
-			return nil
+			s.Check(status.Runtimef("%s: bins must be > 0, but got %d for dimension %d", s.Op, n, i))
 		}
 		from, to := 0.0, 1.0
 		switch {
@@ -215,16 +195,11 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 			least, most := s.minMax(s.selectPosition(values, 1, int64(i)))
 			from, to = least.Float(), most.Float()
 		}
-		if s.Err != nil {
-			return nil
-		}
 		if math.IsNaN(from-from) || math.IsNaN(to-to) {
-			s.Err = status.Runtimef("%s: dimension %d's range [%v, %v] is not finite", s.Op, i, from, to)
-			return nil
+			s.Check(status.Runtimef("%s: dimension %d's range [%v, %v] is not finite", s.Op, i, from, to))
 		}
 		if from > to {
-			s.Err = status.Runtimef("%s: min should not exceed max, but got min %v max %v for dimension %d", s.Op, from, to, i)
-			return nil
+			s.Check(status.Runtimef("%s: min should not exceed max, but got min %v max %v for dimension %d", s.Op, from, to, i))
 		}
 		if from == to {
 			wide := 0.5
@@ -240,9 +215,6 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 
 // minMax returns the smallest and the largest element of t.
 func (s *scope) minMax(t *tensor.Tensor) (from, to dtype.Scalar) {
-	if s.Err != nil {
-		return from, to
-	}
 	least, most, err := Aminmax(nil, nil, t, NoInt, false)
 	least, most = s.Track(least, err), s.Track(most, nil)
 	return s.readItem(least), s.readItem(most)
@@ -253,27 +225,20 @@ func (s *scope) checkEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 	edges := make([]*tensor.Tensor, len(bins))
 	for i, b := range bins {
 		switch {
-		case s.Err != nil:
-			return nil
 		case b.DType() != values.DType():
-			s.Err = status.Runtimef("%s: input tensor and bins tensors should have the same dtype, but got input %v and bins for dimension %d %v", s.Op, values.DType(), i, b.DType())
+			s.Check(status.Runtimef("%s: input tensor and bins tensors should have the same dtype, but got input %v and bins for dimension %d %v", s.Op, values.DType(), i, b.DType()))
 		case b.Dim() != 1 || b.Numel() < 2:
-			s.Err = status.Runtimef("%s: bins tensor should have one dimension with at least 2 edges, but got shape %v for dimension %d", s.Op, b.Sizes(), i)
+			s.Check(status.Runtimef("%s: bins tensor should have one dimension with at least 2 edges, but got shape %v for dimension %d", s.Op, b.Sizes(), i))
 		default:
-			s.Err = checkSameDevice(s.Op, values, b)
+			s.Check(checkSameDevice(s.Op, values, b))
 		}
-		if s.Err == nil {
-			edges[i] = s.copyContiguous(b, b.DType())
-		}
+		edges[i] = s.copyContiguous(b, b.DType())
 	}
 	return edges
 }
 
 // countPoints counts the points of values (points x dimensions) in the grid of edges, in the dtype of the edges.
 func (s *scope) countPoints(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how backend.Bin) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	d := values.DType()
 	bins := make([]int64, len(edges))
 	for i, e := range edges {
@@ -284,18 +249,16 @@ func (s *scope) countPoints(values *tensor.Tensor, edges []*tensor.Tensor, weigh
 	if weight != nil {
 		weight = s.castRowMajor(weight, d)
 	}
-	s.Do(func() error {
-		return backend.On(in).Histogram(s.Op, backend.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how})
-	})
+	s.Check(backend.On(in).Histogram(s.Op, backend.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how}))
 	hist := s.castRowMajor(sums, d)
-	if density && s.Err == nil {
-		total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, hist, nil, false, dtype.None) })
-		hist = s.Binary(TrueDivide, hist, total)
+	if density {
+		total := s.Track(Sum(nil, hist, nil, false, dtype.None))
+		hist = s.Track(TrueDivide(nil, hist, total))
 		for i, e := range edges {
-			widths := s.Binary(subtractTensors, s.narrowRange(e, 0, 1, bins[i]), s.narrowRange(e, 0, 0, bins[i]))
+			widths := s.Track(subtractTensors(nil, s.narrowRange(e, 0, 1, bins[i]), s.narrowRange(e, 0, 0, bins[i])))
 			along := slices.Repeat([]int64{1}, len(bins))
 			along[i] = bins[i]
-			hist = s.Binary(TrueDivide, hist, s.reshapeTo(widths, along...))
+			hist = s.Track(TrueDivide(nil, hist, s.reshapeTo(widths, along...)))
 		}
 	}
 	return hist

@@ -98,18 +98,15 @@ func countUnindexed(op string, self *tensor.Tensor, items []IndexItem) (int, err
 // viewBasicIndex applies the integers, slices, new axes and the ellipsis of an index, which result in a view. It also returns the index
 // tensors, with the dimensions of the view that they index.
 func (s *scope) viewBasicIndex(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tensor, selectors []selector) {
-	rest := 0
-	if rest, s.Err = countUnindexed(s.Op, self, items); s.Err != nil {
-		return nil, nil
-	}
+	rest, err := countUnindexed(s.Op, self, items)
+	s.Check(err)
 	g := view.Of(self)
 	d, taken := 0, 0 // the next dimension of g, and of self
 	for _, item := range items {
 		if position, ok := item.Position(); ok {
 			at, ok := shape.WrapIndex(position, g.Sizes[d])
 			if !ok {
-				s.Err = status.Indexf("index %d is out of bounds for dimension %d with size %d", position, taken, g.Sizes[d])
-				return nil, nil
+				s.Check(status.Indexf("index %d is out of bounds for dimension %d with size %d", position, taken, g.Sizes[d]))
 			}
 			g.Select(d, at)
 			taken++
@@ -117,9 +114,7 @@ func (s *scope) viewBasicIndex(self *tensor.Tensor, items []IndexItem) (seen *te
 		}
 		switch item.Kind {
 		case IndexSlice:
-			if s.Err = g.Slice(s.Op, d, Int(item.Start).Or(0), Int(item.Stop).Or(math.MaxInt64), Int(item.Step).Or(1)); s.Err != nil {
-				return nil, nil
-			}
+			s.Check(g.Slice(s.Op, d, Int(item.Start).Or(0), Int(item.Stop).Or(math.MaxInt64), Int(item.Step).Or(1)))
 			d++
 		case IndexNewAxis:
 			g = g.Insert(d)
@@ -129,13 +124,9 @@ func (s *scope) viewBasicIndex(self *tensor.Tensor, items []IndexItem) (seen *te
 		default:
 			t := item.Tensor
 			if item.Kind == IndexBool {
-				if t = s.newScalarTensor(dtype.BoolScalar(item.Start != 0), dtype.Bool, device.Host); s.Err != nil {
-					return nil, nil
-				}
+				t = s.newScalarTensor(dtype.BoolScalar(item.Start != 0), dtype.Bool, device.Host)
 			}
-			if s.Err = warnByteMask(s.Op, "tensor as an index", t); s.Err != nil {
-				return nil, nil
-			}
+			s.Check(warnByteMask(s.Op, "tensor as an index", t))
 			x := newSelector(t, d)
 			if x.Dim() == 0 && IsMask(x.Tensor) {
 				g = g.Insert(d)
@@ -145,9 +136,7 @@ func (s *scope) viewBasicIndex(self *tensor.Tensor, items []IndexItem) (seen *te
 		}
 		taken += item.countDims()
 	}
-	if s.Err = checkIndexDevices(s.Op, self, selectors); s.Err != nil {
-		return nil, nil
-	}
+	s.Check(checkIndexDevices(s.Op, self, selectors))
 	return s.Track(view.As(s.Op, self, g)), selectors
 }
 
@@ -187,7 +176,7 @@ func (s *scope) resolveAdvanced(base *tensor.Tensor, selectors []selector) *adva
 		case IsMask(t):
 			axes = append(axes, s.maskAxes(base, d, t)...)
 		case !isIndexDType(t.DType()):
-			s.Err = status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", s.Op, t.DType())
+			s.Check(status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", s.Op, t.DType()))
 		default:
 			size := base.Sizes()[d]
 			p := s.checkPositions(t, size, true, func(i int64) error {
@@ -195,24 +184,17 @@ func (s *scope) resolveAdvanced(base *tensor.Tensor, selectors []selector) *adva
 			})
 			axes = append(axes, axis{d, 1, size, base.Strides()[d], p})
 		}
-		if s.Err != nil {
-			return nil
-		}
 	}
 	for i := range axes {
 		if p := &axes[i].positions; (*p).Device() != base.Device() && backend.Known(base) {
 			*p = s.Track(cloneTensor(s.Op, *p, dtype.Int64, base.Device(), shape.Preserve))
 		}
 	}
-	if s.Err != nil {
-		return nil
-	}
 	common := axes[0].positions.Sizes()
 	for _, x := range axes[1:] {
 		var err error
 		if common, err = shape.Broadcast(s.Op, common, x.positions.Sizes()); err != nil {
-			s.Err = status.Indexf("%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s", s.Op, formatShapes(axes))
-			return nil
+			s.Check(status.Indexf("%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s", s.Op, formatShapes(axes)))
 		}
 	}
 	before, together := axes[0].first, true // the dimensions that stay before those of the positions
@@ -243,9 +225,6 @@ func (s *scope) resolveAdvanced(base *tensor.Tensor, selectors []selector) *adva
 func (s *scope) joinPositions(a *advanced, base *tensor.Tensor, axes []axis, common []int64, before int) {
 	spread := func(t *tensor.Tensor) *tensor.Tensor {
 		full := s.expandTo(t, common)
-		if s.Err != nil {
-			return nil
-		}
 		strides := make([]int64, len(a.sizes))
 		copy(strides[before:], full.Strides())
 		return s.Track(full.View(s.Op, a.sizes, strides, full.Offset()))
@@ -261,9 +240,7 @@ func (s *scope) joinPositions(a *advanced, base *tensor.Tensor, axes []axis, com
 	sum := s.Track(tensor.Zeros(s.Op, common, dtype.Int64, base.Device()))
 	a.step, a.size = 1, 1
 	for _, x := range axes {
-		s.Do(func() error {
-			return backend.On(sum).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size})
-		})
+		s.Check(backend.On(sum).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size}))
 		a.size += (x.size - 1) * x.stride
 	}
 	a.index = spread(sum)
@@ -274,8 +251,7 @@ func (s *scope) joinPositions(a *advanced, base *tensor.Tensor, axes []axis, com
 func (s *scope) maskAxes(base *tensor.Tensor, d int, mask *tensor.Tensor) (axes []axis) {
 	for k, n := range mask.Sizes() {
 		if n != base.Sizes()[d+k] {
-			s.Err = status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", s.Op, mask.Sizes(), k, base.Sizes(), d+k)
-			return nil
+			s.Check(status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", s.Op, mask.Sizes(), k, base.Sizes(), d+k))
 		}
 	}
 	dims := max(mask.Dim(), 1)
@@ -302,9 +278,9 @@ func formatShapes(axes []axis) string {
 }
 
 // IndexGet reads self[index].
-func IndexGet(self *tensor.Tensor, items []IndexItem) (*tensor.Tensor, error) {
+func IndexGet(self *tensor.Tensor, items []IndexItem) (_ *tensor.Tensor, err error) {
 	s := newScope("index")
-	defer s.Close()
+	defer s.Close(&err)
 	base, selectors := s.viewBasicIndex(self, items)
 	if len(selectors) > 0 {
 		return s.Return(s.readAdvanced(base, selectors))
@@ -313,20 +289,12 @@ func IndexGet(self *tensor.Tensor, items []IndexItem) (*tensor.Tensor, error) {
 }
 
 func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	if mask := findFullMask(base, selectors); mask != nil && mask.Dim() > 0 {
 		return s.selectByMask(base, mask)
 	}
 	a := s.resolveAdvanced(base, selectors)
-	if s.Err != nil {
-		return nil
-	}
 	out := s.Track(tensoriter.Allocate(s.Op, a.sizes, base.DType(), base.Device(), a.inputs...))
-	if s.Err == nil {
-		a.readIndexed(s, out, base)
-	}
+	a.readIndexed(s, out, base)
 	return out
 }
 
@@ -355,16 +323,13 @@ func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) erro
 }
 
 // IndexSetScalar writes one number to self[index].
-func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) error {
+func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) (err error) {
 	if isFalseIndex(items) {
 		return nil
 	}
 	s := newScope("index_put_")
-	defer s.Close()
+	defer s.Close(&err)
 	base, selectors := s.viewBasicIndex(self, items)
-	if s.Err != nil {
-		return s.Err
-	}
 	check := checkFits
 	if len(selectors) == 0 && base.Dim() == 0 {
 		check = checkConvertedFits
@@ -374,37 +339,33 @@ func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) 
 	}
 	if len(selectors) > 0 {
 		s.writeAdvanced(base, selectors, s.newScalarTensor(value, self.DType(), self.Device()), false)
-	} else if s.Err = tensoriter.Fillable(s.Op, base); s.Err == nil {
-		s.Err = fillWith(base, value)
+	} else {
+		s.Check(tensoriter.Fillable(s.Op, base))
+		s.Check(fillWith(base, value))
 	}
-	return s.Err
+	return nil
 }
 
-func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
+func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) (err error) {
 	if isFalseIndex(items) {
 		return nil
 	}
 	s := newScope("index_put_")
-	defer s.Close()
+	defer s.Close(&err)
 	// As in PyTorch, leading dimensions of size 1 of the value do not count.
 	lead := shape.LeadingOnes(value.Sizes())
 	stripped := s.Track(view.Squeeze(s.Op, nil, value, func(d int) bool { return d < lead }))
-	if s.Err != nil {
-		return s.Err
-	}
 	base, selectors := s.viewBasicIndex(self, items)
 	s.putValue(base, selectors, stripped, false)
-	return s.Err
+	return nil
 }
 
 // putValue writes value, or adds it, to base, or to the elements that tensors select.
 func (s *scope) putValue(base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) {
 	switch {
-	case s.Err != nil:
 	case len(selectors) == 0:
-		if s.Err = warnDiscardImaginary(s.Op, value.DType(), base.DType()); s.Err == nil {
-			s.Err = assignTensor(s.Op, base, value)
-		}
+		s.Check(warnDiscardImaginary(s.Op, value.DType(), base.DType()))
+		s.Check(assignTensor(s.Op, base, value))
 	default:
 		s.writeAdvanced(base, selectors, value, accumulate)
 	}
@@ -412,47 +373,34 @@ func (s *scope) putValue(base *tensor.Tensor, selectors []selector, value *tenso
 
 // writeAdvanced writes value, or adds it, to the elements of base that tensors select.
 func (s *scope) writeAdvanced(base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) {
-	if s.Err != nil {
-		return
-	}
 	check := tensoriter.Writable
 	if value.Numel() == 1 && !accumulate {
 		check = tensoriter.Fillable
 	}
-	if s.Err = cmp.Or(checkDevice(s.Op, base, value), check(s.Op, base)); s.Err != nil {
-		return
-	}
+	s.Check(cmp.Or(checkDevice(s.Op, base, value), check(s.Op, base)))
 	if !accumulate && s.writeMask(base, selectors, value) {
 		return
 	}
 	if value.DType() != base.DType() && value.Numel() == 1 && backend.Known(value) && !accumulate && areAllMasks(selectors) {
 		// As in PyTorch, one element is converted.
 		v := s.readItem(value)
-		s.Do(func() error { return checkFits(s.Op, v, base.DType()) })
-		if value = s.newScalarTensor(v, base.DType(), base.Device()); s.Err != nil {
-			return
-		}
+		s.Check(checkFits(s.Op, v, base.DType()))
+		value = s.newScalarTensor(v, base.DType(), base.Device())
 	}
 	if value.DType() != base.DType() {
-		s.Err = status.Runtimef("%s: index put requires the source and destination dtypes match, got %v for the destination and %v for the source; convert the source with to(%v)",
-			s.Op, base.DType(), value.DType(), base.DType())
-		return
+		s.Check(status.Runtimef("%s: index put requires the source and destination dtypes match, got %v for the destination and %v for the source; convert the source with to(%v)",
+			s.Op, base.DType(), value.DType(), base.DType()))
 	}
 	selectors = slices.Clone(selectors)
 	for i, x := range selectors {
 		selectors[i].Tensor = s.copyIfShared(base, x.Tensor)
 	}
-	if s.Err != nil {
-		return
-	}
 	a := s.resolveAdvanced(base, selectors)
 	from := s.copyIfShared(base, value)
-	if s.moveToOneDevice(&base, &from); s.Err != nil {
-		return
-	}
+	s.moveToOneDevice(&base, &from)
 	switch {
 	case !shape.ExpandsTo(value.Sizes(), a.sizes):
-		s.Err = checkValueSizes(s.Op, value, a.sizes)
+		s.Check(checkValueSizes(s.Op, value, a.sizes))
 	case shape.Product(a.sizes) == 0:
 	case accumulate:
 		a.combineSource(s, scatterAdd, base, from)
@@ -489,9 +437,9 @@ func checkValueSizes(op string, value *tensor.Tensor, sizes []int64) error {
 }
 
 // IndexPut writes values to the elements that one index tensor for each leading dimension, or nil, names.
-func IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+func IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (_ *tensor.Tensor, err error) {
 	s := newScope("index_put")
-	defer s.Close()
+	defer s.Close(&err)
 	given, err := byDimension(s.Op, self, indices)
 	if err != nil {
 		return nil, err

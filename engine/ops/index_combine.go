@@ -22,16 +22,12 @@ const longSum = 1 << 23
 
 // combineSource combines source, of self's dtype or of the dtype that its sums are computed in, into the indexed elements of self by k.
 func (a *indexed) combineSource(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor) {
-	if join := a.prepareCombine(s, k, self, source); s.Err == nil {
-		join()
-	}
+	join := a.prepareCombine(s, k, self, source)
+	join()
 }
 
 // prepareCombine allocates all memory of combineSource and returns a function that does the rest.
 func (a *indexed) prepareCombine(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor) (join func()) {
-	if s.Err != nil {
-		return nil
-	}
 	d := a.sumDType(k, self.DType())
 	switch {
 	case d == self.DType():
@@ -45,9 +41,6 @@ func (a *indexed) prepareCombine(s *scope, k kernelapi.Kernel, self, source *ten
 // prepareCombineSame is prepareCombine in the dtype of self.
 func (a *indexed) prepareCombineSame(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor) func() {
 	from := s.expandTo(source, a.sizes)
-	if s.Err != nil {
-		return nil
-	}
 	to := s.Track(self.View(s.Op, a.sizes, a.strides, self.Offset()))
 	return func() { a.runKernel(s, k, [3]*tensor.Tensor{to, a.index, from}) }
 }
@@ -113,9 +106,6 @@ func (a *indexed) prepareCombineCopy(s *scope, k kernelapi.Kernel, self, source 
 // prepareCombineRows is prepareCombine in a copy, in dtype d, of those elements of self that index selects.
 func (a *indexed) prepareCombineRows(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
 	positions, numbers := a.distinctPositions(s)
-	if s.Err != nil {
-		return nil
-	}
 	named := &indexed{sizes: []int64{positions.Numel()}, strides: []int64{0}, step: a.step, size: a.size}
 	for i := range a.sizes {
 		if a.strides[i] != 0 {
@@ -124,9 +114,6 @@ func (a *indexed) prepareCombineRows(s *scope, k kernelapi.Kernel, self, source 
 	}
 	named.index = s.viewAlong(positions, named.sizes, 0)
 	rows, wide := s.newEmpty(self, self.DType(), named.sizes...), s.newEmpty(self, d, named.sizes...)
-	if s.Err != nil {
-		return nil
-	}
 	b := &indexed{sizes: a.sizes, strides: make([]int64, len(a.sizes)), step: wide.Strides()[0], size: named.sizes[0], index: numbers}
 	for i, d := 0, 1; i < len(a.sizes); i++ {
 		if a.strides[i] != 0 {
@@ -156,31 +143,17 @@ func (a *indexed) distinctPositions(s *scope) (positions, numbers *tensor.Tensor
 	// Index elements of any sign become positions, in memory that no other thread writes to.
 	zero := s.expandTo(s.newScalarTensor(dtype.IntScalar(0), dtype.Int64, a.index.Device()), sizes)
 	named := s.Track(tensor.Empty(s.Op, sizes, dtype.Int64, a.index.Device()))
-	if s.Err != nil {
-		return nil, nil
-	}
 	from := s.Track(a.index.View(s.Op, sizes, a.index.Strides(), a.index.Offset()))
-	s.Do(func() error {
-		return backend.On(named).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{named, zero, from}, Step: 1, Size: a.size, Check: a.check})
-	})
-	if s.Err != nil {
-		return nil, nil
-	}
+	s.Check(backend.On(named).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{named, zero, from}, Step: 1, Size: a.size, Check: a.check}))
 	numbers = s.newEmpty(named, dtype.Int64, sizes...)
 	column := s.reshapeTo(named, named.Numel(), 1)
-	if s.Err != nil {
-		return nil, nil
-	}
 	groups, err := backend.On(named).Unique(s.Op, backend.Distinct{Kernel: uniqueKernel, In: column, Inverse: numbers})
 	positions = s.Track(groups.Rows, err)
 	s.Track(groups.Counts, nil)
-	if s.Err != nil {
-		return nil, nil
-	}
 	return s.reshapeTo(positions, positions.Numel()), s.expandTo(numbers, a.sizes)
 }
 
 // convertTo returns t in dtype d.
 func (s *scope) convertTo(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return convertDType(s.Op, t, d) })
+	return s.Track(convertDType(s.Op, t, d))
 }

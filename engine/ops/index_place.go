@@ -29,7 +29,7 @@ type indexed struct {
 
 // readIndexed fills out, of shape a.sizes, from self.
 func (a *indexed) readIndexed(s *scope, out, self *tensor.Tensor) {
-	if s.Err != nil || out.Numel() == 0 {
+	if out.Numel() == 0 {
 		return
 	}
 	from, to := s.viewRaw(self, a.sizes, a.strides), s.viewRaw(out, out.Sizes(), out.Strides())
@@ -39,19 +39,14 @@ func (a *indexed) readIndexed(s *scope, out, self *tensor.Tensor) {
 // writeIndexed stores source, of self's dtype, at the indexed positions of self. The last of several writes to one position wins.
 func (a *indexed) writeIndexed(s *scope, self, source *tensor.Tensor) {
 	from := s.expandTo(source, a.sizes)
-	if s.Err != nil {
-		return
-	}
 	raw, to := s.viewRaw(from, from.Sizes(), from.Strides()), s.viewRaw(self, a.sizes, a.strides)
 	a.runKernel(s, putKernel, [3]*tensor.Tensor{to, a.index, raw})
 }
 
 // runKernel runs a kernel with a.index as an operand, the output first.
 func (a *indexed) runKernel(s *scope, k kernelapi.Kernel, operands [3]*tensor.Tensor) {
-	if s.Err == nil {
-		d := operands[0].DType()
-		s.Err = backend.On(operands[0]).Indexed(s.Op, backend.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check})
-	}
+	d := operands[0].DType()
+	s.Check(backend.On(operands[0]).Indexed(s.Op, backend.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check}))
 }
 
 // newIndexedAlong returns an indexed for an index of positions along dimension d of self, whose sizes are those of the result.
@@ -66,13 +61,8 @@ func newIndexedAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *indexed 
 // checkPositions returns index as int64, with all values in [0, size), or in [-size, size) if wrap is set. outOfRange creates the error
 // for other values.
 func (s *scope) checkPositions(index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	t := s.toInt64Index(index)
-	s.Do(func() error {
-		return backend.On(t).CheckBounds(s.Op, backend.Bounds{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
-	})
+	s.Check(backend.On(t).CheckBounds(s.Op, backend.Bounds{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange}))
 	return t
 }
 
@@ -80,9 +70,9 @@ func (s *scope) checkPositions(index *tensor.Tensor, size int64, wrap bool, outO
 func (s *scope) toInt64Index(index *tensor.Tensor) *tensor.Tensor {
 	if index.DType() == dtype.Uint64 {
 		most := s.Number(dtype.IntScalar(math.MaxInt64))
-		index = s.Step(func() (*tensor.Tensor, error) { return minimum.runKernel(nil, nil, index, most) })
+		index = s.Track(minimum.runKernel(nil, nil, index, most))
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return convertDType(s.Op, index, dtype.Int64) })
+	return s.Track(convertDType(s.Op, index, dtype.Int64))
 }
 
 // isIndexDType reports whether elements of a dtype are positions in every index: uint8 elements are a mask's.

@@ -321,9 +321,8 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 					func(s *scope) { place.combineSource(s, scatterAdd, x, source) },
 				} {
 					s := newScope("test")
-					use(s)
-					assert.ErrorContains(t, s.Err, "is out of bounds for size 3")
-					s.Close()
+					assert.ErrorContains(t, s.Try(func() { use(s) }), "is out of bounds for size 3")
+					s.ReleaseAll()
 				}
 				out.Release()
 				wide.Release()

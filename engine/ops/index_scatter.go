@@ -8,7 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernelapi"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -23,17 +22,17 @@ var (
 
 // scattering is a write of source to the positions that index names along dimension d of self.
 type scattering struct {
-	scope
+	*scope
 	d             int
 	index, source *tensor.Tensor   // index: positions; source: of index's sizes
 	given         []*tensor.Tensor // the caller's tensors for both
 }
 
 // newScattering checks the arguments of the scatter family. index has as many dimensions as self.
-func newScattering(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *scattering {
-	s := &scattering{scope: scope{owner.Scope{Op: op}}}
-	s.given, s.Err = []*tensor.Tensor{index, source}, s.prepareScatter(self, dim, index, source)
-	return s
+func newScattering(s *scope, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *scattering {
+	x := &scattering{scope: s, given: []*tensor.Tensor{index, source}}
+	x.Check(x.prepareScatter(self, dim, index, source))
+	return x
 }
 
 func (s *scattering) prepareScatter(self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (err error) {
@@ -55,8 +54,8 @@ func (s *scattering) prepareScatter(self *tensor.Tensor, dim int64, index, sourc
 	flat := s.viewVector(index)
 	s.index = s.checkPositions(flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))
 	s.source = s.viewVector(source)
-	if s.Err != nil || index.Numel() == 0 {
-		return s.Err
+	if index.Numel() == 0 {
+		return nil
 	}
 	if s.source.Dim() != flat.Dim() {
 		return status.Runtimef("%s: index tensor must have the same number of dimensions as src tensor, got %d and %d", op, index.Dim(), source.Dim())
@@ -67,14 +66,14 @@ func (s *scattering) prepareScatter(self *tensor.Tensor, dim int64, index, sourc
 		}
 	}
 	s.source = s.Track(s.source.View(op, flat.Sizes(), s.source.Strides(), s.source.Offset()))
-	return s.Err
+	return nil
 }
 
 // newIndexing checks the arguments of the index_ family. index is a vector of positions along dimension dim.
-func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) *scattering {
-	s := &scattering{scope: scope{owner.Scope{Op: op}}}
-	s.given, s.Err = []*tensor.Tensor{index, source}, s.prepareVector(self, dim, index, source, short)
-	return s
+func newIndexing(s *scope, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) *scattering {
+	x := &scattering{scope: s, given: []*tensor.Tensor{index, source}}
+	x.Check(x.prepareVector(self, dim, index, source, short))
+	return x
 }
 
 func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) (err error) {
@@ -97,9 +96,7 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 	if self.Dim() == 0 && source.Dim() != 0 && op != "index_copy" {
 		return status.Runtimef("%s: self is 0-dimensional, so source must have one element, but source has shape %v", op, source.Sizes())
 	}
-	if s.source = s.viewVector(source); s.Err != nil {
-		return s.Err
-	}
+	s.source = s.viewVector(source)
 	want := slices.Clone(self.Sizes())
 	if self.Dim() == 0 {
 		want = []int64{1}
@@ -117,7 +114,7 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 	}
 	at := s.checkPositions(index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d)))
 	s.index = s.viewAlong(at, want, s.d)
-	return s.Err
+	return nil
 }
 
 // checkOutput returns an error if out cannot be written in place or overlaps the index or the source.
@@ -137,7 +134,7 @@ func (s *scattering) prepareTarget(to *tensor.Tensor) *tensor.Tensor {
 
 func (s *scattering) writeSource(to *tensor.Tensor) {
 	if work := s.prepareTarget(to); work != nil {
-		newIndexedAlong(work, s.d, s.index).writeIndexed(&s.scope, work, s.source)
+		newIndexedAlong(work, s.d, s.index).writeIndexed(s.scope, work, s.source)
 	}
 }
 
@@ -145,8 +142,7 @@ func (s *scattering) writeSource(to *tensor.Tensor) {
 func (s *scattering) reduceSource(to *tensor.Tensor, name string, includeSelf bool) {
 	k := map[string]kernelapi.Kernel{"sum": scatterAdd, "mean": scatterAdd, "prod": scatterMul, "amax": scatterMax, "amin": scatterMin}[name]
 	if !k.Has(to.DType()) {
-		s.Err = status.NotImplementedf("%s: %s is not implemented for dtype %v", s.Op, name, to.DType())
-		return
+		s.Check(status.NotImplementedf("%s: %s is not implemented for dtype %v", s.Op, name, to.DType()))
 	}
 	work := s.prepareTarget(to)
 	if work == nil {
@@ -184,33 +180,23 @@ func (s *scattering) joinSource(k kernelapi.Kernel, work *tensor.Tensor, name st
 	if name == "mean" {
 		counts = s.countTerms(work, includeSelf)
 	}
-	if s.Err != nil {
-		return
-	}
 	place := newIndexedAlong(work, s.d, s.index)
-	join := place.prepareCombine(&s.scope, k, work, s.source)
+	join := place.prepareCombine(s.scope, k, work, s.source)
 	if !includeSelf {
 		d := work.DType()
-		place.writeIndexed(&s.scope, work, s.newScalarTensor(identityOf(name, d), d, work.Device()))
+		place.writeIndexed(s.scope, work, s.newScalarTensor(identityOf(name, d), d, work.Device()))
 	}
-	if s.Err == nil {
-		join()
-	}
-	if s.Err == nil && counts != nil { // sums become means, rounded down for integers
-		s.Err = runElementwise(s.Op, divideByCount, work.DType().Compute(), nil, work, work, counts)
+	join()
+	if counts != nil { // sums become means, rounded down for integers
+		s.Check(runElementwise(s.Op, divideByCount, work.DType().Compute(), nil, work, work, counts))
 	}
 }
 
 // countTerms returns the number of elements that are summed at each position of work.
 func (s *scattering) countTerms(work *tensor.Tensor, includeSelf bool) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	counts := s.Track(newFilled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, work.Device()))
 	one := s.newScalarTensor(dtype.IntScalar(1), dtype.Int64, work.Device())
-	if s.Err == nil {
-		newIndexedAlong(counts, s.d, s.index).combineSource(&s.scope, scatterAdd, counts, one)
-	}
+	newIndexedAlong(counts, s.d, s.index).combineSource(s.scope, scatterAdd, counts, one)
 	return counts
 }
 
@@ -233,21 +219,22 @@ func identityOf(name string, d dtype.DType) dtype.Scalar {
 }
 
 // Scatter writes source to the positions that index names along dim.
-func Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
-	s := newScattering("scatter", self, dim, index, source)
-	defer s.Close()
-	return s.modifyOutput(out, self, s.checkOutput, shape.Contiguous, s.writeSource)
+func Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	s := newScope("scatter")
+	defer s.Close(&err)
+	x := newScattering(s, self, dim, index, source)
+	return x.modifyOutput(out, self, x.checkOutput, shape.Contiguous, x.writeSource)
 }
 
 // scatterNumber runs scatter with a number as the source.
-func scatterNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run func(source *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func scatterNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run func(source *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	if err := checkFits(op, value, self.DType()); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	source := s.expandTo(s.newScalarTensor(value, self.DType(), self.Device()), index.Sizes())
-	return s.Last(func() (*tensor.Tensor, error) { return run(source) })
+	return s.ReturnNew(run(source))
 }
 
 // ScatterValue writes one number to the positions that index names along dim.
@@ -293,54 +280,57 @@ func ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Te
 	return scatterReduce("scatter_reduce", out, self, dim, index, source, reduce, includeSelf)
 }
 
-func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
-	s := newScattering(op, self, dim, index, source)
-	defer s.Close()
-	return s.reduceTo(out, self, reduce, includeSelf)
+func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (_ *tensor.Tensor, err error) {
+	s := newScope(op)
+	defer s.Close(&err)
+	x := newScattering(s, self, dim, index, source)
+	return x.reduceTo(out, self, reduce, includeSelf)
 }
 
 // reduceTo returns self, in place or in another tensor, with the source combined into it.
 func (s *scattering) reduceTo(out, self *tensor.Tensor, name string, includeSelf bool) (*tensor.Tensor, error) {
-	if s.Err == nil && name == "mean" && self.DType() == dtype.Bool {
-		s.Err = status.NotImplementedf("%s: mean is not implemented for dtype bool", s.Op)
+	if name == "mean" && self.DType() == dtype.Bool {
+		s.Check(status.NotImplementedf("%s: mean is not implemented for dtype bool", s.Op))
 	}
 	return s.modifyOutput(out, self, s.checkOutput, shape.Contiguous, func(to *tensor.Tensor) { s.reduceSource(to, name, includeSelf) })
 }
 
 // IndexAdd adds alpha*source to positions of a dimension.
-func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 	const op = "index_add"
-	s := newIndexing(op, self, dim, index, source, true)
-	defer s.Close()
-	if !alpha.Equal(1) && s.Err == nil {
+	s := newScope(op)
+	defer s.Close(&err)
+	x := newIndexing(s, self, dim, index, source, true)
+	if !alpha.Equal(1) {
 		// The product is not rounded to 16 bits, as the sum is.
 		d := self.DType().Compute()
-		if s.Err = checkFits(op, alpha, self.DType()); s.Err == nil {
-			s.source = s.Binary(Mul, s.convertTo(s.source, d), s.newScalarTensor(alpha, d, self.Device()))
-		}
+		x.Check(checkFits(op, alpha, self.DType()))
+		x.source = x.Track(Mul(nil, x.convertTo(x.source, d), x.newScalarTensor(alpha, d, self.Device())))
 	}
-	return s.reduceTo(out, self, "sum", true)
+	return x.reduceTo(out, self, "sum", true)
 }
 
 // IndexCopy writes source to positions of a dimension.
-func IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
-	s := newIndexing("index_copy", self, dim, index, source, false)
-	defer s.Close()
-	return s.modifyOutput(out, self, s.checkOutput, shape.Contiguous, s.writeSource)
+func IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	s := newScope("index_copy")
+	defer s.Close(&err)
+	x := newIndexing(s, self, dim, index, source, false)
+	return x.modifyOutput(out, self, x.checkOutput, shape.Contiguous, x.writeSource)
 }
 
 // IndexReduce combines source with positions of a dimension.
-func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
+func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (_ *tensor.Tensor, err error) {
 	if err := checkReduction("index_reduce", reduce, "prod", "mean", "amax", "amin"); err != nil {
 		return nil, err
 	}
-	s := newIndexing("index_reduce", self, dim, index, source, true)
-	defer s.Close()
-	return s.reduceTo(out, self, reduce, includeSelf)
+	s := newScope("index_reduce")
+	defer s.Close(&err)
+	x := newIndexing(s, self, dim, index, source, true)
+	return x.reduceTo(out, self, reduce, includeSelf)
 }
 
 // IndexFill writes one value to positions of a dimension.
-func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (*tensor.Tensor, error) {
+func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "index_fill"
 	if err := checkSameDevice(op, self, index); err != nil {
 		return nil, err
@@ -368,31 +358,26 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	}
 	size := sizeAt(self, d)
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	at := s.checkPositions(index, size, true, indexError(op, d, size))
-	if s.Err == nil && out != nil && index.Numel() > 0 {
-		if s.Err = cmp.Or(tensoriter.Fillable(op, out), tensoriter.Disjoint(op, out, index)); s.Err == nil {
-			s.Err = warnExpanded(op, out)
-		}
+	if out != nil && index.Numel() > 0 {
+		s.Check(cmp.Or(tensoriter.Fillable(op, out), tensoriter.Disjoint(op, out, index)))
+		s.Check(warnExpanded(op, out))
 	}
 	return s.modifyOutput(out, self, tensoriter.Fillable, shape.Preserve, func(to *tensor.Tensor) {
 		if index.Numel() == 0 || to.Numel() == 0 {
 			return
 		}
 		work, one := s.viewVector(to), s.newScalarTensor(number, self.DType(), self.Device())
-		if s.Err != nil {
-			return
-		}
 		sizes := slices.Clone(work.Sizes())
 		sizes[d] = index.Numel()
-		if full := s.viewAlong(s.copyIfShared(to, at), sizes, d); s.Err == nil {
-			newIndexedAlong(work, d, full).writeIndexed(s, work, one)
-		}
+		full := s.viewAlong(s.copyIfShared(to, at), sizes, d)
+		newIndexedAlong(work, d, full).writeIndexed(s, work, one)
 	})
 }
 
 // Put writes source to the elements that index names by their row-major numbers.
-func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+func Put(out, self, index, source *tensor.Tensor, accumulate bool) (_ *tensor.Tensor, err error) {
 	const op = "put"
 	if err := cmp.Or(checkSameDevice(op, self, index, source), requireIndex(op, index, false)); err != nil {
 		return nil, err
@@ -406,7 +391,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 		return nil, status.Indexf("%s: cannot put elements into an empty tensor", op)
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	at := s.checkPositions(s.castRowMajor(index, index.DType()), self.Numel(), true, elementError(op, self))
 	writable := func(op string, out *tensor.Tensor) error {
 		return cmp.Or(tensoriter.Writable(op, out), tensoriter.Disjoint(op, out, index, source))
@@ -418,12 +403,8 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 		// Of several writes to a place, the last in row-major order of the index stays.
 		values := s.copyIfShared(to, s.reshapeTo(source, at.Sizes()...))
 		place, work := s.copyIfShared(to, at), s.castRowMajor(to, to.DType())
-		if s.Err != nil {
-			return
-		}
 		line := s.reshapeTo(work, work.Numel())
 		switch {
-		case s.Err != nil:
 		case accumulate:
 			newFlatIndexed(line, place).combineSource(s, scatterAdd, line, values)
 		default:

@@ -31,7 +31,7 @@ func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (
 }
 
 // gatherAlong is Gather for other operators. With wrap, negative positions count from the end.
-func gatherAlong(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, wrap bool) (*tensor.Tensor, error) {
+func gatherAlong(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, wrap bool) (_ *tensor.Tensor, err error) {
 	d, err := shape.WrapDim(op, dim, self.Dim())
 	if err = cmp.Or(checkSameDevice(op, self, index), err); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func gatherAlong(op string, out, self *tensor.Tensor, dim int64, index *tensor.T
 		}
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	size, refusal := sizeAt(self, d), runtimeError(op, d, sizeAt(self, d))
 	var at *tensor.Tensor
 	var check *backend.Bounds
@@ -59,14 +59,9 @@ func gatherAlong(op string, out, self *tensor.Tensor, dim int64, index *tensor.T
 // readInto returns the result of fill, which reads from self, in a tensor of the given sizes: out, if it does not overlap self and index,
 // or a new one.
 func (s *scope) readInto(out, self, index *tensor.Tensor, sizes []int64, fill func(to *tensor.Tensor)) (*tensor.Tensor, error) {
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	to := tensoriter.Output{Op: s.Op, Out: out, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true}
-	if s.Err = to.Open(self, index); s.Err == nil {
-		fill(to.To)
-	}
-	return to.Done(s.Err)
+	s.Check(to.Open(self, index))
+	return to.Done(s.Try(func() { fill(to.To) }))
 }
 
 // readAlong gathers along dimension d; index, of the shape of to, holds positions, which check is to be found true of.
@@ -82,11 +77,9 @@ func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor, 
 	if self.Dim() != index.Dim() { // self has none, the index a single one
 		self = s.viewVector(self)
 	}
-	if s.Err == nil {
-		at := newIndexedAlong(self, d, index)
-		at.check = check
-		at.readIndexed(s, to, self)
-	}
+	at := newIndexedAlong(self, d, index)
+	at.check = check
+	at.readIndexed(s, to, self)
 }
 
 // checkVector returns an error for an index of more than one dimension.
@@ -98,7 +91,7 @@ func checkVector(op string, index *tensor.Tensor) error {
 }
 
 // IndexSelect picks positions of a dimension.
-func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "index_select"
 	if err := checkSameDevice(op, self, index); err != nil {
 		return nil, err
@@ -114,13 +107,13 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 		return nil, status.Runtimef("%s: index to scalar can have only 1 value, got %d values", op, index.Numel())
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	full := s.viewAlong(s.checkPositions(index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d))), sizes, d)
 	return s.readInto(out, self, index, sizes, func(to *tensor.Tensor) { s.readAlong(to, self, d, full, nil) })
 }
 
 // Take reads elements by their row-major numbers.
-func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
+func Take(out, self, index *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "take"
 	if err := cmp.Or(checkSameDevice(op, self, index), requireIndex(op, index, false)); err != nil {
 		return nil, err
@@ -129,7 +122,7 @@ func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.Indexf("%s: cannot do a non-empty take() from an empty tensor", op)
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	at := s.checkPositions(index, self.Numel(), true, elementError(op, self))
 	flat := s.reshapeTo(self, self.Numel())
 	return s.readInto(out, self, index, index.Sizes(), func(to *tensor.Tensor) { newFlatIndexed(flat, at).readIndexed(s, to, flat) })
@@ -141,16 +134,16 @@ func newFlatIndexed(self, index *tensor.Tensor) *indexed {
 }
 
 // TakeAlongDim gathers along a dimension with broadcasting; without a dimension from the flattened tensor.
-func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
+func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (_ *tensor.Tensor, err error) {
 	const op = "take_along_dim"
 	if err := cmp.Or(checkSameDevice(op, self, indices), requireIndex(op, indices, false)); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	if dim.IsNone() {
 		flat, index := s.reshapeTo(self, self.Numel()), s.reshapeTo(indices, indices.Numel())
-		return s.Last(func() (*tensor.Tensor, error) { return gatherAlong(op, out, flat, 0, index, true) })
+		return s.ReturnNew(gatherAlong(op, out, flat, 0, index, true))
 	}
 	if self.Dim() != indices.Dim() {
 		return nil, status.Runtimef("%s: input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", op, self.Dim(), indices.Dim())
@@ -172,5 +165,5 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 	from := s.expandTo(self, common)
 	common[d] = indices.Sizes()[d]
 	index := s.expandTo(indices, common)
-	return s.Last(func() (*tensor.Tensor, error) { return gatherAlong(op, out, from, int64(d), index, true) })
+	return s.ReturnNew(gatherAlong(op, out, from, int64(d), index, true))
 }

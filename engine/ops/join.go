@@ -24,7 +24,7 @@ func Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tenso
 	return concatTensors("cat", out, tensors, dim)
 }
 
-func concatTensors(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func concatTensors(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (_ *tensor.Tensor, err error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
@@ -70,11 +70,11 @@ func concatTensors(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim 
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	lines := shape.Product(sizes[:d]) == 1 && haveSameLayout(tensors) && to.Strides == nil
 	if out != nil && !lines && !slices.Equal(out.Sizes(), sizes) { // preparations that can fail come before out is resized
 		made := s.Track(concatTensors(op, nil, tensors, dim))
-		return s.Last(func() (*tensor.Tensor, error) { return writeOutput(to, made, tensors) })
+		return s.ReturnNew(writeOutput(to, made, tensors))
 	}
 	if err := to.Open(tensors...); err != nil {
 		return to.Done(err)
@@ -82,20 +82,21 @@ func concatTensors(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim 
 	if lines && to.To.IsContiguous() && to.To.DType() == tensors[0].DType() {
 		return to.Done(backend.On(to.To).Join(op, backend.Joining{To: to.To, From: tensors}))
 	}
-	parts := make([]*tensor.Tensor, len(tensors)) // all of them before the first is written to
-	begin := int64(0)
-	for i, t := range tensors {
-		if !isSkipped(t) {
-			parts[i] = s.narrowRange(to.To, d, begin, t.Sizes()[d])
-			begin += t.Sizes()[d]
+	return to.Done(s.Try(func() {
+		parts := make([]*tensor.Tensor, len(tensors)) // all of them before the first is written to
+		begin := int64(0)
+		for i, t := range tensors {
+			if !isSkipped(t) {
+				parts[i] = s.narrowRange(to.To, d, begin, t.Sizes()[d])
+				begin += t.Sizes()[d]
+			}
 		}
-	}
-	for i, t := range tensors {
-		if t.Numel() > 0 {
-			s.copyTensor(parts[i], t)
+		for i, t := range tensors {
+			if t.Numel() > 0 {
+				s.copyTensor(parts[i], t)
+			}
 		}
-	}
-	return to.Done(s.Err)
+	}))
 }
 
 // haveSameLayout reports whether the tensors are contiguous and share one dtype and device.
@@ -139,7 +140,7 @@ func setJoinedStrides(to *tensoriter.Output, tensors []*tensor.Tensor) (err erro
 }
 
 // Stack joins tensors of one shape along a new dimension.
-func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (_ *tensor.Tensor, err error) {
 	if len(tensors) == 0 {
 		return nil, status.Runtimef("stack: expects a non-empty list of tensors")
 	}
@@ -162,12 +163,10 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 		return to.Done(err)
 	}
 	s := newScope("stack")
-	defer s.Close()
+	defer s.Close(&err)
 	views := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
-		if views[i] = s.Track(Unsqueeze(nil, t, int64(d))); s.Err != nil {
-			return nil, s.Err
-		}
+		views[i] = s.Track(Unsqueeze(nil, t, int64(d)))
 	}
 	return concatTensors(s.Op, out, views, int64(d))
 }
@@ -193,7 +192,7 @@ func countChoices(n, r int64) int64 {
 }
 
 // Combinations lists the combinations of r elements of a vector.
-func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.Tensor, error) {
+func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (_ *tensor.Tensor, err error) {
 	const op = "combinations"
 	if self.Dim() != 1 {
 		return nil, status.Runtimef("%s: expect a 1D vector, but got shape %v", op, self.Sizes())
@@ -215,19 +214,12 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 		from = 0
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	index := s.Track(tensor.Empty(op, []int64{countChoices(from, r), r}, dtype.Int64, self.Device()))
-	s.Do(func() error {
-		return backend.WriteInts(op, index, func(rows []int64) { listCombinations(rows, n, r, gap) })
-	})
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	s.Check(backend.WriteInts(op, index, func(rows []int64) { listCombinations(rows, n, r, gap) }))
 	out := s.newEmpty(self, self.DType(), index.Sizes()...)
-	if s.Err == nil {
-		place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
-		place.readIndexed(s, out, self)
-	}
+	place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
+	place.readIndexed(s, out, self)
 	return s.Return(out)
 }
 

@@ -89,19 +89,13 @@ func columnStrides(sizes []int64) []int64 {
 
 // newColumns creates matrices of arbitrary values in column-major order.
 func (s *scope) newColumns(like *tensor.Tensor, d dtype.DType, sizes []int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) {
-		if _, err := shape.Numel(s.Op, sizes); err != nil {
-			return nil, err
-		}
-		return tensor.EmptyStrided(s.Op, sizes, columnStrides(sizes), d, like.Device())
-	})
+	_, err := shape.Numel(s.Op, sizes)
+	s.Check(err)
+	return s.Track(tensor.EmptyStrided(s.Op, sizes, columnStrides(sizes), d, like.Device()))
 }
 
 // copyInColumns returns a copy of matrices in column-major order and in the dtype that they are computed in.
 func (s *scope) copyInColumns(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	to := s.newColumns(t, t.DType().Compute(), t.Sizes())
 	s.copyTensor(to, t)
 	return to
@@ -109,33 +103,31 @@ func (s *scope) copyInColumns(t *tensor.Tensor) *tensor.Tensor {
 
 // transposeMatrices returns matrices transposed, as a view.
 func (s *scope) transposeMatrices(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.Transpose(s.Op, nil, t, -2, -1) })
+	return s.Track(view.Transpose(s.Op, nil, t, -2, -1))
 }
 
 // newInfos creates an int32 of 0 for each matrix of a batch.
 func (s *scope) newInfos(like *tensor.Tensor, batch []int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(s.Op, batch, dtype.Int32, like.Device()) })
+	return s.Track(tensor.Zeros(s.Op, batch, dtype.Int32, like.Device()))
 }
 
 // runLinearAlgebra launches a task.
 func (s *scope) runLinearAlgebra(w backend.LinearAlgebra) {
-	if s.Err == nil && w.A.DType().IsFloat8() {
-		s.Fail(status.NotImplementedf("%s: not implemented for dtype %v; convert to float32 or float64", s.Op, w.A.DType()))
+	if w.A.DType().IsFloat8() {
+		s.Check(status.NotImplementedf("%s: not implemented for dtype %v; convert to float32 or float64", s.Op, w.A.DType()))
 	}
-	s.Do(func() error { return backend.On(w.A).LinearAlgebra(s.Op, w) })
+	s.Check(backend.On(w.A).LinearAlgebra(s.Op, w))
 }
 
 // clearTriangle zeroes the elements above the diagonal of column-major matrices, or below it.
 func (s *scope) clearTriangle(t *tensor.Tensor, below bool) {
 	turned := s.transposeMatrices(t)
-	s.Do(func() error {
-		return backend.On(t).Triangle(s.Op, backend.Triangle{To: turned, Below: !below})
-	})
+	s.Check(backend.On(t).Triangle(s.Op, backend.Triangle{To: turned, Below: !below}))
 }
 
 // castPreservingLayout returns a result in another dtype, with the same layout.
 func (s *scope) castPreservingLayout(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return convertDType(s.Op, t, d) })
+	return s.Track(convertDType(s.Op, t, d))
 }
 
 // writeResults returns results, or writes them to outs, which are checked before any of them is written.
@@ -155,9 +147,6 @@ func (s *scope) writeResultsCast(names []string, outs []*tensor.Tensor, made ...
 }
 
 func writeOutputs(s *owner.Scope, exact bool, names []string, outs, made []*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
-	if s.Err != nil {
-		return r, s.Err
-	}
 	if !slices.ContainsFunc(outs, func(t *tensor.Tensor) bool { return t != nil }) {
 		for i, t := range made {
 			r[i], _ = s.Return(t)
@@ -194,7 +183,7 @@ func writeOutputs(s *owner.Scope, exact bool, names []string, outs, made []*tens
 
 // FinishCast hands a result over, or writes it to an out of any dtype that it can be cast to.
 func FinishCast(s *owner.Scope, out, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if s.Err != nil || out == nil {
+	if out == nil {
 		return s.Return(t)
 	}
 	to := newOutput(s.Op, out, t)
@@ -257,7 +246,7 @@ var (
 // checkInfo is CheckInfo if wanted is set.
 func (s *scope) checkInfo(wanted bool, info *tensor.Tensor, why Failure) {
 	if wanted {
-		s.Do(func() error { return CheckInfo(s.Op, info, why) })
+		s.Check(CheckInfo(s.Op, info, why))
 	}
 }
 
@@ -268,7 +257,7 @@ func commonBatch(op string, a, b *tensor.Tensor) ([]int64, error) {
 
 // expandBatch views matrices, or repeats them, over a larger batch.
 func (s *scope) expandBatch(t *tensor.Tensor, batch []int64) *tensor.Tensor {
-	if s.Err != nil || slices.Equal(shape.Batch(t.Sizes()), batch) {
+	if slices.Equal(shape.Batch(t.Sizes()), batch) {
 		return t
 	}
 	rows, columns := shape.Matrix(t.Sizes())

@@ -13,17 +13,15 @@ import (
 )
 
 // LinalgCholeskyEx factors A = L L^H, or U^H U with upper, reading that triangle of A.
-func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.cholesky_ex"
 	if err := CheckSquare(op, "A", self); err != nil {
 		return nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	a, info := s.copyInColumns(self), s.newInfos(self, shape.Batch(self.Sizes()))
-	if s.Err == nil {
-		s.clearTriangle(a, upper)
-	}
+	s.clearTriangle(a, upper)
 	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FactorCholesky, A: a, Info: info, Upper: upper})
 	s.checkInfo(checkErrors, info, NotDefinite)
 	r, err := s.writeResults([]string{"L", "info"}, []*tensor.Tensor{outL, outInfo}, s.castPreservingLayout(a, self.DType()), info)
@@ -31,7 +29,7 @@ func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors boo
 }
 
 // LinalgLuFactorEx factors A = P L U. L, without its unit diagonal, and U share one matrix.
-func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.lu_factor_ex"
 	if err := CheckMatrices(op, "A", a); err != nil {
 		return nil, nil, nil, err
@@ -40,7 +38,7 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 		return nil, nil, nil, status.NotImplementedf("%s: LU without pivoting is not implemented on the CPU; leave pivot=True", op)
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	rows, columns := shape.Matrix(a.Sizes())
 	lu, info := s.copyInColumns(a), s.newInfos(a, shape.Batch(a.Sizes()))
 	pivots := s.newInfos(a, shape.Append(shape.Batch(a.Sizes()), min(rows, columns)))
@@ -51,13 +49,13 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 }
 
 // PivotsPermutation turns the exchanges of rows that a factorization made into the order of n rows that they lead to.
-func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
+func PivotsPermutation(pivots *tensor.Tensor, n int64) (_ *tensor.Tensor, err error) {
 	const op = "lu_unpack"
 	if pivots.Dim() == 0 || !pivots.DType().IsIntegral() {
 		return nil, status.Runtimef("%s: expected LU_pivots to be vectors of integers, got shape %v and dtype %v; pass the pivots that lu_factor returns", op, pivots.Sizes(), pivots.DType())
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	last := pivots.Dim() - 1
 	count := pivots.Sizes()[last]
 	if count > n {
@@ -65,7 +63,7 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	}
 	whole := s.castRowMajor(pivots, dtype.Int64)
 	order := s.newEmpty(pivots, dtype.Int64, shape.Append(pivots.Sizes()[:last], n)...)
-	if s.Err != nil || !backend.Known(pivots) {
+	if !backend.Known(pivots) {
 		return s.Return(order)
 	}
 	exchanges, err := backend.Ints(op, whole)
@@ -77,30 +75,28 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 			return nil, status.Runtimef("%s: LU_pivots contains %d, but must contain row numbers from 1 to %d", op, row, n)
 		}
 	}
-	s.Do(func() error {
-		return backend.WriteInts(op, order, func(to []int64) {
-			for i := 0; n > 0 && i*int(n) < len(to); i++ {
-				rows := to[i*int(n):][:n]
-				for k := range rows {
-					rows[k] = int64(k)
-				}
-				for k, row := range exchanges[i*int(count):][:count] {
-					rows[k], rows[row-1] = rows[row-1], rows[k]
-				}
+	s.Check(backend.WriteInts(op, order, func(to []int64) {
+		for i := 0; n > 0 && i*int(n) < len(to); i++ {
+			rows := to[i*int(n):][:n]
+			for k := range rows {
+				rows[k] = int64(k)
 			}
-		})
-	})
+			for k, row := range exchanges[i*int(count):][:count] {
+				rows[k], rows[row-1] = rows[row-1], rows[k]
+			}
+		}
+	}))
 	return s.Return(order)
 }
 
 // LinalgInvEx returns the inverse of matrices.
-func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.inv_ex"
 	if err := CheckSquare(op, "A", a); err != nil {
 		return nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	inverse, info := s.copyInColumns(a), s.newInfos(a, shape.Batch(a.Sizes()))
 	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.Invert, A: inverse, Info: info})
 	s.checkInfo(checkErrors, info, SingularInverse)
@@ -109,17 +105,15 @@ func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (*tens
 }
 
 // LinalgLdlFactorEx factors A = L D L^T, or L D L^H where hermitian is set, reading the lower triangle of A.
-func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.ldl_factor_ex"
 	if err := CheckSquare(op, "A", self); err != nil {
 		return nil, nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	a, info, pivots := s.copyInColumns(self), s.newInfos(self, shape.Batch(self.Sizes())), s.newInfos(self, self.Sizes()[:self.Dim()-1])
-	if s.Err == nil {
-		s.clearTriangle(a, false)
-	}
+	s.clearTriangle(a, false)
 	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FactorLDL, A: a, Pivots: pivots, Info: info, Hermitian: hermitian})
 	s.checkInfo(checkErrors, info, SingularLDL)
 	r, err := s.writeResults([]string{"LD", "pivots", "info"}, []*tensor.Tensor{outLD, outPivots, outInfo}, s.castPreservingLayout(a, self.DType()), pivots, info)
@@ -127,13 +121,13 @@ func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian
 }
 
 // Geqrf factors A = Q R as LAPACK stores it: R above and on the diagonal, below it the reflections that Q is the product of.
-func Geqrf(outA, outTau, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+func Geqrf(outA, outTau, self *tensor.Tensor) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "geqrf"
 	if err := CheckMatrices(op, "input", self); err != nil {
 		return nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	a, tau := s.factorReflections(self)
 	r, err := s.writeResultsCast([]string{"a", "tau"}, []*tensor.Tensor{outA, outTau}, s.castPreservingLayout(a, self.DType()), s.castPreservingLayout(tau, self.DType()))
 	return r[0], r[1], err
@@ -149,13 +143,13 @@ func (s *scope) factorReflections(self *tensor.Tensor) (a, tau *tensor.Tensor) {
 }
 
 // LinalgQr factors A = Q R: reduced, complete, or R alone.
-func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.qr"
 	if err := cmp.Or(CheckMatrices(op, "A", a), CheckWord(op, "mode", mode, "reduced", "complete", "r")); err != nil {
 		return nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	rows, columns := shape.Matrix(a.Sizes())
 	short := min(rows, columns)
 	wide := short // the columns of Q
@@ -165,12 +159,10 @@ func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (*tensor.Tensor, *tenso
 	factored, tau := s.factorReflections(a)
 	upper := s.newColumns(a, a.DType().Compute(), shape.Append(shape.Batch(a.Sizes()), wide, columns))
 	if wide > short {
-		s.Do(func() error { return fillWith(upper, zero) })
+		s.Check(fillWith(upper, zero))
 	}
 	s.copyTensor(s.narrowDim(upper, -2, short), s.narrowDim(factored, -2, short))
-	if s.Err == nil {
-		s.clearTriangle(upper, true)
-	}
+	s.clearTriangle(upper, true)
 	var q *tensor.Tensor
 	if mode == "r" {
 		q = s.newEmpty(a, a.DType().Compute(), 0)
@@ -185,14 +177,11 @@ func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (*tensor.Tensor, *tenso
 
 // narrowDim views the first n positions of a dimension.
 func (s *scope) narrowDim(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.Narrow(s.Op, t, dim, 0, n) })
+	return s.Track(view.Narrow(s.Op, t, dim, 0, n))
 }
 
 // formOrthogonal computes Q from reflections; without any it begins with an identity.
 func (s *scope) formOrthogonal(q, tau *tensor.Tensor) {
-	if s.Err != nil {
-		return
-	}
 	if tau.Numel() > 0 {
 		s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FormQ, A: q, Values: tau})
 		return
@@ -202,9 +191,9 @@ func (s *scope) formOrthogonal(q, tau *tensor.Tensor) {
 
 // fillIdentity fills matrices with ones on the diagonal and zeros elsewhere.
 func (s *scope) fillIdentity(t *tensor.Tensor) {
-	s.Do(func() error { return fillWith(t, zero) })
-	diagonal := s.Step(func() (*tensor.Tensor, error) { return view.Diagonal(s.Op, t, 0, -2, -1) })
-	s.Do(func() error { return fillWith(diagonal, unscale) })
+	s.Check(fillWith(t, zero))
+	diagonal := s.Track(view.Diagonal(s.Op, t, 0, -2, -1))
+	s.Check(fillWith(diagonal, unscale))
 }
 
 // checkReflections returns an error unless input and tau are the Householder reflections of matrices with rows.
@@ -226,20 +215,20 @@ func checkReflections(op string, input, tau *tensor.Tensor) error {
 }
 
 // LinalgHouseholderProduct returns the first columns of the product of reflections.
-func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "linalg.householder_product"
 	if err := checkReflections(op, input, tau); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	q := s.copyInColumns(input)
 	s.formOrthogonal(q, s.castRowMajor(tau, tau.DType().Compute()))
 	return FinishCast(&s.Scope, out, s.castPreservingLayout(q, input.DType()))
 }
 
 // Ormqr multiplies other by the product of reflections, or its adjoint, from the left or from the right.
-func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.Tensor, error) {
+func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (_ *tensor.Tensor, err error) {
 	const op = "ormqr"
 	if err := cmp.Or(checkMatrixShape(op, "input", self), checkMatrixShape(op, "other", other), checkAlike(op, []string{"input", "tau", "other"}, self, tau, other)); err != nil {
 		return nil, err
@@ -264,7 +253,7 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	b := s.copyInColumns(other)
 	if tau.Numel() > 0 {
 		s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.ApplyQ, A: s.copyInColumns(self), Values: s.castRowMajor(tau, tau.DType().Compute()), B: b, Right: !left, Adjoint: transpose})

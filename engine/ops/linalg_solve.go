@@ -13,7 +13,7 @@ import (
 )
 
 // LinalgSolveEx returns the X of A X = B, or of X A = B where left is not set. B may be vectors.
-func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.solve_ex"
 	if err := checkPair(op, "A", "B", a, b); err != nil {
 		return nil, nil, err
@@ -26,23 +26,18 @@ func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bo
 		return nil, nil, status.Runtimef("%s: B must have at least 2 dimensions, or be vectors, got shape %v", op, b.Sizes())
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	from, right := a, b
 	if vector {
-		right = s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(op, nil, b, -1) })
+		right = s.Track(view.Unsqueeze(op, nil, b, -1))
 	}
 	if !left {
 		from, right = s.transposeMatrices(from), s.transposeMatrices(right)
 	}
-	if s.Err != nil {
-		return nil, nil, s.Err
-	}
 	x, info := s.solveMatrices(from, right)
 	if vector {
-		x = s.Step(func() (*tensor.Tensor, error) {
-			return view.Squeeze(op, nil, x, func(d int) bool { return d == x.Dim()-1 })
-		})
-		if s.Err == nil && x.Dim() > 1 {
+		x = s.Track(view.Squeeze(op, nil, x, func(d int) bool { return d == x.Dim()-1 }))
+		if x.Dim() > 1 {
 			x = s.copyInColumns(x) // as PyTorch lays out batches of vectors too
 		}
 	}
@@ -59,13 +54,10 @@ func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bo
 func (s *scope) solveMatrices(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
 	n, _ := shape.Matrix(a.Sizes())
 	if rows, _ := shape.Matrix(b.Sizes()); rows != n {
-		s.Fail(status.Runtimef("%s: incompatible shapes of A and B for the equation AX = B (%v and %v)", s.Op, a.Sizes(), b.Sizes()))
-		return nil, nil
+		s.Check(status.Runtimef("%s: incompatible shapes of A and B for the equation AX = B (%v and %v)", s.Op, a.Sizes(), b.Sizes()))
 	}
 	batch, err := commonBatch(s.Op, a, b)
-	if s.Fail(err); err != nil {
-		return nil, nil
-	}
+	s.Check(err)
 	info = s.newInfos(a, shape.Batch(a.Sizes()))
 	lu, x := s.copyInColumns(a), s.copyInColumns(s.expandBatch(b, batch))
 	pivots := s.newInfos(a, shape.Append(shape.Batch(a.Sizes()), n))
@@ -82,7 +74,7 @@ func (s *scope) solveMatrices(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
 }
 
 // LinalgSolveTriangular returns the X of A X = B, or of X A = B where left is not set, for triangles A.
-func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (*tensor.Tensor, error) {
+func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (_ *tensor.Tensor, err error) {
 	const op = "linalg.solve_triangular"
 	if err := cmp.Or(checkPair(op, "A", "B", self, b), CheckMatrices(op, "B", b)); err != nil {
 		return nil, err
@@ -97,7 +89,7 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	x := s.copyInColumns(s.expandBatch(b, batch))
 	a := s.copyInColumns(s.expandBatch(self, batch))
 	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.SolveTriangular, A: a, B: x, Upper: upper, Right: !left, Unit: unitriangular})
@@ -106,7 +98,7 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 }
 
 // LinalgLdlSolve returns the X of A X = B for a matrix that ldl_factor factored.
-func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (_ *tensor.Tensor, err error) {
 	const op = "linalg.ldl_solve"
 	if err := cmp.Or(checkPair(op, "LD", "B", ld, b), CheckMatrices(op, "B", b), CheckPivots(op, "pivots", ld, pivots)); err != nil {
 		return nil, err
@@ -124,9 +116,9 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	rowsOf := s.castRowMajor(pivots, dtype.Int32)
-	s.Do(func() error { return checkRows(op, rowsOf, n) })
+	s.Check(checkRows(op, rowsOf, n))
 	x := s.copyInColumns(s.expandBatch(b, batch))
 	a := s.copyInColumns(s.expandBatch(ld, batch))
 	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.SolveLDL, A: a, B: x, Pivots: s.castRowMajor(s.expandTo(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
@@ -156,20 +148,17 @@ func checkRows(op string, pivots *tensor.Tensor, n int64) error {
 }
 
 // LinalgLstsq returns the minimum-norm X that minimizes |A X - B|, and the other results of the driver.
-func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.lstsq"
 	if err := cmp.Or(CheckMatrices(op, "input", self), checkAlike(op, []string{"input", "other"}, self, b), CheckWord(op, "driver", driver, "", "gels", "gelsy", "gelsd", "gelss")); err != nil {
 		return nil, nil, nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	vector := IsVector(self, b)
 	right := b
 	if vector {
-		right = s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(op, nil, b, -1) })
-	}
-	if s.Err != nil {
-		return nil, nil, nil, nil, s.Err
+		right = s.Track(view.Unsqueeze(op, nil, b, -1))
 	}
 	m, n := shape.Matrix(self.Sizes())
 	if right.Dim() < 2 || right.Sizes()[right.Dim()-2] != m {
@@ -191,18 +180,16 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	_, columns := shape.Matrix(right.Sizes())
 	a := s.copyInColumns(s.expandBatch(self, batch))
 	x := s.newColumns(self, d, shape.Append(batch, max(m, n), columns))
-	s.Do(func() error { return fillWith(x, zero) })
+	s.Check(fillWith(x, zero))
 	s.copyTensor(s.narrowDim(x, -2, m), right)
 	info := s.newInfos(self, batch)
 	rank := s.newEmpty(self, dtype.Int64, 0)
 	values := s.newEmpty(self, d.ToReal(), 0)
 	if kind != backend.GELS {
-		rank = s.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(op, batch, dtype.Int64, self.Device()) })
+		rank = s.Track(tensor.Zeros(op, batch, dtype.Int64, self.Device()))
 	}
 	if kind == backend.GELSD || kind == backend.GELSS {
-		values = s.Step(func() (*tensor.Tensor, error) {
-			return tensor.Zeros(op, shape.Append(batch, min(m, n)), d.ToReal(), self.Device())
-		})
+		values = s.Track(tensor.Zeros(op, shape.Append(batch, min(m, n)), d.ToReal(), self.Device()))
 	}
 	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})
 	why := NoConvergence
@@ -210,17 +197,16 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 		why = RankDeficient
 	}
 	// Which results there are depends on ranks, so that there must be values.
-	s.Do(func() error { _, err := backend.Int32s(op, info); return err })
+	_, err = backend.Int32s(op, info)
+	s.Check(err)
 	s.checkInfo(true, info, why)
 	residuals := s.computeResiduals(x, rank, kind, m, n)
 	solution := s.narrowDim(x, -2, n)
-	if s.Err == nil && self.DType() != d {
+	if self.DType() != d {
 		solution, residuals, values = s.castPreservingLayout(solution, self.DType()), s.castPreservingLayout(residuals, self.DType().ToReal()), s.castPreservingLayout(values, self.DType().ToReal())
 	}
 	if vector {
-		solution = s.Step(func() (*tensor.Tensor, error) {
-			return view.Squeeze(op, nil, solution, func(d int) bool { return d == solution.Dim()-1 })
-		})
+		solution = s.Track(view.Squeeze(op, nil, solution, func(d int) bool { return d == solution.Dim()-1 }))
 	}
 	r, err := s.writeResultsCast([]string{"solution", "residuals", "rank", "singular_values"}, []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, solution, residuals, rank, values)
 	return r[0], r[1], r[2], r[3], err
@@ -236,21 +222,19 @@ func rankOf(kind backend.Driver, rank *tensor.Tensor) *tensor.Tensor {
 // computeResiduals returns the sums of squared residuals if there are more equations than unknowns and all matrices have full rank, and
 // an empty tensor otherwise.
 func (s *scope) computeResiduals(x, rank *tensor.Tensor, kind backend.Driver, m, n int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	none := func() *tensor.Tensor { return s.newEmpty(x, x.DType().ToReal(), 0) }
 	if m <= n || kind == backend.GELSY {
 		return none()
 	}
 	if kind != backend.GELS {
 		ranks, err := backend.Ints(s.Op, rank)
-		if s.Fail(err); err != nil || slices.ContainsFunc(ranks, func(v int64) bool { return v != n }) {
+		s.Check(err)
+		if slices.ContainsFunc(ranks, func(v int64) bool { return v != n }) {
 			return none()
 		}
 	}
-	rest := s.Step(func() (*tensor.Tensor, error) { return view.Narrow(s.Op, x, -2, n, m-n) })
-	square := s.Unary(Abs, rest)
-	square = s.Binary(Mul, square, square)
-	return s.Step(func() (*tensor.Tensor, error) { return Sum(nil, square, []int64{-2}, false, dtype.None) })
+	rest := s.Track(view.Narrow(s.Op, x, -2, n, m-n))
+	square := s.Track(Abs(nil, rest))
+	square = s.Track(Mul(nil, square, square))
+	return s.Track(Sum(nil, square, []int64{-2}, false, dtype.None))
 }

@@ -11,26 +11,26 @@ import (
 )
 
 // LinalgEigh returns the eigenvalues, in rising order, and the eigenvectors of matrices of which one triangle is read.
-func LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.eigh"
 	if err := cmp.Or(CheckSquare(op, "A", self), checkTriangle(op, uplo)); err != nil {
 		return nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	values, vectors := s.eigenHermitian(self, uplo, true)
 	r, err := s.writeResults([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.castPreservingLayout(values, self.DType().ToReal()), s.castPreservingLayout(vectors, self.DType()))
 	return r[0], r[1], err
 }
 
 // LinalgEigvalsh is LinalgEigh without the vectors.
-func LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (*tensor.Tensor, error) {
+func LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (_ *tensor.Tensor, err error) {
 	const op = "linalg.eigvalsh"
 	if err := cmp.Or(CheckSquare(op, "A", self), checkTriangle(op, uplo)); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	values, _ := s.eigenHermitian(self, uplo, false)
 	r, err := s.writeResults([]string{"out"}, []*tensor.Tensor{out}, s.castPreservingLayout(values, self.DType().ToReal()))
 	return r[0], err
@@ -53,13 +53,13 @@ func (s *scope) eigenHermitian(self *tensor.Tensor, uplo string, vectors bool) (
 }
 
 // LinalgEig returns eigenvalues and eigenvectors, which are complex.
-func LinalgEig(outValues, outVectors, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgEig(outValues, outVectors, self *tensor.Tensor) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.eig"
 	if err := CheckSquare(op, "A", self); err != nil {
 		return nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	values, vectors := s.eigenGeneral(self, true)
 	d := self.DType().ToComplex()
 	r, err := s.writeResultsCast([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.castPreservingLayout(values, d), s.castPreservingLayout(vectors, d))
@@ -67,13 +67,13 @@ func LinalgEig(outValues, outVectors, self *tensor.Tensor) (*tensor.Tensor, *ten
 }
 
 // LinalgEigvals is LinalgEig without the vectors.
-func LinalgEigvals(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgEigvals(out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "linalg.eigvals"
 	if err := CheckSquare(op, "A", self); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	values, _ := s.eigenGeneral(self, false)
 	return FinishCast(&s.Scope, out, s.castPreservingLayout(values, self.DType().ToComplex()))
 }
@@ -101,7 +101,7 @@ func checkDriver(op, driver string) error {
 }
 
 // LinalgSvd factors A = U diag(S) Vh.
-func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.svd"
 	if err := CheckMatrices(op, "A", a); err != nil {
 		return nil, nil, nil, err
@@ -110,7 +110,7 @@ func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver st
 		return nil, nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	rows, columns := shape.Matrix(a.Sizes())
 	left, right := min(rows, columns), min(rows, columns)
 	if fullMatrices {
@@ -121,9 +121,7 @@ func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver st
 	vh := s.newColumns(a, d, shape.Append(shape.Batch(a.Sizes()), right, columns))
 	if a.Numel() == 0 {
 		for _, t := range []*tensor.Tensor{u, vh} {
-			if s.Err == nil {
-				s.fillIdentity(t)
-			}
+			s.fillIdentity(t)
 		}
 	}
 	values := s.singularValues(a, u, vh)
@@ -132,7 +130,7 @@ func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver st
 }
 
 // LinalgSvdvals returns the singular values, in falling order.
-func LinalgSvdvals(out, a *tensor.Tensor, driver string) (*tensor.Tensor, error) {
+func LinalgSvdvals(out, a *tensor.Tensor, driver string) (_ *tensor.Tensor, err error) {
 	const op = "linalg.svdvals"
 	if err := CheckMatrices(op, "A", a); err != nil {
 		return nil, err
@@ -141,7 +139,7 @@ func LinalgSvdvals(out, a *tensor.Tensor, driver string) (*tensor.Tensor, error)
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	values := s.singularValues(a, nil, nil)
 	r, err := s.writeResults([]string{"out"}, []*tensor.Tensor{out}, s.castPreservingLayout(values, a.DType().ToReal()))
 	return r[0], err

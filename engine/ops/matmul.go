@@ -23,16 +23,15 @@ var (
 
 // matrixProduct computes beta*self + alpha*a@b into out, for matrices or batches of them; self may be nil. sizes are the
 // result's.
-func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alpha, beta dtype.Scalar) (*tensor.Tensor, error) {
+func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alpha, beta dtype.Scalar) (_ *tensor.Tensor, err error) {
 	if err := checkProduct(op, out, self, a, b, sizes); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	to, err := productOutput(op, out, a, b, sizes, alpha, beta)
 	if err == nil {
-		s.multiplyAdd(to.To, self, a, b, alpha, beta)
-		err = s.Err
+		err = s.Try(func() { s.multiplyAdd(to.To, self, a, b, alpha, beta) })
 	}
 	return to.Done(err)
 }
@@ -56,22 +55,22 @@ func checkFactors(op string, d dtype.DType, alpha, beta dtype.Scalar) error {
 // multiplyAdd computes c = alpha*a*b + beta*self; where alpha is 0 or the inner size is 0, a and b are not read.
 func (s *scope) multiplyAdd(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
 	switch {
-	case s.Err != nil || !alpha.Equal(0) && a.Numel() > 0 && b.Numel() > 0:
+	case !alpha.Equal(0) && a.Numel() > 0 && b.Numel() > 0:
 		s.multiplyMatrices(c, self, a, b, alpha, beta)
 	case c.Numel() == 0:
 	case self == nil || beta.Equal(0):
-		s.Err = fillWith(c, zero)
+		s.Check(fillWith(c, zero))
 	case beta.Equal(1):
-		s.Err = assignTensor(s.Op, c, self)
+		s.Check(assignTensor(s.Op, c, self))
 	default:
-		s.copyTensor(c, s.Binary(Mul, self, s.Number(beta)))
+		s.copyTensor(c, s.Track(Mul(nil, self, s.Number(beta))))
 	}
 }
 
 // multiplyMatrices computes c = alpha*a*b + beta*self; a and b share no memory with c.
 func (s *scope) multiplyMatrices(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
 	switch {
-	case s.Err != nil || self == nil:
+	case self == nil:
 	case beta.Equal(0):
 		self = nil
 	case tensoriter.SameView(self, c):
@@ -79,9 +78,7 @@ func (s *scope) multiplyMatrices(c, self, a, b *tensor.Tensor, alpha, beta dtype
 	case self.Storage() == c.Storage() && tensoriter.Overlaps(self, c):
 		self = s.copyContiguous(self, self.DType())
 	}
-	s.Do(func() error {
-		return backend.On(c).Product(s.Op, backend.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
-	})
+	s.Check(backend.On(c).Product(s.Op, backend.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta}))
 }
 
 // checkProduct returns an error for operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to while it
@@ -188,7 +185,7 @@ func Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar)
 }
 
 // Addbmm returns beta*self + alpha times the sum over the batch of batch1 @ batch2: one product along batch and inner dimension together.
-func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 	if err := requireBatches("addbmm", batch1, batch2); err != nil {
 		return nil, err
 	}
@@ -201,44 +198,36 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 		return addbmmEach(out, self, batch1, batch2, beta, alpha)
 	}
 	e := newScope("addbmm")
-	defer e.Close()
+	defer e.Close(&err)
 	a := e.reshapeTo(e.permuteDims(batch1, 1, 0, 2), rows, inner)
 	b := e.reshapeTo(batch2, inner, cols)
-	return e.Last(func() (*tensor.Tensor, error) {
-		return matrixProduct("addbmm", out, self, a, b, []int64{rows, cols}, alpha, beta)
-	})
+	return e.ReturnNew(matrixProduct("addbmm", out, self, a, b, []int64{rows, cols}, alpha, beta))
 }
 
 // addbmmEach adds one product after the other, rounding to 16 bits in between as in PyTorch.
-func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 	sizes := []int64{batch1.Sizes()[1], batch2.Sizes()[2]}
 	if err := checkInPlace("addbmm", out, self, sizes); err != nil {
 		return nil, err
 	}
 	s := newScope("addbmm")
-	defer s.Close()
+	defer s.Close(&err)
 	sum := self
 	for i := range batch1.Sizes()[0] {
 		a, b := s.selectPosition(batch1, 0, i), s.selectPosition(batch2, 0, i)
-		if s.Err != nil {
-			return nil, s.Err
-		}
 		sum = s.Track(Addmm(nil, sum, a, b, beta, alpha))
 		beta = unscale
-		if s.Err != nil {
-			return nil, s.Err
-		}
 	}
 	return s.writeResult(out, sum)
 }
 
 // viewColumn views a vector as a matrix of one column, viewRow as one of one row.
 func (s *scope) viewColumn(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(s.Op, nil, t, 1) })
+	return s.Track(view.Unsqueeze(s.Op, nil, t, 1))
 }
 
 func (s *scope) viewRow(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(s.Op, nil, t, 0) })
+	return s.Track(view.Unsqueeze(s.Op, nil, t, 0))
 }
 
 // Addmv returns beta*self + alpha*(mat @ vec).
@@ -251,7 +240,7 @@ func Mv(out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
 	return matrixVector("mv", out, nil, self, vec, zero, unscale)
 }
 
-func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 	if err := cmp.Or(requireDims(op, "mat", mat, 2), requireDims(op, "vec", vec, 1)); err != nil {
 		return nil, err
 	}
@@ -270,13 +259,14 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 		return to.Done(err)
 	}
 	s := newScope(op)
-	defer s.Close()
-	c, b := s.viewColumn(to.To), s.viewColumn(vec)
-	if self != nil && self.Dim() == 1 {
-		self = s.viewColumn(self)
-	}
-	s.multiplyAdd(c, self, mat, b, alpha, beta)
-	return to.Done(s.Err)
+	defer s.Close(&err)
+	return to.Done(s.Try(func() {
+		c, b := s.viewColumn(to.To), s.viewColumn(vec)
+		if self != nil && self.Dim() == 1 {
+			self = s.viewColumn(self)
+		}
+		s.multiplyAdd(c, self, mat, b, alpha, beta)
+	}))
 }
 
 // Dot returns the sum of the products of two vectors' elements.
@@ -314,7 +304,7 @@ var addOuter = &pointwise{name: "addr", kernel: kernelapi.Addcmul, rule: promote
 
 // Addr returns beta*self + alpha*outer(vec1, vec2), rounded after every step. For bool, sums are or and products are and. Where beta is 0, self is
 // not read.
-func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 	for i, t := range []*tensor.Tensor{vec1, vec2} {
 		if err := requireDims("addr", []string{"vec1", "vec2"}[i], t, 1); err != nil {
 			return nil, err
@@ -335,35 +325,31 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 		alpha, beta = dtype.BoolScalar(alpha.Bool()), dtype.BoolScalar(beta.Bool())
 	}
 	s := newScope("addr")
-	defer s.Close()
-	if s.Err = checkSameDevice("addr", vec1, vec2, self); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.Check(checkSameDevice("addr", vec1, vec2, self))
 	a, b := s.viewColumn(s.castRowMajor(vec1, d)), s.viewRow(s.castRowMajor(vec2, d))
 	if !beta.Equal(0) {
 		self = s.scaleTensor(self, beta, d)
 	}
 	switch {
-	case s.Err != nil:
-		return nil, s.Err
 	case beta.Equal(0):
-		return s.writeResultCast(out, s.Binary(Mul, s.scaleTensor(a, alpha, d), b))
+		return s.writeResultCast(out, s.Track(Mul(nil, s.scaleTensor(a, alpha, d), b)))
 	case d == dtype.Bool || d.IsReducedFloat():
-		return s.writeResultCast(out, s.Binary(addTensors, self, s.Binary(Mul, s.scaleTensor(a, alpha, d), b)))
+		return s.writeResultCast(out, s.Track(addTensors(nil, self, s.Track(Mul(nil, s.scaleTensor(a, alpha, d), b)))))
 	}
 	return addOuter.runKernel(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, alpha) }, self, a, b)
 }
 
 // scaleTensor returns t times factor, rounded to dtype d.
 func (s *scope) scaleTensor(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil || factor.Equal(1) {
+	if factor.Equal(1) {
 		return t
 	}
-	return s.Binary(Mul, t, s.newScalarTensor(factor, d, t.Device()))
+	return s.Track(Mul(nil, t, s.newScalarTensor(factor, d, t.Device())))
 }
 
 // Matmul multiplies as Python's @ does: vectors get a dimension of size 1 that the result loses, batch dimensions broadcast.
-func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func Matmul(out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if self.Dim() == 0 || other.Dim() == 0 {
 		return nil, status.Runtimef("matmul: both arguments need to be at least 1D, but they are %dD and %dD", self.Dim(), other.Dim())
 	}
@@ -376,16 +362,13 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return Mm(out, self, other)
 	}
 	s := newScope("matmul")
-	defer s.Close()
+	defer s.Close(&err)
 	a, b := self, other
 	if a.Dim() == 1 {
 		a = s.viewRow(a)
 	}
 	if b.Dim() == 1 {
 		b = s.viewColumn(b)
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	sa, sb := a.Sizes(), b.Sizes()
 	na, nb := len(sa), len(sb)
@@ -411,9 +394,7 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // batchedProduct returns a contiguous tensor of the products, as one large product where b is a single matrix.
 func (s *scope) batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64) *tensor.Tensor {
 	count, err := shape.Numel(s.Op, append(slices.Clone(batch), m))
-	if s.Err = err; err != nil {
-		return nil
-	}
+	s.Check(err)
 	sizes := []int64{count, n}
 	if b.Dim() == 2 {
 		a = s.reshapeTo(a, count, k)
@@ -421,17 +402,11 @@ func (s *scope) batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64
 		count = shape.Product(batch)
 		a, b, sizes = s.mergeBatches(a, batch, count), s.mergeBatches(b, batch, count), []int64{count, m, n}
 	}
-	if s.Err != nil {
-		return nil
-	}
 	return s.Track(matrixProduct(s.Op, nil, nil, a, b, sizes, unscale, zero))
 }
 
 // mergeBatches broadcasts t's batch dimensions and merges them into one.
 func (s *scope) mergeBatches(t *tensor.Tensor, batch []int64, count int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	matrix := t.Sizes()[t.Dim()-2:]
 	wide := s.Track(view.Expand(s.Op, t, append(slices.Clone(batch), matrix...)))
 	return s.reshapeTo(wide, count, matrix[0], matrix[1])
@@ -449,12 +424,10 @@ func Linears(self, weight, bias *tensor.Tensor) bool {
 }
 
 // Linear computes self @ weight.T + bias. It avoids the intermediate ops of the decomposition, which take longer than small products.
-func Linear(op string, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func Linear(op string, self, weight, bias *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	to := s.newEmpty(self, self.DType(), self.Sizes()[0], weight.Sizes()[0])
-	s.Do(func() error {
-		return backend.On(to).Product(op, backend.Product{To: to, Self: bias, A: self, B: weight, Turned: true, Alpha: unscale, Beta: unscale})
-	})
+	s.Check(backend.On(to).Product(op, backend.Product{To: to, Self: bias, A: self, B: weight, Turned: true, Alpha: unscale, Beta: unscale}))
 	return s.Return(to)
 }

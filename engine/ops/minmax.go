@@ -71,16 +71,13 @@ func Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, 
 }
 
 // extremeOfAll is extreme over all dimensions, to an out of any dtype that the result can be cast to.
-func extremeOfAll(op string, r reducer, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func extremeOfAll(op string, r reducer, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if out == nil || out.DType() == self.DType() {
 		return reduceExtreme(op, r, out, self, nil, false)
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	made := s.Track(reduceExtreme(op, r, nil, self, nil, false))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return DeliverCast(op, out, made)
 }
 
@@ -153,7 +150,7 @@ func MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool)
 	return reduceLocated("min", argminOf, outValues, outIndices, self, dim, keepdim)
 }
 
-func reduceArgument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
+func reduceArgument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim bool) (_ *tensor.Tensor, err error) {
 	if self.DType().IsComplex() {
 		return nil, status.Typef("%s: does not support complex input, got %v", op, self.DType())
 	}
@@ -171,13 +168,10 @@ func reduceArgument(op string, r reducer, out, self *tensor.Tensor, dim Int, kee
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	from := self
 	if dim.IsNone() {
 		from = s.castRowMajor(self, self.DType()) // indices count elements in row-major order
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: tensoriter.Beside}
 	err = to.Open(self)

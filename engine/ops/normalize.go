@@ -18,11 +18,10 @@ type normalization struct {
 }
 
 // newNormalization starts a normalization of self with parameters, which are converted to the dtype that it is computed in.
-func newNormalization(op string, self *tensor.Tensor, parameters ...*tensor.Tensor) *normalization {
-	n := &normalization{scope: newScope(op)}
+func newNormalization(s *scope, self *tensor.Tensor, parameters ...*tensor.Tensor) *normalization {
+	n := &normalization{scope: s}
 	if !self.DType().IsFloatingPoint() {
-		n.Fail(status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", op, self.DType()))
-		return n
+		n.Check(status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", n.Op, self.DType()))
 	}
 	for _, t := range parameters {
 		if t != nil && t.Device() != self.Device() {
@@ -37,7 +36,6 @@ func (n *normalization) setGroupGeometry(self *tensor.Tensor, examples, groups, 
 	whole := shape.Times(shape.Times(max(examples, 0), max(groups, 0)), max(channels, 0))
 	if min(examples, groups, channels) < 0 || self.Numel() != 0 && (whole == 0 || self.Numel()%whole != 0) {
 		n.Failf("a batch of %d with %d groups of %d channels is incompatible with the %d elements of self", examples, groups, channels, self.Numel())
-		return
 	}
 	n.Units, n.Strips, n.Runs, n.Groups = shape.Times(examples, groups), 1, channels, groups
 	n.Span = self.Numel() / max(whole, 1)
@@ -70,7 +68,6 @@ func (n *normalization) setChannelGeometry(self *tensor.Tensor) {
 	sizes := self.Sizes()
 	if len(sizes) < 2 {
 		n.Failf("self must have at least 2 dimensions, but has sizes %v", sizes)
-		return
 	}
 	n.Units, n.Groups, n.Runs = sizes[1], sizes[1], 1
 	n.Strips, n.Span = sizes[0], shape.Product(sizes[2:])
@@ -106,7 +103,7 @@ func (n *normalization) checkParameters(weight, bias, mean, rstd *tensor.Tensor)
 
 // toFormat returns t in dtype d, with its elements in the order of the format.
 func (n *normalization) toFormat(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if n.Err != nil || t.DType() == d && shape.IsFormat(t.Sizes(), t.Strides(), n.format) {
+	if t.DType() == d && shape.IsFormat(t.Sizes(), t.Strides(), n.format) {
 		return t
 	}
 	return n.Track(cloneTensor(n.Op, t, d, t.Device(), n.format))
@@ -114,7 +111,7 @@ func (n *normalization) toFormat(t *tensor.Tensor, d dtype.DType) *tensor.Tensor
 
 // newLikeInFormat creates a tensor like t in the format.
 func (n *normalization) newLikeInFormat(t *tensor.Tensor) *tensor.Tensor {
-	return n.Step(func() (*tensor.Tensor, error) { return emptyLike(n.Op, t, t.DType(), t.Device(), n.format) })
+	return n.Track(emptyLike(n.Op, t, t.DType(), t.Device(), n.format))
 }
 
 // convertParameter returns t contiguous and in the dtype of the computation; nil stays nil.
@@ -127,10 +124,7 @@ func (n *normalization) convertParameter(t, self *tensor.Tensor) *tensor.Tensor 
 
 // computeForward returns the result, and the statistics, which are computed unless they are given.
 func (n *normalization) computeForward(self, weight, bias, mean, rstd *tensor.Tensor) (result, m, r, v *tensor.Tensor, err error) {
-	defer n.Close()
-	if n.checkParameters(weight, bias, mean, rstd); n.Err != nil {
-		return nil, nil, nil, nil, n.Err
-	}
+	n.checkParameters(weight, bias, mean, rstd)
 	n.In, n.Out = n.toFormat(self, self.DType()), n.newLikeInFormat(self)
 	n.Weight, n.Bias = n.convertParameter(weight, self), n.convertParameter(bias, self)
 	size := n.Units
@@ -148,31 +142,25 @@ func (n *normalization) computeForward(self, weight, bias, mean, rstd *tensor.Te
 	case self.Numel() == 0:
 		n.fillEmptyStatistics()
 	}
-	n.Do(func() error { return backend.On(n.In).Normalize(n.Op, n.Normalization) })
+	n.Check(backend.On(n.In).Normalize(n.Op, n.Normalization))
 	list, err = n.ReturnAll(list)
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
-	return list[0], list[1], list[2], list[3], nil
+	return list[0], list[1], list[2], list[3], err
 }
 
 // fillEmptyStatistics fills the statistics of no elements: the sum is 0, and the variance is undefined.
 func (n *normalization) fillEmptyStatistics() {
-	n.Do(func() error { return fillWith(n.Mean, zero) })
+	n.Check(fillWith(n.Mean, zero))
 	for _, t := range []*tensor.Tensor{n.Rstd, n.Variance} {
-		n.Do(func() error { return fillWith(t, dtype.FloatScalar(math.NaN())) })
+		n.Check(fillWith(t, dtype.FloatScalar(math.NaN())))
 	}
 }
 
 // computeBackward returns the gradients of self, weight and bias; those that are not requested are empty.
 func (n *normalization) computeBackward(given, self, mean, rstd, weight *tensor.Tensor, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
-	defer n.Close()
 	if given.Numel() != self.Numel() {
 		n.Failf("the gradient must have the %d elements of self, but has sizes %v", self.Numel(), given.Sizes())
 	}
-	if n.checkParameters(weight, nil, mean, rstd); n.Err != nil {
-		return nil, nil, nil, n.Err
-	}
+	n.checkParameters(weight, nil, mean, rstd)
 	d := self.DType().Compute()
 	n.In, n.Given = n.toFormat(self, self.DType()), n.toFormat(given, self.DType())
 	n.Weight, n.Mean, n.Rstd = n.convertParameter(weight, self), n.convertParameter(mean, self), n.convertParameter(rstd, self)
@@ -191,28 +179,28 @@ func (n *normalization) computeBackward(given, self, mean, rstd, weight *tensor.
 		n.Sums = [2]*tensor.Tensor{n.newEmpty(self, d, sizes...), n.newEmpty(self, d, sizes...)}
 		if self.Numel() == 0 {
 			for _, t := range n.Sums {
-				n.Do(func() error { return fillWith(t, zero) })
+				n.Check(fillWith(t, zero))
 			}
 		}
 	}
-	n.Do(func() error { return backend.On(n.In).Normalize(n.Op, n.Normalization) })
+	n.Check(backend.On(n.In).Normalize(n.Op, n.Normalization))
 	if affine {
 		for i, t := range n.Sums {
 			if each {
-				t = n.Step(func() (*tensor.Tensor, error) { return Sum(nil, t, []int64{0}, false, dtype.None) })
+				t = n.Track(Sum(nil, t, []int64{0}, false, dtype.None))
 			}
 			gradients[2-i] = t
 		}
 	}
-	if gradients, err = n.ReturnAll(gradients); err != nil {
-		return nil, nil, nil, err
-	}
-	return gradients[0], gradients[1], gradients[2], nil
+	gradients, err = n.ReturnAll(gradients)
+	return gradients[0], gradients[1], gradients[2], err
 }
 
 // NnNormalizeGroups normalizes groups of channels of each example.
 func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (result, mean, rstd, variance *tensor.Tensor, err error) {
-	n := newNormalization("nn_normalize_groups", self, weight, bias)
+	s := newScope("nn_normalize_groups")
+	defer s.Close(&err)
+	n := newNormalization(s, self, weight, bias)
 	n.Eps, n.Centred, n.Rounded = eps, centred, rounded
 	n.setGroupGeometry(self, examples, groups, channels)
 	return n.computeForward(self, weight, bias, nil, nil)
@@ -220,7 +208,9 @@ func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, chan
 
 // NnNormalizeGroupsGradient returns its gradient.
 func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
-	n := newNormalization("nn_normalize_groups_gradient", self, given, mean, rstd, weight)
+	s := newScope("nn_normalize_groups_gradient")
+	defer s.Close(&err)
+	n := newNormalization(s, self, given, mean, rstd, weight)
 	n.Centred = centred
 	n.setGroupGeometry(self, examples, groups, channels)
 	return n.computeBackward(given, self, mean, rstd, weight, whole, affine)
@@ -228,7 +218,9 @@ func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, e
 
 // NnNormalizeChannels normalizes channels over the batch, by mean and rstd if they are not nil.
 func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (result, m, r, v *tensor.Tensor, err error) {
-	n := newNormalization("nn_normalize_channels", self, weight, bias, mean, rstd)
+	s := newScope("nn_normalize_channels")
+	defer s.Close(&err)
+	n := newNormalization(s, self, weight, bias, mean, rstd)
 	n.Eps, n.Centred, n.Fixed, n.Rounded = eps, true, mean != nil, rounded
 	n.setChannelGeometry(self)
 	return n.computeForward(self, weight, bias, mean, rstd)
@@ -236,7 +228,9 @@ func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps floa
 
 // NnNormalizeChannelsGradient returns its gradient.
 func NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
-	n := newNormalization("nn_normalize_channels_gradient", self, given, mean, rstd, weight)
+	s := newScope("nn_normalize_channels_gradient")
+	defer s.Close(&err)
+	n := newNormalization(s, self, given, mean, rstd, weight)
 	n.Fixed, n.Centred = fixed, true
 	n.setChannelGeometry(self)
 	return n.computeBackward(given, self, mean, rstd, weight, whole, affine)

@@ -11,13 +11,10 @@ import (
 )
 
 // pinnedLike makes a tensor of self's geometry in pinned memory of the host.
-func pinnedLike(op string, self *tensor.Tensor, d dtype.DType, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func pinnedLike(op string, self *tensor.Tensor, d dtype.DType, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	like := s.Track(emptyLike(op, self, d, device.Device{Type: device.Meta, Index: -1}, f))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	bytes, err := storage.NewPinned(op, like.Storage().Nbytes())
 	if err != nil {
 		return nil, err
@@ -27,7 +24,7 @@ func pinnedLike(op string, self *tensor.Tensor, d dtype.DType, f shape.MemoryFor
 }
 
 // PinMemory copies self to pinned memory; it returns self if self is pinned already.
-func PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
+func PinMemory(self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if self.Device().Type != device.CPU {
 		return nil, status.Runtimef("pin_memory: only dense CPU tensors can be pinned, not one on %v", self.Device())
 	}
@@ -35,7 +32,7 @@ func PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
 		return self.Alias(), nil
 	}
 	s := newScope("pin_memory")
-	defer s.Close()
+	defer s.Close(&err)
 	out := s.Track(pinnedLike(s.Op, self, self.DType(), shape.Preserve))
 	s.copyTensor(out, self)
 	return s.Return(out)
@@ -45,7 +42,7 @@ func PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
 func IsPinned(self *tensor.Tensor) (bool, error) { return self.Storage().Pinned(), nil }
 
 // StoragePinMemory copies a storage to pinned memory.
-func StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
+func StoragePinMemory(self *storage.Storage) (_ *storage.Storage, err error) {
 	if self.Device().Type != device.CPU {
 		return nil, status.Runtimef("pin_memory: only memory of the CPU can be pinned, not that of %v", self.Device())
 	}
@@ -53,16 +50,11 @@ func StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
 		return self.Retain(), nil
 	}
 	s := newScope("pin_memory")
-	defer s.Close()
+	defer s.Close(&err)
 	size := []int64{self.Nbytes()}
-	from := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.New(s.Op, self, dtype.Uint8, size, shape.ContiguousStrides(size), 0)
-	})
-	out := s.Step(func() (*tensor.Tensor, error) { return pinnedLike(s.Op, from, dtype.Uint8, shape.Preserve) })
+	from := s.Track(tensor.New(s.Op, self, dtype.Uint8, size, shape.ContiguousStrides(size), 0))
+	out := s.Track(pinnedLike(s.Op, from, dtype.Uint8, shape.Preserve))
 	s.copyTensor(out, from)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return out.Storage().Retain(), nil
 }
 
@@ -70,15 +62,15 @@ func StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
 func StorageIsPinned(self *storage.Storage) (bool, error) { return self.Pinned(), nil }
 
 // copyAsync copies self without waiting for the device: a copy to the host uses pinned memory.
-func copyAsync(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func copyAsync(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	var out *tensor.Tensor
 	if dev.Type == device.CPU && self.Device().Type != device.CPU && backend.Known(self) {
 		out = s.Track(pinnedLike(op, self, d, f))
 	} else {
 		out = s.Track(emptyLike(op, self, d, dev, f))
 	}
-	s.Do(func() error { return backend.On(out, self).Copy(op, backend.Copying{To: out, From: self, Async: true}) })
+	s.Check(backend.On(out, self).Copy(op, backend.Copying{To: out, From: self, Async: true}))
 	return s.Return(out)
 }

@@ -73,7 +73,7 @@ func (p *pointwise) runKernel(out *tensor.Tensor, values params, inputs ...*tens
 }
 
 // runIn is runKernel with the promoted dtype given.
-func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
+func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params, inputs ...*tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if p.rule == promoteFloat && common.Category() < dtype.Floating {
 		common = dtype.Default()
 	}
@@ -99,7 +99,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		return to.Done(err)
 	}
 	if to.To.DType() != result && result.Compute() != result && p.rule != compare {
-		return p.runRounded(common, to.To, values, inputs)
+		return to.Done(p.runRounded(common, to.To, values, inputs))
 	}
 	w := backend.Elementwise{Kernel: p.kernel, Compute: compute}
 	if values != nil {
@@ -108,9 +108,9 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	}
 	if compute != common {
 		s := newScope(p.name)
-		defer s.Close()
-		if inputs = p.promoteInputs(s, common, inputs); s.Err != nil {
-			return to.Done(s.Err)
+		defer s.Close(&err)
+		if err := s.Try(func() { inputs = p.promoteInputs(s, common, inputs) }); err != nil {
+			return to.Done(err)
 		}
 	}
 	w.Operands[0] = to.To
@@ -165,12 +165,12 @@ func (p *pointwise) promoteInputs(s *scope, common dtype.DType, inputs []*tensor
 
 // runRounded writes results of a 16-bit dtype to an output of another one: computed in wider numbers, they are rounded to their own dtype
 // first.
-func (p *pointwise) runRounded(common dtype.DType, to *tensor.Tensor, values params, inputs []*tensor.Tensor) (*tensor.Tensor, error) {
+func (p *pointwise) runRounded(common dtype.DType, to *tensor.Tensor, values params, inputs []*tensor.Tensor) (err error) {
 	s := newScope(p.name)
-	defer s.Close()
+	defer s.Close(&err)
 	narrow := s.Track(p.runIn(common, nil, values, inputs...))
 	s.copyTensor(to, narrow)
-	return s.returnOut(to)
+	return nil
 }
 
 // copyOf copies self to out, or to a new tensor: the result of operators that do not change the dtype.

@@ -29,17 +29,14 @@ func PrintOptions(precision, threshold, edgeItems, lineWidth int64, sci Bool) (o
 }
 
 // ToString prints a tensor.
-func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci Bool) (string, error) {
+func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci Bool) (_ string, err error) {
 	o, err := PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
 	if err != nil {
 		return "", err
 	}
 	s := newScope("to_string")
-	defer s.Close()
+	defer s.Close(&err)
 	shown := Shown(&s.Scope, self)
-	if s.Err != nil {
-		return "", s.Err
-	}
 	return format.Tensor(shown, Attributes(self), o), nil
 }
 
@@ -57,10 +54,10 @@ func Attributes(self *tensor.Tensor) (a format.Attributes) {
 
 // Shown returns a form of t to print, with its elements, if it has data, on the CPU.
 func Shown(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || t.Device().Type == device.CPU || !backend.Known(t) {
+	if t.Device().Type == device.CPU || !backend.Known(t) {
 		return t
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return cloneTensor(s.Op, t, t.DType(), device.Host, shape.Preserve) })
+	return s.Track(cloneTensor(s.Op, t, t.DType(), device.Host, shape.Preserve))
 }
 
 // ScalarOperand creates a zero-dim tensor that counts as a number.

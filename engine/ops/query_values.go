@@ -41,7 +41,7 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 		step += self.Strides()[d]
 	}
 	// Diagonals are adjacent: the complete ones form one view, the rest of the last one another.
-	fillAt := func(start, diagonals, count int64) error {
+	fillAt := func(start, diagonals, count int64) (err error) {
 		if diagonals <= 0 || count <= 0 {
 			return nil
 		}
@@ -50,11 +50,8 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 			next = (sizes[1] + 1) * row
 		}
 		s := newScope(op)
-		defer s.Close()
+		defer s.Close(&err)
 		part := s.Track(self.View(op, []int64{diagonals, count}, []int64{next, step}, self.Offset()+start*row))
-		if s.Err != nil {
-			return s.Err
-		}
 		return fillWith(part, value)
 	}
 	rows, columns := sizes[0], sizes[1]
@@ -69,17 +66,14 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 }
 
 // NnCounts returns the elements of a vector of int64.
-func NnCounts(self *tensor.Tensor) ([]int64, error) {
+func NnCounts(self *tensor.Tensor) (_ []int64, err error) {
 	const op = "nn_counts"
 	if self.Dim() != 1 || self.DType() != dtype.Int64 {
 		return nil, status.Runtimef("%s: self must be a vector of int64, but has sizes %v, of %v", op, self.Sizes(), self.DType())
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	whole := s.castRowMajor(self, dtype.Int64)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	list, err := backend.Ints(op, whole)
 	return slices.Clone(list), err
 }

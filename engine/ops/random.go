@@ -46,27 +46,19 @@ func drawInto(op string, t, each *tensor.Tensor, g *random.Generator, from rando
 // expandParameter returns a parameter for each element of a tensor of the given sizes and strides, in the order in which fillFrom fills
 // them.
 func (s *scope) expandParameter(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	t := s.Track(tensor.EmptyStrided(s.Op, sizes, shape.PreserveStrides(sizes, strides), p.DType(), p.Device()))
-	if wide := s.Track(view.Expand(s.Op, p, sizes)); s.Err == nil {
-		s.copyTensor(t, wide)
-	}
+	wide := s.Track(view.Expand(s.Op, p, sizes))
+	s.copyTensor(t, wide)
 	return t
 }
 
 // newDrawn creates or resizes the result of a random factory and fills it.
-func newDrawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
+func newDrawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, g *random.Generator, from random.Distribution) (_ *tensor.Tensor, err error) {
 	if out != nil { // an error leaves out unchanged
 		s := newScope(op)
-		defer s.Close()
-		if none := s.newEmpty(out, out.DType(), 0); s.Err == nil {
-			s.Err = fillFrom(op, none, each, g, from)
-		}
-		if s.Err != nil {
-			return nil, s.Err
-		}
+		defer s.Close(&err)
+		none := s.newEmpty(out, out.DType(), 0)
+		s.Check(fillFrom(op, none, each, g, from))
 	}
 	to, err := newFactoryOutput(op, out, size, d, otherwise, layout, dev)
 	if err == nil {
@@ -76,11 +68,11 @@ func newDrawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DT
 }
 
 // newDrawnLike is newDrawn in the shape, dtype, device and memory format of another tensor.
-func newDrawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
+func newDrawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, g *random.Generator, from random.Distribution) (_ *tensor.Tensor, err error) {
 	if dev.IsNone() {
 		dev = self.Device()
 	}
-	d, dev, err := resolveOptions(op, d, self.DType(), layout, dev)
+	d, dev, err = resolveOptions(op, d, self.DType(), layout, dev)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +83,9 @@ func newDrawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.L
 		}
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	t := s.Track(tensor.EmptyStrided(op, self.Sizes(), strides, d, dev))
-	s.Do(func() error { return fillFrom(op, t, nil, g, from) })
+	s.Check(fillFrom(op, t, nil, g, from))
 	return s.Return(t)
 }
 
@@ -163,12 +155,12 @@ func checkDrawParameter(op string, t, each *tensor.Tensor) error {
 }
 
 // Bernoulli draws 0 or 1 with the probabilities in self.
-func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (_ *tensor.Tensor, err error) {
 	if !self.DType().IsFloatingPoint() {
 		return nil, status.NotImplementedf("bernoulli: expected probabilities of a floating-point dtype, but got %v", self.DType())
 	}
 	s := newScope("bernoulli")
-	defer s.Close()
+	defer s.Close(&err)
 	strides := shape.ContiguousStrides(self.Sizes())
 	if out != nil {
 		if err := checkDrawParameter("bernoulli", out, self); err != nil {
@@ -179,9 +171,6 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 		}
 	}
 	p := s.expandParameter(self, self.Sizes(), strides)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return newDrawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), p, g, random.BernoulliEach{})
 }
 
@@ -191,7 +180,7 @@ func BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Te
 }
 
 // Multinomial draws indices of weights.
-func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (*tensor.Tensor, error) {
+func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (_ *tensor.Tensor, err error) {
 	if self.Dim() < 1 || self.Dim() > 2 {
 		return nil, status.Runtimef("multinomial: prob_dist must be 1 or 2 dim, but it has %d", self.Dim())
 	}
@@ -200,47 +189,39 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 		return nil, err
 	}
 	s := newScope("multinomial")
-	defer s.Close()
+	defer s.Close(&err)
 	weights := s.castRowMajor(self, self.DType())
-	if out != nil && s.Err == nil {
-		if s.Err = checkDrawParameter("multinomial", out, self); s.Err == nil && out.Storage() == self.Storage() {
+	if out != nil {
+		s.Check(checkDrawParameter("multinomial", out, self))
+		if out.Storage() == self.Storage() {
 			weights = s.copyContiguous(self, self.DType())
 		}
 	}
-	s.Do(func() error { return tensoriter.SameDType("multinomial", out, dtype.Int64) })
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	s.Check(tensoriter.SameDType("multinomial", out, dtype.Int64))
 	size := append([]int64{}, self.Sizes()...)
 	size[len(size)-1] = samples
 	return newDrawn("multinomial", out, size, dtype.Int64, dtype.Int64, tensor.NoLayout, self.Device(), weights, g, from)
 }
 
 // Poisson draws counts with the rates in self.
-func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func Poisson(self *tensor.Tensor, g *random.Generator) (_ *tensor.Tensor, err error) {
 	s := newScope("poisson")
-	defer s.Close()
+	defer s.Close(&err)
 	rates := s.castRowMajor(self, self.DType())
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return newDrawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), rates, g, random.Poisson{})
 }
 
 // StandardGamma draws gamma random numbers of rate 1 with the shape parameters in self.
-func StandardGamma(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func StandardGamma(self *tensor.Tensor, g *random.Generator) (_ *tensor.Tensor, err error) {
 	const op = "_standard_gamma"
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	shapes := s.castRowMajor(self, self.DType())
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return newDrawn(op, nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), shapes, g, random.Gamma{})
 }
 
 // Binomial draws how many of count trials succeed, each with a probability of prob.
-func Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func Binomial(count, prob *tensor.Tensor, g *random.Generator) (_ *tensor.Tensor, err error) {
 	const op = "binomial"
 	d := count.DType()
 	switch {
@@ -257,14 +238,11 @@ func Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, 
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	each := s.Track(tensor.Empty(op, shape.Append(sizes, 2), d, count.Device()))
 	for i, parameter := range []*tensor.Tensor{count, prob} {
-		to := s.Step(func() (*tensor.Tensor, error) { return view.Select(op, each, -1, int64(i)) })
+		to := s.Track(view.Select(op, each, -1, int64(i)))
 		s.copyTensor(to, s.expandTo(parameter, sizes))
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	return newDrawn(op, nil, sizes, dtype.None, d, tensor.NoLayout, count.Device(), each, g, random.Binomial{})
 }

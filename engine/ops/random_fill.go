@@ -60,7 +60,7 @@ func FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) error {
 }
 
 // FillBernoulliEach is FillBernoulli with a probability for each element.
-func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
+func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
 	const op = "bernoulli_"
 	d := p.DType()
 	if !d.IsFloatingPoint() {
@@ -70,11 +70,8 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 		return err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	each := s.expandParameter(p, self.Sizes(), self.Strides())
-	if s.Err != nil {
-		return s.Err
-	}
 	return drawInto(op, self, each, g, random.BernoulliEach{})
 }
 

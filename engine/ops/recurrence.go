@@ -21,23 +21,20 @@ type recurrence struct {
 	rows, sequences, units, gates int64
 }
 
-// newRecurrence starts a recurrent layer, and returns one with an error if the operands do not fit. weight has the dtype and device of
+// newRecurrence starts a recurrent layer, whose operands it checks. weight has the dtype and device of
 // like.
-func newRecurrence(op string, x, h, c, weight, like *tensor.Tensor, batches []int64, reverse bool, cells string) *recurrence {
-	r := &recurrence{scope: newScope(op)}
+func newRecurrence(s *scope, x, h, c, weight, like *tensor.Tensor, batches []int64, reverse bool, cells string) *recurrence {
+	r := &recurrence{scope: s}
 	gates, ok := cellGates[cells]
 	if !ok {
 		r.Failf("cells must be 'tanh', 'relu', 'lstm' or 'gru', but got '%s'", cells)
-		return r
 	}
 	if d := x.DType(); d != dtype.Float32 && d != dtype.Float64 {
 		r.Failf("operands must be of float32 or float64, but are of %v", d)
-		return r
 	}
 	for i, n := range batches {
 		if n < 0 || i > 0 && n > batches[i-1] {
 			r.Failf("batch sizes must not increase, but are %v", batches)
-			return r
 		}
 		r.rows = shape.Plus(r.rows, n)
 	}
@@ -63,7 +60,6 @@ func newRecurrence(op string, x, h, c, weight, like *tensor.Tensor, batches []in
 // checkMatrix returns an error for a matrix of other sizes, or of another dtype or device than x.
 func (r *recurrence) checkMatrix(name string, x, t *tensor.Tensor, sizes ...int64) {
 	switch {
-	case r.Err != nil:
 	case t == nil:
 		r.Failf("%s must be given", name)
 	case !slices.Equal(t.Sizes(), sizes):
@@ -75,7 +71,7 @@ func (r *recurrence) checkMatrix(name string, x, t *tensor.Tensor, sizes ...int6
 
 // toRowMajor returns t in row-major order; nil stays nil.
 func (r *recurrence) toRowMajor(t *tensor.Tensor) *tensor.Tensor {
-	if t == nil || r.Err != nil {
+	if t == nil {
 		return nil
 	}
 	return r.castRowMajor(t, t.DType())
@@ -87,13 +83,11 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 	if x.DType() == dtype.Float32 && x.Device().Type == device.CPU && weight.Device().Type == device.CPU && backend.RoundsProducts(weight.DType()) {
 		like = weight
 	}
-	r := newRecurrence("nn_recurrence", x, h, cell, weight, like, batches, reverse, cells)
-	defer r.Close()
+	s := newScope("nn_recurrence")
+	defer s.Close(&err)
+	r := newRecurrence(s, x, h, cell, weight, like, batches, reverse, cells)
 	if bias != nil {
 		r.checkMatrix("bias", x, bias, r.gates*r.units)
-	}
-	if r.Err != nil {
-		return nil, nil, nil, nil, nil, r.Err
 	}
 	d := x.DType()
 	r.X, r.H, r.C, r.Weight, r.Bias = r.toRowMajor(x), r.toRowMajor(h), r.toRowMajor(cell), r.toRowMajor(weight), r.toRowMajor(bias)
@@ -113,11 +107,9 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 	if cell != nil {
 		r.LastCell = list[2]
 	}
-	r.Do(func() error { return backend.On(x).Recur(r.Op, r.Recurrence) })
-	if list, err = r.ReturnAll(list); err != nil {
-		return nil, nil, nil, nil, nil, err
-	}
-	return list[0], list[1], list[2], list[3], list[4], nil
+	r.Check(backend.On(x).Recur(r.Op, r.Recurrence))
+	list, err = r.ReturnAll(list)
+	return list[0], list[1], list[2], list[3], list[4], err
 }
 
 // NnRecurrenceGradient returns the gradients of the sums of gates, with a fourth for a GRU, which comes first, those of the initial states, and the
@@ -127,8 +119,9 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 	if cellGates[cells] == 1 { // they save nothing but their states
 		sums = output
 	}
-	r := newRecurrence("nn_recurrence_gradient", sums, h, cell, weight, sums, batches, reverse, cells)
-	defer r.Close()
+	s := newScope("nn_recurrence_gradient")
+	defer s.Close(&err)
+	r := newRecurrence(s, sums, h, cell, weight, sums, batches, reverse, cells)
 	r.checkMatrix("the gradient", output, given, r.rows, r.units)
 	r.checkMatrix("output", gates, output, r.rows, r.units)
 	r.checkMatrix("the gradient of the last state", output, givenLast, r.sequences, r.units)
@@ -137,9 +130,6 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 	}
 	if cell != nil {
 		r.checkMatrix("the gradient of the last cells' state", output, givenCell, r.sequences, r.units)
-	}
-	if r.Err != nil {
-		return nil, nil, nil, nil, r.Err
 	}
 	d := output.DType()
 	r.Given, r.Hidden, r.H, r.C, r.Weight = r.toRowMajor(given), r.toRowMajor(output), r.toRowMajor(h), r.toRowMajor(cell), r.toRowMajor(weight)
@@ -151,23 +141,21 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 		width = 4
 	}
 	list := []*tensor.Tensor{r.newEmpty(output, d, r.rows, width*r.units), r.copyContiguous(givenLast, d), r.newEmpty(output, d, 0, r.units), r.newEmpty(output, d, r.rows, r.units)}
-	if cell != nil && r.Err == nil {
+	if cell != nil {
 		list[2] = r.copyContiguous(givenCell, d)
 		r.LastCell = list[2]
 	}
 	r.Slopes, r.Last, r.Previous = list[0], list[1], list[3]
-	r.Do(func() error { return backend.On(output).Recur(r.Op, r.Recurrence) })
-	if list, err = r.ReturnAll(list); err != nil {
-		return nil, nil, nil, nil, err
-	}
-	return list[0], list[1], list[2], list[3], nil
+	r.Check(backend.On(output).Recur(r.Op, r.Recurrence))
+	list, err = r.ReturnAll(list)
+	return list[0], list[1], list[2], list[3], err
 }
 
 // NnConjugate returns, for decreasing lengths, how many are longer than 0, than 1 and so on (the conjugate partition). Applied twice, it returns the
 // lengths.
-func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
+func NnConjugate(lengths *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("nn_conjugate")
-	defer s.Close()
+	defer s.Close(&err)
 	list, err := readDecreasingCounts(lengths)
 	if err != nil {
 		return nil, err
@@ -177,17 +165,15 @@ func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 		most = list[0]
 	}
 	made := s.newEmpty(lengths, dtype.Int64, most)
-	s.Do(func() error {
-		return backend.WriteInts(s.Op, made, func(to []int64) {
-			j := len(list)
-			for i := range to {
-				for list[j-1] <= int64(i) {
-					j--
-				}
-				to[i] = int64(j)
+	s.Check(backend.WriteInts(s.Op, made, func(to []int64) {
+		j := len(list)
+		for i := range to {
+			for list[j-1] <= int64(i) {
+				j--
 			}
-		})
-	})
+			to[i] = int64(j)
+		}
+	}))
 	return s.Return(made)
 }
 
@@ -204,9 +190,9 @@ func readDecreasingCounts(t *tensor.Tensor) ([]int64, error) {
 
 // NnPlaces returns the position of each row of packed sequences in a matrix with one row of sequences per step. counts holds the number of sequences
 // at each step.
-func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
+func NnPlaces(counts *tensor.Tensor, sequences int64) (_ *tensor.Tensor, err error) {
 	s := newScope("nn_places")
-	defer s.Close()
+	defer s.Close(&err)
 	list, err := readDecreasingCounts(counts)
 	if err != nil {
 		return nil, err
@@ -216,15 +202,13 @@ func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
 		rows = shape.Plus(rows, n)
 	}
 	places := s.newEmpty(counts, dtype.Int64, rows)
-	s.Do(func() error {
-		return backend.WriteInts(s.Op, places, func(to []int64) {
-			row := 0
-			for t, n := range list {
-				for b := range n {
-					to[row], row = int64(t)*sequences+b, row+1
-				}
+	s.Check(backend.WriteInts(s.Op, places, func(to []int64) {
+		row := 0
+		for t, n := range list {
+			for b := range n {
+				to[row], row = int64(t)*sequences+b, row+1
 			}
-		})
-	})
+		}
+	}))
 	return s.Return(places)
 }

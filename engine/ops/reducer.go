@@ -42,13 +42,11 @@ func (r reducer) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, ke
 
 // reduceRounded is reduceOutput with elements that are first rounded to the requested dtype, if it has 16 bits, and then accumulated in
 // 32 bits.
-func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (*tensor.Tensor, error) {
+func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (_ *tensor.Tensor, err error) {
 	if result.IsReducedFloat() && in.DType() != result {
 		s := newScope(op)
-		defer s.Close()
-		if in = s.copyContiguous(in, result); s.Err != nil {
-			return nil, s.Err
-		}
+		defer s.Close(&err)
+		in = s.copyContiguous(in, result)
 	}
 	return r.reduceOutput(op, out, in, mask, keepdim, compute, result)
 }

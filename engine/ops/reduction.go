@@ -62,7 +62,7 @@ func Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*t
 }
 
 // Nansum is Sum with NaN counted as 0.
-func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
 	if self.DType().Category() < dtype.Floating {
 		return Sum(out, self, dim, keepdim, d)
 	}
@@ -83,10 +83,10 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 	case d.Category() < dtype.Floating:
 		// Elements are converted before they are added, as by sum.
 		s := newScope("nansum")
-		defer s.Close()
+		defer s.Close(&err)
 		none, missing := s.Number(dtype.IntScalar(0)), s.Track(Isnan(self))
-		numbers := s.Step(func() (*tensor.Tensor, error) { return Where(nil, missing, none, self) })
-		return s.Last(func() (*tensor.Tensor, error) { return Sum(out, numbers, dim, keepdim, d) })
+		numbers := s.Track(Where(nil, missing, none, self))
+		return s.ReturnNew(Sum(out, numbers, dim, keepdim, d))
 	}
 	return nansumOf.reduceRounded("nansum", out, self, mask, keepdim, d, d)
 }

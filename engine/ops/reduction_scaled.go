@@ -59,12 +59,12 @@ func scaledMoment(r reducer, root bool) scaled {
 }
 
 // reduceOutput is reduceOutput of the reducer, except that results whose intermediate values overflowed or underflowed are recomputed.
-func (r scaled) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
+func (r scaled) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (_ *tensor.Tensor, err error) {
 	if in.Device().Type != device.CPU || in.Numel() == 0 || out != nil && out.DType() != result {
 		return r.reducer.reduceOutput(op, out, in, mask, keepdim, compute, result, params...)
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	made := s.Track(r.reducer.reduceOutput(op, nil, in, mask, keepdim, compute, result, params...))
 	if s.hasOutside(made, r.low, r.high, r.nan) {
 		if again := r.reduceScaled(s, in, mask, compute, result, params); again != nil {
@@ -81,32 +81,25 @@ func (r scaled) reduceScaled(s *scope, in *tensor.Tensor, mask []bool, compute, 
 	unit := 1.0
 	if d.IsComplex() { // whose magnitudes may be twice as large as numbers are
 		unit = 0.25
-		in = s.Binary(Mul, s.convertTo(in, d), s.Number(dtype.FloatScalar(unit)))
-	}
-	if s.Err != nil {
-		return nil
+		in = s.Track(Mul(nil, s.convertTo(in, d), s.Number(dtype.FloatScalar(unit))))
 	}
 	magnitudes := s.Track(r.by.reduceOutput(s.Op, nil, in, mask, true, compute, d.ToReal()))
 	if !s.hasElement(magnitudes, isScale) {
 		return nil
 	}
 	scales := s.copyContiguous(magnitudes, dtype.Float64)
-	s.Do(func() error {
-		return backend.WriteFloats(s.Op, scales, func(values []float64) {
-			for i, v := range values {
-				if !isScale(v) {
-					values[i] = 1
-				}
+	s.Check(backend.WriteFloats(s.Op, scales, func(values []float64) {
+		for i, v := range values {
+			if !isScale(v) {
+				values[i] = 1
 			}
-		})
-	})
+		}
+	}))
 	by := s.convertTo(scales, d.ToReal())
-	divided := s.Step(func() (*tensor.Tensor, error) { return div.runKernel(nil, nil, s.convertTo(in, d), by) })
-	made := s.Step(func() (*tensor.Tensor, error) {
-		return r.reducer.reduceOutput(s.Op, nil, divided, mask, true, d, result.Compute(), params...)
-	})
+	divided := s.Track(div.runKernel(nil, nil, s.convertTo(in, d), by))
+	made := s.Track(r.reducer.reduceOutput(s.Op, nil, divided, mask, true, d, result.Compute(), params...))
 	for range r.power {
-		made = s.Binary(Mul, s.Binary(Mul, made, by), s.Number(dtype.FloatScalar(1/unit)))
+		made = s.Track(Mul(nil, s.Track(Mul(nil, made, by)), s.Number(dtype.FloatScalar(1/unit))))
 	}
 	return s.convertTo(made, result)
 }
@@ -122,8 +115,6 @@ func (s *scope) hasOutside(t *tensor.Tensor, low, high float64, nan bool) bool {
 // hasElement reports whether holds is true of an element of t, or of the real or imaginary part of one.
 func (s *scope) hasElement(t *tensor.Tensor, holds func(v float64) bool) bool {
 	switch {
-	case s.Err != nil:
-		return false
 	case t.Numel() == 1:
 		v := s.readItem(t)
 		return holds(v.Float()) || v.Kind == dtype.KindComplex && holds(v.Im)
@@ -133,11 +124,8 @@ func (s *scope) hasElement(t *tensor.Tensor, holds func(v float64) bool) bool {
 		d = dtype.Complex128
 	}
 	values := s.castRowMajor(t, d)
-	if s.Err != nil {
-		return false
-	}
 	all, err := backend.Floats(s.Op, values)
-	s.Fail(err)
+	s.Check(err)
 	for _, v := range all {
 		if holds(v) {
 			return true

@@ -79,18 +79,16 @@ func (p *pointwise) runWithoutNaN(integers *pointwise, out, self, other *tensor.
 }
 
 // Clamp limits self to [low, high], of which one may be absent.
-func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
+func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (_ *tensor.Tensor, err error) {
 	s := newScope("clamp")
-	defer s.Close()
+	defer s.Close(&err)
 	var bounds [2]*tensor.Tensor
 	result := []*tensor.Tensor{self}
 	for i, limit := range []dtype.Scalar{low, high} {
 		if limit.IsNone() {
 			continue
 		}
-		if bounds[i] = s.Number(limit); s.Err != nil {
-			return nil, s.Err
-		}
+		bounds[i] = s.Number(limit)
 		result = append(result, bounds[i])
 	}
 	if err := tensoriter.SameDType("clamp", out, resultType(result...)); err != nil {
@@ -100,7 +98,7 @@ func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, er
 }
 
 // ClampTensor is Clamp with bounds that broadcast.
-func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
+func ClampTensor(out, self, low, high *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	switch {
 	case low == nil && high == nil:
 		return nil, status.Runtimef("clamp: at least one of min or max must not be None")
@@ -110,20 +108,20 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 		return ClampMax(out, self, high)
 	}
 	s := newScope("clamp")
-	defer s.Close()
+	defer s.Close(&err)
 	d := resultType(self, low, high)
 	low, high = s.convertBound(d, low, true), s.convertBound(d, high, false)
-	return s.Last(func() (*tensor.Tensor, error) { return clampTensor.runKernel(out, nil, self, low, high) })
+	return s.ReturnNew(clampTensor.runKernel(out, nil, self, low, high))
 }
 
 // convertBound converts a limit to the result's dtype: a number below an integer dtype's range is no lower bound, and one above it no
 // upper bound.
 func (s *scope) convertBound(d dtype.DType, limit *tensor.Tensor, lower bool) *tensor.Tensor {
-	if s.Err != nil || !limit.IsWrappedNumber() || d == dtype.Bool {
+	if !limit.IsWrappedNumber() || d == dtype.Bool {
 		return limit
 	}
 	if !d.IsIntegral() {
-		s.Err = checkFits(s.Op, limit.Item(), d)
+		s.Check(checkFits(s.Op, limit.Item(), d))
 		return limit
 	}
 	least, most := d.IntegerRange()
@@ -136,7 +134,7 @@ func (s *scope) convertBound(d dtype.DType, limit *tensor.Tensor, lower bool) *t
 	case above && !lower:
 		return s.Number(dtype.UintScalar(most))
 	case below || above:
-		s.Err = newOverflowError(s.Op, v, d)
+		s.Check(newOverflowError(s.Op, v, d))
 	}
 	return limit
 }
@@ -152,17 +150,15 @@ func ClampMax(out, self, high *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // runBound runs p; where the bound is a number, out must have the result's dtype.
-func (p *pointwise) runBound(out, self, bound *tensor.Tensor) (*tensor.Tensor, error) {
+func (p *pointwise) runBound(out, self, bound *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if bound.IsWrappedNumber() {
 		if err := tensoriter.SameDType(p.name, out, resultType(self, bound)); err != nil {
 			return nil, err
 		}
 	}
 	s := newScope(p.name)
-	defer s.Close()
-	if bound = s.convertBound(resultType(self, bound), bound, p == clampMin); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	bound = s.convertBound(resultType(self, bound), bound, p == clampMin)
 	return p.runKernel(out, nil, self, bound)
 }
 
@@ -203,10 +199,10 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // selectCodes is Where for an eight-bit float, whose codes are selected as uint8.
-func selectCodes(d dtype.DType, out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func selectCodes(d dtype.DType, out, condition, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("where")
-	defer s.Close()
+	defer s.Close(&err)
 	a, b := s.viewAs(s.castRowMajor(self, d), dtype.Uint8), s.viewAs(s.castRowMajor(other, d), dtype.Uint8)
-	chosen := s.Step(func() (*tensor.Tensor, error) { return where.runIn(dtype.Uint8, nil, nil, condition, a, b) })
+	chosen := s.Track(where.runIn(dtype.Uint8, nil, nil, condition, a, b))
 	return s.writeResultCast(out, s.viewAs(chosen, d))
 }

@@ -18,72 +18,58 @@ var (
 )
 
 // NnSampled samples images at the points of a grid.
-func NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (_ *tensor.Tensor, err error) {
 	p := newSampler("nn_sampled", sampleKernel, mode, padding, alignCorners)
-	defer p.Close()
+	defer p.Close(&err)
 	p.Images = self
 	p.setOperands(self, grid, along)
-	if p.Err != nil {
-		return nil, p.Err
-	}
 	g := grid.Sizes()
-	p.Values = p.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(p.Op, slices.Concat(self.Sizes()[:2], g[1:len(g)-1]), self.DType(), self.Device())
-	})
+	p.Values = p.Track(tensor.Empty(p.Op, slices.Concat(self.Sizes()[:2], g[1:len(g)-1]), self.DType(), self.Device()))
 	return p.launchReturning(p.Values)
 }
 
 // NnSampledSpread is the transpose of NnSampled, of images of the given sizes.
-func NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (_ *tensor.Tensor, err error) {
 	p := newSampler("nn_sampled_spread", sampleSpreadKernel, mode, padding, alignCorners)
-	defer p.Close()
+	defer p.Close(&err)
 	if given.Dim() != len(sizes)+2 || slices.ContainsFunc(sizes, func(n int64) bool { return n < 1 }) {
 		p.Failf("expected %d positive sizes for a tensor of sizes %v, but got %v", given.Dim()-2, given.Sizes(), sizes)
 	}
-	if p.Err == nil {
-		p.Images = p.Step(func() (*tensor.Tensor, error) {
-			return tensor.Empty(p.Op, slices.Concat(given.Sizes()[:2], sizes), given.DType(), given.Device())
-		})
-	}
+	p.Images = p.Track(tensor.Empty(p.Op, slices.Concat(given.Sizes()[:2], sizes), given.DType(), given.Device()))
 	p.setOperands(p.Images, grid, along)
 	p.setValues(given)
-	if p.Err == nil && p.Images.Numel() > 0 && given.Numel() == 0 {
-		p.Do(func() error { return fillWith(p.Images, zero) })
+	if p.Images.Numel() > 0 && given.Numel() == 0 {
+		p.Check(fillWith(p.Images, zero))
 	}
 	return p.launchReturning(p.Images)
 }
 
 // NnSampledSlope returns the gradient of NnSampled with respect to the grid.
-func NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (_ *tensor.Tensor, err error) {
 	p := newSampler("nn_sampled_slope", sampleSlopeKernel, mode, padding, alignCorners)
-	defer p.Close()
+	defer p.Close(&err)
 	p.Images = self
 	p.setOperands(self, grid, along)
 	p.setValues(given)
-	p.Slope = p.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(p.Op, grid.Sizes(), grid.DType(), grid.Device())
-	})
-	if p.Err == nil && p.Slope.Numel() > 0 && given.Numel() == 0 {
-		p.Do(func() error { return fillWith(p.Slope, zero) })
+	p.Slope = p.Track(tensor.Empty(p.Op, grid.Sizes(), grid.DType(), grid.Device()))
+	if p.Slope.Numel() > 0 && given.Numel() == 0 {
+		p.Check(fillWith(p.Slope, zero))
 	}
 	return p.launchReturning(p.Slope)
 }
 
 // sampler is the work of an operator on points of a grid.
 type sampler struct {
-	scope
+	*scope
 	backend.Sampling
 }
 
 func newSampler(op string, k kernelapi.Kernel, mode, padding int64, alignCorners bool) *sampler {
-	return &sampler{*newScope(op), backend.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
+	return &sampler{newScope(op), backend.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
 }
 
 // setOperands checks the operands and prepares the points for kernels.
 func (p *sampler) setOperands(images, grid, along *tensor.Tensor) {
-	if p.Err != nil {
-		return
-	}
 	n, sizes, points := images.Dim()-2, images.Sizes(), grid.Sizes()
 	switch {
 	case p.Mode < 0 || p.Mode > 2 || p.Padding < 0 || p.Padding > 2:
@@ -107,15 +93,9 @@ func (p *sampler) setOperands(images, grid, along *tensor.Tensor) {
 	case along != nil && (!slices.Equal(along.Sizes(), points) || along.DType() != grid.DType()):
 		p.Failf("expected the direction to have the sizes and dtype of grid, but got %v of %v for grid %v of %v", along.Sizes(), along.DType(), points, grid.DType())
 	}
-	if p.Err != nil {
-		return
-	}
-	if err := p.Kernel.Check(p.Op, images.DType()); err != nil {
-		p.Fail(err)
-		return
-	}
+	p.Check(p.Kernel.Check(p.Op, images.DType()))
 	_, err := tensoriter.Device(p.Op, images, grid)
-	p.Fail(err)
+	p.Check(err)
 	if p.Grid = p.toRowMajor(grid); !hasInt32Offsets(images) {
 		p.Images = p.toRowMajor(images)
 	}
@@ -135,37 +115,32 @@ func hasInt32Offsets(images *tensor.Tensor) bool {
 
 // setValues checks the gradient of the sampled values and sets it.
 func (p *sampler) setValues(given *tensor.Tensor) {
-	if p.Err != nil {
-		return
-	}
 	g := p.Grid.Sizes()
 	if want := slices.Concat(p.Images.Sizes()[:2], g[1:len(g)-1]); !slices.Equal(given.Sizes(), want) || given.DType() != p.Images.DType() {
 		p.Failf("expected values of sizes %v, of %v, but got %v, of %v", want, p.Images.DType(), given.Sizes(), given.DType())
-		return
 	}
 	_, err := tensoriter.Device(p.Op, given, p.Grid)
-	p.Fail(err)
+	p.Check(err)
 	p.Values = p.toRowMajor(given)
 }
 
 // toRowMajor returns t in row-major order.
 func (p *sampler) toRowMajor(t *tensor.Tensor) *tensor.Tensor {
-	if p.Err != nil || t.IsContiguous() {
+	if t.IsContiguous() {
 		return t
 	}
-	return p.Step(func() (*tensor.Tensor, error) { return cloneTensor(p.Op, t, t.DType(), t.Device(), shape.Contiguous) })
+	return p.Track(cloneTensor(p.Op, t, t.DType(), t.Device(), shape.Contiguous))
 }
 
 // launchReturning launches the kernel and returns made. The gradient of nearest sampling with respect to the grid is 0, even for NaN
 // images.
 func (p *sampler) launchReturning(made *tensor.Tensor) (*tensor.Tensor, error) {
-	if p.Err == nil && p.Values.Numel() > 0 {
-		p.Do(func() error {
-			if p.Mode == 1 && (p.Along != nil || p.Slope != nil) {
-				return fillWith(made, zero)
-			}
-			return backend.On(p.Images).Sample(p.Op, p.Sampling)
-		})
+	if p.Values.Numel() > 0 {
+		if p.Mode == 1 && (p.Along != nil || p.Slope != nil) {
+			p.Check(fillWith(made, zero))
+		} else {
+			p.Check(backend.On(p.Images).Sample(p.Op, p.Sampling))
+		}
 	}
 	return p.Return(made)
 }

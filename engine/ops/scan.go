@@ -44,7 +44,7 @@ func runScan(op string, k kernelapi.Kernel, in, values, indices *tensor.Tensor, 
 }
 
 // runScanOutput fills out, of dtype d and self's shape, by a kernel along dim.
-func runScanOutput(op string, k kernelapi.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func runScanOutput(op string, k kernelapi.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (_ *tensor.Tensor, err error) {
 	at, err := shape.WrapDim(op, dim, self.Dim())
 	if err = cmp.Or(err, tensoriter.SameDType(op, out, d)); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func runScanOutput(op string, k kernelapi.Kernel, out, self *tensor.Tensor, dim 
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Numel() == 0 || d == dtype.Bool && self.Dim() == 0 {
 		return s.writeResult(out, s.copyContiguous(self, d))
 	}
@@ -67,9 +67,6 @@ func runScanOutput(op string, k kernelapi.Kernel, out, self *tensor.Tensor, dim 
 		from = s.castRowMajor(self, d)
 	}
 	in := s.castRowMajor(from, compute)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	to := tensoriter.Output{Op: op, Out: out, Sizes: self.Sizes(), DType: d, Device: self.Device(), Sharing: tensoriter.InPlaceOrBeside, RowMajor: true, Writes: compute}
 	err = to.Open(self)
 	if err == nil {
@@ -115,7 +112,7 @@ func Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tens
 	return scanExtreme("cummin", cumminKernel, outValues, outIndices, self, dim)
 }
 
-func scanExtreme(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func scanExtreme(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	if err := requireOrder(op, self); err != nil && self.Numel() > 0 {
 		return nil, nil, err
 	}
@@ -125,11 +122,8 @@ func scanExtreme(op string, k kernelapi.Kernel, outValues, outIndices, self *ten
 	}
 	compute := self.DType().Compute()
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	in := s.castRowMajor(self, compute)
-	if s.Err != nil {
-		return nil, nil, s.Err
-	}
 	values := tensoriter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), DType: self.DType(), Device: self.Device(), Exact: true, Sharing: tensoriter.InPlaceOrBeside, RowMajor: true, Writes: compute}
 	indices := tensoriter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: tensoriter.Beside, RowMajor: true, Writes: dtype.Int64}
 	err = tensoriter.OpenBoth(&values, &indices, self)
@@ -160,7 +154,7 @@ func runSoftmax(op string, k kernelapi.Kernel, out, self *tensor.Tensor, dim int
 }
 
 // NnSoftmaxGradient returns the gradient of softmax, or of its logarithm, by its result.
-func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (*tensor.Tensor, error) {
+func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (_ *tensor.Tensor, err error) {
 	const op = "nn_softmax_gradient"
 	at, err := shape.WrapDim(op, dim, output.Dim())
 	if err != nil {
@@ -174,23 +168,21 @@ func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) 
 		k = logSoftmaxGradientKernel
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	d := output.DType()
 	in, with := s.castRowMajor(output, d), s.castRowMajor(given, d)
 	to := with // a copy, such as that of an expanded gradient, is not needed after the result is computed
 	if with == given {
 		to = s.newEmpty(output, d, output.Sizes()...)
 	}
-	s.Do(func() error {
-		w := backend.Lanes{Kernel: k, In: in, With: with, Out: to}
-		w.Outer, w.N, w.Inner = splitAround(in.Sizes(), at)
-		return backend.On(in).Scan(op, w)
-	})
+	w := backend.Lanes{Kernel: k, In: in, With: with, Out: to}
+	w.Outer, w.N, w.Inner = splitAround(in.Sizes(), at)
+	s.Check(backend.On(in).Scan(op, w))
 	return s.writeResult(nil, to)
 }
 
 // Logsumexp returns the logarithm of the sum of exponentials over dim.
-func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
 	const op = "logsumexp"
 	d := self.DType()
 	if d.Category() < dtype.Floating {
@@ -220,11 +212,8 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 		}
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	in := s.castRowMajor(s.permuteDims(self, order...), compute)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: d, Device: self.Device(), Sharing: tensoriter.Beside, RowMajor: true, Writes: compute}
 	err = to.Open(self)
 	if err == nil {
@@ -234,13 +223,10 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 }
 
 // logsumexpComplex takes out the largest real part before exponentiating.
-func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
 	s := newScope("logsumexp")
-	defer s.Close()
+	defer s.Close(&err)
 	re := s.Track(Real(self))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	peak := Amax
 	if self.Numel() == 0 { // which has none, but exponentials that add up to 0
 		peak = func(out, x *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
@@ -248,19 +234,13 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 		}
 	}
 	top := s.Track(peak(nil, re, dim, true))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	// An infinite peak is not taken out.
 	none, infinite := s.Number(dtype.IntScalar(0)), s.Track(Isinf(top))
-	top = s.Step(func() (*tensor.Tensor, error) { return Where(nil, infinite, none, top) })
-	shifted := s.Binary(subtractTensors, self, top)
-	powers := s.Unary(Exp, shifted)
-	total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, powers, dim, true, dtype.None) })
-	result := s.Binary(addTensors, s.Unary(Log, total), top)
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	top = s.Track(Where(nil, infinite, none, top))
+	shifted := s.Track(subtractTensors(nil, self, top))
+	powers := s.Track(Exp(nil, shifted))
+	total := s.Track(Sum(nil, powers, dim, true, dtype.None))
+	result := s.Track(addTensors(nil, s.Track(Log(nil, total)), top))
 	mask, err := shape.WrapDims("logsumexp", dim, self.Dim(), true)
 	if err != nil {
 		return nil, err

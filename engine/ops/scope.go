@@ -22,7 +22,7 @@ func newScope(op string) *scope { return &scope{owner.Scope{Op: op}} }
 
 // writeResult returns t, or writes it to out if out is not nil. out may not share memory with the tensors in apart.
 func (s *scope) writeResult(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
-	if s.Err != nil || out == nil {
+	if out == nil {
 		return s.Return(t)
 	}
 	return Deliver(s.Op, out, t, apart...)
@@ -30,12 +30,12 @@ func (s *scope) writeResult(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*te
 
 // viewAs views t as another dtype of the same size.
 func (s *scope) viewAs(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return t.ViewAs(s.Op, d, t.Sizes(), t.Strides(), t.Offset()) })
+	return s.Track(t.ViewAs(s.Op, d, t.Sizes(), t.Strides(), t.Offset()))
 }
 
 // writeResultCast is writeResult for an out of a dtype that t's can be cast to.
 func (s *scope) writeResultCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if s.Err != nil || out == nil {
+	if out == nil {
 		return s.Return(t)
 	}
 	return DeliverCast(s.Op, out, t)
@@ -85,9 +85,6 @@ func newOutput(op string, out, t *tensor.Tensor) tensoriter.Output {
 
 // narrowRange views length elements of t along dim from start on.
 func (s *scope) narrowRange(t *tensor.Tensor, dim int, start, length int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	sizes := slices.Clone(t.Sizes())
 	sizes[dim] = length
 	return s.Track(t.View(s.Op, sizes, t.Strides(), t.Offset()+start*t.Strides()[dim]))
@@ -95,9 +92,6 @@ func (s *scope) narrowRange(t *tensor.Tensor, dim int, start, length int64) *ten
 
 // selectPosition views position i of t along dim, which is removed.
 func (s *scope) selectPosition(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	sizes, strides := slices.Clone(t.Sizes()), slices.Clone(t.Strides())
 	offset := t.Offset() + i*strides[dim]
 	return s.Track(t.View(s.Op, slices.Delete(sizes, dim, dim+1), slices.Delete(strides, dim, dim+1), offset))
@@ -105,7 +99,7 @@ func (s *scope) selectPosition(t *tensor.Tensor, dim int, i int64) *tensor.Tenso
 
 // newEmpty creates a contiguous tensor of arbitrary values on the device of t.
 func (s *scope) newEmpty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d, t.Device()) })
+	return s.Track(tensor.Empty(s.Op, sizes, d, t.Device()))
 }
 
 // castRowMajor returns t in dtype d, row-major.
@@ -120,37 +114,34 @@ func (s *scope) copyContiguous(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 
 // expandTo views t with its dimensions of size 1 repeated, and leading ones added.
 func (s *scope) expandTo(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.Expand(s.Op, t, sizes) })
+	return s.Track(view.Expand(s.Op, t, sizes))
 }
 
 // viewRaw views the elements of t as integers of the same width, with the given sizes and strides.
 func (s *scope) viewRaw(t *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.Raw(s.Op, t, sizes, strides) })
+	return s.Track(view.Raw(s.Op, t, sizes, strides))
 }
 
 // viewVector returns t, or a view of one dimension if t has none.
 func (s *scope) viewVector(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.AtLeast1d(s.Op, t) })
+	return s.Track(view.AtLeast1d(s.Op, t))
 }
 
 // viewAlong views a vector along dimension d of a shape, which it repeats elsewhere.
 func (s *scope) viewAlong(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.Along(s.Op, t, sizes, d) })
+	return s.Track(view.Along(s.Op, t, sizes, d))
 }
 
 // newScalarTensor returns a zero-dim tensor of one value.
 func (s *scope) newScalarTensor(v dtype.Scalar, d dtype.DType, dev device.Device) *tensor.Tensor {
-	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, nil, d, dev) })
-	s.Do(func() error { return fillWith(t, v) })
+	t := s.Track(tensor.Empty(s.Op, nil, d, dev))
+	s.Check(fillWith(t, v))
 	return t
 }
 
 // moveToOneDevice copies zero-dim tensors of the CPU to the device of the other tensors, for kernels that do not read tensors of the
 // host. Nil tensors are ignored; tensors on two devices are an error.
 func (s *scope) moveToOneDevice(tensors ...**tensor.Tensor) {
-	if s.Err != nil {
-		return
-	}
 	var given []*tensor.Tensor
 	for _, t := range tensors {
 		if *t != nil {
@@ -158,10 +149,7 @@ func (s *scope) moveToOneDevice(tensors ...**tensor.Tensor) {
 		}
 	}
 	dev, err := tensoriter.Device(s.Op, given...)
-	if err != nil {
-		s.Err = err
-		return
-	}
+	s.Check(err)
 	for _, t := range tensors {
 		if *t != nil && (*t).Device() != dev {
 			*t = s.Track(cloneTensor(s.Op, *t, (*t).DType(), dev, shape.Contiguous))
@@ -171,7 +159,7 @@ func (s *scope) moveToOneDevice(tensors ...**tensor.Tensor) {
 
 // copyIfShared returns t, or a copy of it if it shares a storage with written.
 func (s *scope) copyIfShared(written, t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || t.Storage() != written.Storage() {
+	if t.Storage() != written.Storage() {
 		return t
 	}
 	return s.Track(cloneTensor(s.Op, t, t.DType(), t.Device(), shape.Preserve))
@@ -180,51 +168,36 @@ func (s *scope) copyIfShared(written, t *tensor.Tensor) *tensor.Tensor {
 // modifyOutput runs change on out, when it is self in place and passes check, and otherwise on a copy of self in a memory format: a new
 // one, or out.
 func (s *scope) modifyOutput(out, self *tensor.Tensor, check func(string, *tensor.Tensor) error, f shape.MemoryFormat, change func(to *tensor.Tensor)) (*tensor.Tensor, error) {
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if out == self {
-		if s.Err = check(s.Op, out); s.Err == nil {
-			change(out)
-		}
-		return s.returnOut(out)
+		s.Check(check(s.Op, out))
+		change(out)
+		return out, nil
 	}
 	to := s.Track(cloneTensor(s.Op, self, self.DType(), self.Device(), f))
-	if s.Err == nil {
-		change(to)
-	}
+	change(to)
 	return s.writeResult(out, to)
 }
 
 // readItem returns the value of a tensor of one element.
-func (s *scope) readItem(t *tensor.Tensor) (v dtype.Scalar) {
-	if s.Err == nil {
-		v, s.Err = backend.Item(s.Op, t)
-	}
+func (s *scope) readItem(t *tensor.Tensor) dtype.Scalar {
+	v, err := backend.Item(s.Op, t)
+	s.Check(err)
 	return v
-}
-
-// returnOut returns out, which was written in place, or the error.
-func (s *scope) returnOut(out *tensor.Tensor) (*tensor.Tensor, error) {
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return out, nil
 }
 
 // copyTensor writes src, broadcast, to dst.
 func (s *scope) copyTensor(dst, src *tensor.Tensor) {
-	s.Do(func() error { return backend.Copy(s.Op, dst, src) })
+	s.Check(backend.Copy(s.Op, dst, src))
 }
 
 // permuteDims views t with its dimensions in the given order.
 func (s *scope) permuteDims(t *tensor.Tensor, order ...int) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return view.Permute(s.Op, t, order...) })
+	return s.Track(view.Permute(s.Op, t, order...))
 }
 
 // reshapeTo returns t with other sizes, as a view if possible.
 func (s *scope) reshapeTo(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return reshapeTensor(s.Op, t, sizes) })
+	return s.Track(reshapeTensor(s.Op, t, sizes))
 }
 
 // emptyLike makes a tensor of self's shape whose memory is laid out in the given format.
@@ -246,11 +219,11 @@ func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device,
 }
 
 // cloneTensor copies self into new memory of another dtype, device and format.
-func cloneTensor(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func cloneTensor(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	out := s.Track(emptyLike(op, self, d, dev, f))
-	s.Do(func() error { return backend.Copy(op, out, self) })
+	s.Check(backend.Copy(op, out, self))
 	return s.Return(out)
 }
 
@@ -263,7 +236,7 @@ func convertDType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, e
 }
 
 // reshapeTensor returns t in another shape, in which one size may be -1: a view of t, or of a row-major copy where no view has the shape.
-func reshapeTensor(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+func reshapeTensor(op string, t *tensor.Tensor, size []int64) (_ *tensor.Tensor, err error) {
 	seen, err := view.Reshape(op, t, size)
 	if seen != nil || err != nil {
 		return seen, err
@@ -273,8 +246,8 @@ func reshapeTensor(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, e
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	ordered := s.copyContiguous(t, t.DType())
-	s.Do(func() error { return ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0) })
+	s.Check(ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0))
 	return s.Return(ordered)
 }

@@ -46,7 +46,7 @@ func Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (*ten
 	return searchSorted("bucketize", out, boundaries, self, outInt32, right, nil)
 }
 
-func searchSorted(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, sorter *tensor.Tensor) (*tensor.Tensor, error) {
+func searchSorted(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, sorter *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if err := cmp.Or(requireOrder(op, self), requireOrder(op, sorted)); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func searchSorted(op string, out, sorted, self *tensor.Tensor, outInt32, right b
 	}
 	// Everything is found before out, which may be any of the inputs, is touched.
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	found := s.findPositions(sorted, self, right, sorter)
 	return s.writeResult(out, s.castRowMajor(found, d))
 }
@@ -73,13 +73,9 @@ func (s *scope) findPositions(sorted, self *tensor.Tensor, right bool, sorter *t
 			compute = dtype.Uint64
 		}
 	}
-	if s.moveToOneDevice(&self, &sorted); s.Err == nil {
-		s.Err = checkSameDevice(s.Op, self, sorter)
-	}
-	if s.Err != nil {
-		return nil
-	}
-	if found = s.newEmpty(self, dtype.Int64, self.Sizes()...); s.Err != nil || found.Numel() == 0 {
+	s.moveToOneDevice(&self, &sorted)
+	s.Check(checkSameDevice(s.Op, self, sorter))
+	if found = s.newEmpty(self, dtype.Int64, self.Sizes()...); found.Numel() == 0 {
 		return found
 	}
 	keys, values := s.castRowMajor(sorted, compute), s.castRowMajor(self, compute)
@@ -87,20 +83,17 @@ func (s *scope) findPositions(sorted, self *tensor.Tensor, right bool, sorter *t
 	var order *tensor.Tensor
 	if sorter != nil {
 		// A copy, which no other thread changes once it is checked.
-		if order = s.copyContiguous(sorter, dtype.Int64); s.Err == nil {
-			s.Err = backend.On(order).CheckBounds(s.Op, backend.Bounds{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)})
-		}
+		order = s.copyContiguous(sorter, dtype.Int64)
+		s.Check(backend.On(order).CheckBounds(s.Op, backend.Bounds{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)}))
 	}
-	s.Do(func() error {
-		return backend.On(found).Search(s.Op, backend.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right})
-	})
+	s.Check(backend.On(found).Search(s.Op, backend.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right}))
 	if across {
 		end := s.Number(dtype.IntScalar(0))
 		if compute.IsSigned() {
 			end = s.Number(dtype.IntScalar(n))
 		}
 		beyond := s.maskNegative(s.castRowMajor(self, dtype.Int64))
-		return s.Step(func() (*tensor.Tensor, error) { return Where(nil, beyond, end, found) })
+		return s.Track(Where(nil, beyond, end, found))
 	}
 	return found
 }

@@ -106,7 +106,7 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 }
 
 // selectElement selects one element of every line along dim.
-func selectElement(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func selectElement(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	if err := requireOrder(op, self); err != nil && (op != "mode" || self.Numel() > 0) {
 		return nil, nil, err
 	}
@@ -126,13 +126,12 @@ func selectElement(op string, k kernelapi.Kernel, outValues, outIndices, self *t
 		return tensoriter.DoneBoth(&values, &indices, err)
 	}
 	s := newScope(op)
-	defer s.Close()
-	v, i := s.Track(restoreReducedDims(op, values.To, self, mask)), s.Track(restoreReducedDims(op, indices.To, self, mask))
-	if s.Err == nil {
+	defer s.Close(&err)
+	return tensoriter.DoneBoth(&values, &indices, s.Try(func() {
+		v, i := s.Track(restoreReducedDims(op, values.To, self, mask)), s.Track(restoreReducedDims(op, indices.To, self, mask))
 		_, n, _ := splitAround(self.Sizes(), at)
-		s.Err = sortLines(op, k, v, i, self, at, 1, n, [2]int64{param, 1})
-	}
-	return tensoriter.DoneBoth(&values, &indices, s.Err)
+		s.Check(sortLines(op, k, v, i, self, at, 1, n, [2]int64{param, 1}))
+	}))
 }
 
 // restoreReducedDims views a reduced tensor with its reduced dimensions restored, of size 1.
@@ -169,22 +168,19 @@ func Nanmedian(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return medianOfAll("nanmedian", nanmedianKernel, self)
 }
 
-func medianOfAll(op string, k kernelapi.Kernel, self *tensor.Tensor) (*tensor.Tensor, error) {
+func medianOfAll(op string, k kernelapi.Kernel, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Numel() == 0 {
 		none := s.newEmpty(self, self.DType())
 		value := dtype.FloatScalar(math.NaN())
 		if self.DType() == dtype.Int32 {
 			value = dtype.IntScalar(math.MinInt32) // as the processor converts it
 		}
-		s.Do(func() error { return fillWith(none, value) })
+		s.Check(fillWith(none, value))
 		return s.Return(none)
 	}
 	flat := s.reshapeTo(self, self.Numel())
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	values, indices, err := selectElement(op, k, nil, nil, flat, 0, false, 0)
 	s.Track(indices, nil)
 	return s.Return(s.Track(values, err))

@@ -19,9 +19,6 @@ func (s *scope) newCSR(compressed, plain, values *tensor.Tensor, columns int64) 
 	case values != nil && values.Numel() != plain.Numel():
 		s.Failf("col_indices and values must have the same number of entries, but got %d and %d", plain.Numel(), values.Numel())
 	}
-	if s.Err != nil {
-		return m
-	}
 	m = backend.CSR{Compressed: s.castRowMajor(compressed, compressed.DType()), Plain: s.castRowMajor(plain, plain.DType()), Columns: columns}
 	if values != nil {
 		m.Values = s.castRowMajor(values, values.DType())
@@ -30,9 +27,9 @@ func (s *scope) newCSR(compressed, plain, values *tensor.Tensor, columns int64) 
 }
 
 // CsrSpmm returns the product of a matrix in compressed rows and a dense vector or matrix; without values those are 1.
-func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
+func CsrSpmm(crow, col, values, mat *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("csr_spmm")
-	defer s.Close()
+	defer s.Close(&err)
 	if _, err := tensoriter.Device(s.Op, crow, col, mat); err != nil {
 		return nil, err
 	}
@@ -42,26 +39,20 @@ func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 	case values != nil && values.DType() != mat.DType():
 		s.Failf("values and mat must have the same dtype, but got %v and %v", values.DType(), mat.DType())
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	a := s.newCSR(crow, col, values, mat.Sizes()[0])
 	b := mat
 	if mat.Dim() == 2 && mat.Strides()[1] != 1 || mat.Numel() > 0 && mat.Strides()[0] < 0 {
 		b = s.castRowMajor(mat, mat.DType())
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	out := s.newEmpty(mat, mat.DType(), append([]int64{crow.Numel() - 1}, mat.Sizes()[1:]...)...)
-	s.Do(func() error { return backend.On(out).SparseDense(s.Op, backend.SparseDense{To: out, A: a, B: b}) })
+	s.Check(backend.On(out).SparseDense(s.Op, backend.SparseDense{To: out, A: a, B: b}))
 	return s.Return(out)
 }
 
 // CsrSddmm has the elements of the product of mat1 and the transpose of mat2 where a matrix in compressed rows has entries.
-func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("csr_sddmm")
-	defer s.Close()
+	defer s.Close(&err)
 	if _, err := tensoriter.Device(s.Op, crow, col, mat1, mat2); err != nil {
 		return nil, err
 	}
@@ -73,29 +64,23 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	case crow.Dim() == 1 && crow.Numel() != mat1.Sizes()[0]+1:
 		s.Failf("crow_indices must have one element more than the number of rows of mat1, but got %d elements for %d rows", crow.Numel(), mat1.Sizes()[0])
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	at := s.newCSR(crow, col, nil, mat2.Sizes()[0])
 	rows := func(t *tensor.Tensor) *tensor.Tensor {
-		if s.Err == nil && t.Numel() > 0 && (t.Strides()[1] != 1 || t.Strides()[0] < 0) {
+		if t.Numel() > 0 && (t.Strides()[1] != 1 || t.Strides()[0] < 0) {
 			return s.castRowMajor(t, t.DType())
 		}
 		return t
 	}
 	a, b := rows(mat1), rows(mat2)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	at.Values = s.newEmpty(mat1, mat1.DType(), col.Numel())
-	s.Do(func() error { return backend.On(at.Values).Sampled(s.Op, backend.Sampled{At: at, A: a, B: b}) })
+	s.Check(backend.On(at.Values).Sampled(s.Op, backend.Sampled{At: at, A: a, B: b}))
 	return s.Return(at.Values)
 }
 
 // CsrSpgemm returns the product of two CSR matrices, the second with `columns` columns, in CSR.
 func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, product *tensor.Tensor, err error) {
 	s := newScope("csr_spgemm")
-	defer s.Close()
+	defer s.Close(&err)
 	if _, err := tensoriter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
 		return nil, nil, nil, err
 	}
@@ -106,9 +91,6 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 		s.Failf("columns must not be negative, but got %d", columns)
 	}
 	a, b := s.newCSR(crow, col, values, otherCrow.Numel()-1), s.newCSR(otherCrow, otherCol, otherValues, columns)
-	if s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
 	made, err := backend.On(values).SparseSparse(s.Op, backend.SparseSparse{A: a, B: b})
 	if err != nil {
 		return nil, nil, nil, err
@@ -119,7 +101,7 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 // CsrSpadd returns the sum of two CSR matrices with `columns` columns, in CSR.
 func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, sum *tensor.Tensor, err error) {
 	s := newScope("csr_spadd")
-	defer s.Close()
+	defer s.Close(&err)
 	if _, err := tensoriter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
 		return nil, nil, nil, err
 	}
@@ -132,9 +114,6 @@ func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor
 		s.Failf("columns must not be negative, but got %d", columns)
 	}
 	a, b := s.newCSR(crow, col, values, columns), s.newCSR(otherCrow, otherCol, otherValues, columns)
-	if s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
 	made, err := backend.On(values).SparseSum(s.Op, backend.SparseSum{A: a, B: b})
 	if err != nil {
 		return nil, nil, nil, err

@@ -14,7 +14,7 @@ import (
 )
 
 // FromData copies row-major elements into a fresh tensor.
-func FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error) {
+func FromData(data uintptr, size []int64, d dtype.DType) (_ *tensor.Tensor, err error) {
 	if d == dtype.None {
 		d = dtype.Default()
 	}
@@ -24,11 +24,9 @@ func FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error)
 		}
 	}
 	s := newScope("from_data")
-	defer s.Close()
+	defer s.Close(&err)
 	t := s.Track(tensor.Empty(s.Op, size, d, device.Host))
-	s.Do(func() error {
-		return backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(toPointer(data, int64(len(to)))), len(to))) }})
-	})
+	s.Check(backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(toPointer(data, int64(len(to)))), len(to))) }}))
 	return s.Return(t)
 }
 

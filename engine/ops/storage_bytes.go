@@ -57,9 +57,9 @@ func StorageDevice(self *storage.Storage) (device.Device, error) { return self.D
 func StorageUseCount(self *storage.Storage) (int64, error) { return self.Refs(), nil }
 
 // StorageView returns all of a storage as a tensor of one dimension.
-func StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
+func StorageView(self *storage.Storage, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope("storage_view")
-	defer s.Close()
+	defer s.Close(&err)
 	if d == dtype.None {
 		d = dtype.Uint8
 	}
@@ -76,54 +76,49 @@ func StorageSlice(self *storage.Storage, start, stop int64) (*storage.Storage, e
 
 // viewElements views all of a storage as elements of d, one after another.
 func (s *scope) viewElements(of *storage.Storage, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) {
-		return tensor.New(s.Op, of, d.Stored(), []int64{d.Elements(of.Nbytes())}, []int64{1}, 0)
-	})
+	return s.Track(tensor.New(s.Op, of, d.Stored(), []int64{d.Elements(of.Nbytes())}, []int64{1}, 0))
 }
 
 // viewChangedBytes views the bytes of a storage that an operator writes.
 func (s *scope) viewChangedBytes(self *storage.Storage) *tensor.Tensor {
 	bytes := s.viewElements(self, dtype.Uint8)
-	s.Do(func() error { return tensoriter.Writable(s.Op, bytes) })
+	s.Check(tensoriter.Writable(s.Op, bytes))
 	return bytes
 }
 
 // StorageClone copies a storage.
-func StorageClone(self *storage.Storage) (*storage.Storage, error) {
+func StorageClone(self *storage.Storage) (_ *storage.Storage, err error) {
 	s := newScope("storage_clone")
-	defer s.Close()
+	defer s.Close(&err)
 	made := s.copyContiguous(s.viewElements(self, dtype.Uint8), dtype.Uint8)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return made.Storage().Retain(), nil
 }
 
 // StorageFill sets every byte to the low byte of value.
-func StorageFill(self *storage.Storage, value int64) error {
+func StorageFill(self *storage.Storage, value int64) (err error) {
 	s := newScope("storage_fill_")
-	defer s.Close()
+	defer s.Close(&err)
 	bytes := s.viewChangedBytes(self)
-	s.Do(func() error { return fillWith(bytes, dtype.IntScalar(int64(byte(value)))) })
-	return bumpVersion(self, s.Err)
+	s.Check(fillWith(bytes, dtype.IntScalar(int64(byte(value)))))
+	return bumpVersion(self, nil)
 }
 
 // StorageCopy copies the bytes of source.
-func StorageCopy(self, source *storage.Storage) error {
+func StorageCopy(self, source *storage.Storage) (err error) {
 	s := newScope("storage_copy_")
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Nbytes() != source.Nbytes() {
 		return status.Runtimef("%s: size does not match, self has %d bytes but source has %d", s.Op, self.Nbytes(), source.Nbytes())
 	}
 	to, from := s.viewChangedBytes(self), s.viewElements(source, dtype.Uint8)
-	s.Do(func() error { return assignTensor(s.Op, to, from) })
-	return bumpVersion(self, s.Err)
+	s.Check(assignTensor(s.Op, to, from))
+	return bumpVersion(self, nil)
 }
 
 // StorageByteswap reverses the bytes of every element of d; those of complex elements part by part.
-func StorageByteswap(self *storage.Storage, d dtype.DType) error {
+func StorageByteswap(self *storage.Storage, d dtype.DType) (err error) {
 	s := newScope("storage_byteswap_")
-	defer s.Close()
+	defer s.Close(&err)
 	if d == dtype.None {
 		return status.Typef("%s: a dtype is required", s.Op)
 	}
@@ -131,8 +126,8 @@ func StorageByteswap(self *storage.Storage, d dtype.DType) error {
 		return status.Runtimef("%s: %d bytes are not a multiple of the %d bytes of an element of %v", s.Op, self.Nbytes(), d.Size(), d)
 	}
 	bytes, size := s.viewChangedBytes(self), d.Stored().ToReal().Size()
-	if s.Err != nil || !backend.Known(bytes) {
-		return bumpVersion(self, s.Err)
+	if !backend.Known(bytes) {
+		return bumpVersion(self, nil)
 	}
 	old, err := backend.On(bytes).Read(s.Op, bytes)
 	if err != nil {
@@ -147,9 +142,9 @@ func StorageByteswap(self *storage.Storage, d dtype.DType) error {
 }
 
 // StorageToString prints bytes, or elements of d.
-func StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
+func StorageToString(self *storage.Storage, d dtype.DType) (_ string, err error) {
 	s := newScope("storage_to_string")
-	defer s.Close()
+	defer s.Close(&err)
 	typed := d != dtype.None
 	if !typed {
 		d = dtype.Uint8
@@ -158,11 +153,9 @@ func StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
 	}
 	all := s.viewElements(self, d)
 	var at func(i int64) dtype.Scalar
-	if s.Err == nil && backend.Known(all) {
-		at, s.Err = backend.Elements(s.Op, all)
-	}
-	if s.Err != nil {
-		return "", s.Err
+	if backend.Known(all) {
+		at, err = backend.Elements(s.Op, all)
+		s.Check(err)
 	}
 	if typed {
 		return format.TypedStorage(d, all.Numel(), self.Device().String(), at), nil

@@ -30,12 +30,12 @@ func UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, di
 	return findUnique("unique_consecutive", uniqueConsecutiveKernel, self, returnInverse, returnCounts, dim)
 }
 
-func findUnique(op string, k kernelapi.Kernel, self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
+func findUnique(op string, k kernelapi.Kernel, self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (_, _, _ *tensor.Tensor, err error) {
 	if err := k.Check(op, self.DType()); err != nil {
 		return nil, nil, nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	// The rows to compare are in the first dimension.
 	rows, at := self, 0
 	if dim.IsNone() {
@@ -54,9 +54,6 @@ func findUnique(op string, k kernelapi.Kernel, self *tensor.Tensor, returnInvers
 		}
 		rows = s.Track(Movedim(self, int64(at), 0))
 	}
-	if s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
 	in := s.castRowMajor(rows, self.DType())
 	sizes := []int64{0}
 	if returnInverse {
@@ -65,31 +62,24 @@ func findUnique(op string, k kernelapi.Kernel, self *tensor.Tensor, returnInvers
 			sizes = self.Sizes()
 		}
 	}
-	inverse = s.newEmpty(self, dtype.Int64, sizes...)
-	if s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
+	inverse := s.newEmpty(self, dtype.Int64, sizes...)
 	w := backend.Distinct{Kernel: k, In: in, Counts: returnCounts}
 	if returnInverse {
 		w.Inverse = inverse
 	}
 	groups, err := backend.On(in).Unique(op, w)
-	values, counts = s.Track(groups.Rows, err), s.Track(groups.Counts, nil)
+	values, counts := s.Track(groups.Rows, err), s.Track(groups.Counts, nil)
 	switch {
-	case s.Err != nil:
 	case dim.IsNone():
 		values = s.reshapeTo(values, values.Numel())
 	default:
 		values = s.Track(Movedim(values, 0, int64(at)))
 	}
-	if s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
 	return values.Alias(), inverse.Alias(), counts.Alias(), nil
 }
 
 // Isin returns a mask of the elements that are in testElements, or with invert of those that are not.
-func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.Tensor, error) {
+func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (_ *tensor.Tensor, err error) {
 	const op = "isin"
 	compute, across := comparisonDType(elements, testElements)
 	if across { // as the bits of a common range, which those of a negative number are not
@@ -102,28 +92,20 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 		return nil, err
 	}
 	s := newScope(op)
-	defer s.Close()
-	if s.moveToOneDevice(&elements, &testElements); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.moveToOneDevice(&elements, &testElements)
 	values, tests := s.castRowMajor(elements, compute), s.castRowMajor(s.reshapeTo(testElements, testElements.Numel()), compute)
 	found := s.newEmpty(elements, dtype.Bool, elements.Sizes()...)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	sorted, indices, err := Sort(nil, nil, tests, 0, false)
 	s.Track(sorted, err)
 	s.Track(indices, nil)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	s.Err = backend.On(found).IsIn(op, backend.Membership{Found: found, Values: values, Sorted: sorted})
-	if across && s.Err == nil {
-		_, s.Err = Gt(found, found, s.maskNegative(values))
+	s.Check(backend.On(found).IsIn(op, backend.Membership{Found: found, Values: values, Sorted: sorted}))
+	if across {
+		s.CheckWritten(Gt(found, found, s.maskNegative(values)))
 	}
 	// Everything is found before out, which may be any of the inputs, is touched.
-	if s.Err == nil && invert {
-		_, s.Err = LogicalNot(found, found)
+	if invert {
+		s.CheckWritten(LogicalNot(found, found))
 	}
 	return s.writeResult(out, found)
 }

@@ -92,9 +92,9 @@ func shareMemory(rows [][5]*tensor.Tensor) bool {
 }
 
 // updateRows launches the update of checked tensors. Rows with different layouts are copied to row-major tensors first.
-func updateRows(op string, rows [][5]*tensor.Tensor, parts []backend.Update) error {
+func updateRows(op string, rows [][5]*tensor.Tensor, parts []backend.Update) (err error) {
 	s := owner.Scope{Op: op}
-	defer s.Close()
+	defer s.Close(&err)
 	rows = slices.Clone(rows)
 	type back struct{ to, from *tensor.Tensor }
 	var backs []back
@@ -113,12 +113,12 @@ func updateRows(op string, rows [][5]*tensor.Tensor, parts []backend.Update) err
 		}
 	}
 	if len(rows) > 0 {
-		s.Do(func() error { return backend.On(rows[0][0]).Update(op, backend.Updating{Rows: rows, Parts: parts}) })
+		s.Check(backend.On(rows[0][0]).Update(op, backend.Updating{Rows: rows, Parts: parts}))
 	}
 	for _, b := range backs {
-		s.Do(func() error { return backend.Copy(op, b.to, b.from) })
+		s.Check(backend.Copy(op, b.to, b.from))
 	}
-	return s.Err
+	return nil
 }
 
 // haveEqualOffsets reports whether elements with equal indices have equal offsets in all tensors, without gaps.

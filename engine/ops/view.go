@@ -92,13 +92,11 @@ func Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tensor.Tensor, e
 }
 
 // Ravel returns a contiguous one-dimensional tensor of the elements.
-func Ravel(self *tensor.Tensor) (*tensor.Tensor, error) {
+func Ravel(self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("ravel")
-	defer s.Close()
+	defer s.Close(&err)
 	ordered := s.castRowMajor(self, self.DType())
-	return s.Last(func() (*tensor.Tensor, error) {
-		return ordered.View(s.Op, []int64{ordered.Numel()}, []int64{1}, ordered.Offset())
-	})
+	return s.ReturnNew(ordered.View(s.Op, []int64{ordered.Numel()}, []int64{1}, ordered.Offset()))
 }
 
 // Expand repeats dimensions of size 1, and adds leading ones, without copying.

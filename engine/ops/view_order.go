@@ -92,11 +92,11 @@ func AdjointMatrix(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return transposeConjugate("H", self)
 }
 
-func transposeConjugate(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
+func transposeConjugate(op string, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
-	defer s.Close()
+	defer s.Close(&err)
 	turned := s.Track(matrixTranspose(op, self))
-	return s.Last(func() (*tensor.Tensor, error) { return Conj(turned) })
+	return s.ReturnNew(Conj(turned))
 }
 
 // Movedim moves one dimension.

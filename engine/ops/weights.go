@@ -9,9 +9,9 @@ import (
 )
 
 // IntMm returns the product of two matrices of 8-bit integers in int32.
-func IntMm(out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func IntMm(out, self, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("_int_mm")
-	defer s.Close()
+	defer s.Close(&err)
 	if err := checkSameDevice(s.Op, self, mat2); err != nil {
 		return nil, err
 	}
@@ -28,23 +28,17 @@ func IntMm(out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	case a[1] != b[0]:
 		s.Failf("mat1 and mat2 shapes cannot be multiplied (%dx%d and %dx%d)", a[0], a[1], b[0], b[1])
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	to := s.newEmpty(self, dtype.Int32, a[0], b[1])
-	s.Do(func() error {
-		return backend.On(to).QuantizedProduct(s.Op, backend.QuantizedProduct{To: to, A: self, B: mat2})
-	})
+	s.Check(backend.On(to).QuantizedProduct(s.Op, backend.QuantizedProduct{To: to, A: self, B: mat2}))
 	return s.writeResult(out, to)
 }
 
 // WeightInt8packMm returns the product of self and the transposed int8 weight, whose rows have scales.
-func WeightInt8packMm(self, mat2, scales *tensor.Tensor) (*tensor.Tensor, error) {
+func WeightInt8packMm(self, mat2, scales *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("_weight_int8pack_mm")
-	defer s.Close()
+	defer s.Close(&err)
 	s.checkWeightOnly(self, mat2, scales)
 	switch {
-	case s.Err != nil:
 	case mat2.DType() != dtype.Int8 || mat2.Dim() != 2:
 		s.Failf("expect B to be int8 tensor of two dimensions, but got %v of sizes %v", mat2.DType(), mat2.Sizes())
 	case mat2.Sizes()[1] != self.Sizes()[1]:
@@ -60,7 +54,7 @@ func (s *scope) checkWeightOnly(self, weight, scales *tensor.Tensor) {
 	err := checkSameDevice(s.Op, self, weight, scales)
 	switch {
 	case err != nil:
-		s.Fail(err)
+		s.Check(err)
 	case !self.DType().IsFloatingPoint() || self.DType() == dtype.Float64:
 		s.Failf("expect A to be either 32-bit or 16-bit float tensor, but got %v", self.DType())
 	case self.Dim() != 2:
@@ -71,19 +65,16 @@ func (s *scope) checkWeightOnly(self, weight, scales *tensor.Tensor) {
 }
 
 func (s *scope) weightLinear(self, weight, scales *tensor.Tensor, group int64) (*tensor.Tensor, error) {
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	w := backend.WeightLinear{A: s.castRowMajor(self, dtype.Float32), Weight: s.castRowMajor(weight, weight.DType()), Scales: s.castRowMajor(scales, dtype.Float32), Group: group}
 	w.To = s.newEmpty(self, dtype.Float32, self.Sizes()[0], weight.Sizes()[0])
-	s.Do(func() error { return backend.On(w.To).WeightLinear(s.Op, w) })
+	s.Check(backend.On(w.To).WeightLinear(s.Op, w))
 	return s.Return(s.castRowMajor(w.To, self.DType()))
 }
 
 // ConvertWeightToInt4packForCpu packs integers from 0 to 15.
-func ConvertWeightToInt4packForCpu(self *tensor.Tensor, _ int64) (*tensor.Tensor, error) {
+func ConvertWeightToInt4packForCpu(self *tensor.Tensor, _ int64) (_ *tensor.Tensor, err error) {
 	s := newScope("_convert_weight_to_int4pack_for_cpu")
-	defer s.Close()
+	defer s.Close(&err)
 	switch {
 	case self.DType() != dtype.Int32:
 		s.Failf("expect weight to be int32, but got %v", self.DType())
@@ -94,22 +85,15 @@ func ConvertWeightToInt4packForCpu(self *tensor.Tensor, _ int64) (*tensor.Tensor
 	case self.Sizes()[1]%2 != 0:
 		s.Failf("expect K to be dividable by 2, but it is %d", self.Sizes()[1])
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	n, k := self.Sizes()[0], self.Sizes()[1]
 	to := s.newEmpty(self, dtype.Uint8, n, k/2)
 	in := s.castRowMajor(self, dtype.Int32)
-	if s.Err != nil || !backend.Known(self) || self.Numel() == 0 {
+	if !backend.Known(self) || self.Numel() == 0 {
 		return s.Return(to)
 	}
-	s.Do(func() error {
-		values, err := backend.Int32s(s.Op, in)
-		if err != nil {
-			return err
-		}
-		return backend.On(to).Write(s.Op, backend.Writing{To: to, Set: func(bytes []byte) { packNibbles(bytes, values, n, k) }})
-	})
+	values, err := backend.Int32s(s.Op, in)
+	s.Check(err)
+	s.Check(backend.On(to).Write(s.Op, backend.Writing{To: to, Set: func(bytes []byte) { packNibbles(bytes, values, n, k) }}))
 	return s.Return(to)
 }
 
@@ -132,12 +116,11 @@ func packNibbles(to []byte, values []int32, n, k int64) {
 }
 
 // WeightInt4packMmForCpu returns the product of self and the transposed weight of 4 bits, with scales and zeros of groups.
-func WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (*tensor.Tensor, error) {
+func WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("_weight_int4pack_mm_for_cpu")
-	defer s.Close()
+	defer s.Close(&err)
 	s.checkWeightOnly(self, mat2, scales)
 	switch {
-	case s.Err != nil:
 	case mat2.DType() != dtype.Uint8 || mat2.Dim() != 2:
 		s.Failf("expect B to be uint8 tensor of two dimensions, but got %v of sizes %v", mat2.DType(), mat2.Sizes())
 	case mat2.Sizes()[0]%16 != 0 || 2*mat2.Sizes()[1] != self.Sizes()[1]:

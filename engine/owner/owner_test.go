@@ -16,6 +16,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -77,15 +78,18 @@ func TestScopeReleasesTemporaries(t *testing.T) {
 	for _, n := range []int{1, 3, 6, 7, 20} {
 		for given := range n {
 			before := storage.MemoryStats().Storages
-			s := owner.Scope{Op: "test"}
 			var list []*tensor.Tensor
-			for range n {
-				list = append(list, s.Track(made(t), nil))
+			f := func() (_ *tensor.Tensor, err error) {
+				s := owner.Scope{Op: "test"}
+				defer s.Close(&err)
+				for range n {
+					list = append(list, s.Track(made(t), nil))
+				}
+				return s.Return(list[given])
 			}
-			got, err := s.Return(list[given])
+			got, err := f()
 			require.NoError(t, err)
 			assert.True(t, got == list[given])
-			s.Close()
 			assert.Equal(t, before+1, storage.MemoryStats().Storages, "%d of %d", given, n)
 			got.Release()
 		}
@@ -102,27 +106,72 @@ func TestScopeReturnsSeveralResults(t *testing.T) {
 	assert.True(t, second != foreign && second.Storage() == foreign.Storage(), "what is another's is given as an alias")
 	rest, err := s.ReturnAll([]*tensor.Tensor{a})
 	require.NoError(t, err)
-	s.Close()
+	s.ReleaseAll()
 	for _, x := range append(rest, first, second, foreign) {
 		x.Release()
 	}
 	assert.Equal(t, before, storage.MemoryStats().Storages)
 }
 
-func TestScopeReturnsNothingAfterAnError(t *testing.T) {
-	before := storage.MemoryStats().Storages
+func TestFirstErrorEndsTheFunction(t *testing.T) {
+	first := errors.New("first")
+	for name, fail := range map[string]func(s *owner.Scope){
+		"Check":        func(s *owner.Scope) { s.Check(first) },
+		"CheckWritten": func(s *owner.Scope) { s.CheckWritten(nil, first) },
+		"Track":        func(s *owner.Scope) { s.Track(made(t), first) },
+		"TrackAll":     func(s *owner.Scope) { s.TrackAll([]*tensor.Tensor{made(t), made(t)}, first) },
+		"ReturnNew": func(s *owner.Scope) {
+			_, err := s.ReturnNew(nil, first)
+			assert.NoError(t, err)
+		},
+	} {
+		before, reached := storage.MemoryStats().Storages, false
+		f := func() (_ *tensor.Tensor, err error) {
+			s := owner.Scope{Op: "test"}
+			defer s.Close(&err)
+			x := s.Track(made(t), nil)
+			fail(&s)
+			reached = true
+			return s.Return(x)
+		}
+		x, err := f()
+		assert.Nil(t, x, name)
+		assert.Equal(t, first, err, name)
+		assert.False(t, reached, name)
+		assert.Equal(t, before, storage.MemoryStats().Storages, name)
+	}
+}
+
+// An error of an intermediate op is reported under the name of the operator that owns the scope.
+func TestErrorsNameTheOperatorOfTheScope(t *testing.T) {
+	f := func() (err error) {
+		s := owner.Scope{Op: "blend"}
+		defer s.Close(&err)
+		s.Check(status.Runtimef("mul: sizes %v do not broadcast", []int64{2}))
+		return nil
+	}
+	require.EqualError(t, f(), "blend: sizes [2] do not broadcast")
+}
+
+func TestTryReturnsTheErrorOfAPart(t *testing.T) {
+	failed := errors.New("failed")
 	s := owner.Scope{Op: "test"}
-	x := s.Track(made(t), nil)
-	failed := errors.New("first")
-	s.Track(nil, failed)
-	s.Track(made(t), errors.New("second"))
-	_, err := s.Return(x)
-	assert.Equal(t, failed, err)
-	_, _, err = s.ReturnBoth(x, x)
-	assert.Equal(t, failed, err)
-	_, err = s.ReturnAll([]*tensor.Tensor{x})
-	assert.Equal(t, failed, err)
-	s.Close()
+	defer s.ReleaseAll()
+	require.ErrorIs(t, s.Try(func() { s.Check(failed) }), failed)
+	require.EqualError(t, s.Try(func() { s.Failf("%d is odd", 3) }), "test: 3 is odd")
+	require.NoError(t, s.Try(func() { s.Number(dtype.IntScalar(1)) }))
+	assert.PanicsWithValue(t, "a defect", func() { _ = s.Try(func() { panic("a defect") }) })
+}
+
+func TestOtherPanicsPassAndTemporariesAreReleased(t *testing.T) {
+	before := storage.MemoryStats().Storages
+	f := func() (err error) {
+		s := owner.Scope{Op: "test"}
+		defer s.Close(&err)
+		s.Track(made(t), nil)
+		panic("a defect")
+	}
+	assert.PanicsWithValue(t, "a defect", func() { _ = f() })
 	assert.Equal(t, before, storage.MemoryStats().Storages)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/format"
 	"github.com/libtensor/libtensor/engine/ops"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -197,7 +196,7 @@ func quantizedToString(c dispatch.Context, self *tensor.Tensor, precision, thres
 		of   func(*tensor.Tensor) (*tensor.Tensor, error)
 	}{{"scale=", c.QPerChannelScales}, {"zero_point=", c.QPerChannelZeroPoints}} {
 		t := b.Track(part.of(self))
-		quantizer = append(quantizer, part.name+format.Tensor(build.CallWithScope(b, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, t) }), format.Attributes{Meta: !backend.Known(t)}, o))
+		quantizer = append(quantizer, part.name+format.Tensor(ops.Shown(&b.Scope, t), format.Attributes{Meta: !backend.Known(t)}, o))
 	}
 	quantizer = append(quantizer, "axis="+format.Number(dtype.IntScalar(int64(q.Axis))))
 	return format.Quantized(x, self.DType(), quantizer, a, o), nil

@@ -7,7 +7,6 @@ import (
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/format"
 	"github.com/libtensor/libtensor/engine/ops"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -163,10 +162,10 @@ func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edg
 	}
 	var parts []format.Part
 	for i, name := range called {
-		parts = append(parts, format.Part{Name: name, Source: build.CallWithScope(b, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, p.Indices[i]) })})
+		parts = append(parts, format.Part{Name: name, Source: ops.Shown(&b.Scope, p.Indices[i])})
 	}
 	values := b.ResolveConj(p.Values)
 	values = b.ResolveNeg(values)
-	parts = append(parts, format.Part{Name: "values", Source: build.CallWithScope(b, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, values) })})
+	parts = append(parts, format.Part{Name: "values", Source: ops.Shown(&b.Scope, values)})
 	return format.Sparse(parts, self.Sizes(), countEntries(self), a, o), nil
 }

@@ -33,7 +33,7 @@ func triangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tens
 	b.Track(solution, err)
 	b.Track(copied, nil)
 	none := b.ZerosWith([]int64{0}, a.DType(), tensor.NoLayout, a.Device())
-	r, err := ops.Finish(b.Scope(), []string{"X", "M"}, []*tensor.Tensor{outSolution, outA}, solution, none)
+	r, err := ops.Finish(&b.Scope, []string{"X", "M"}, []*tensor.Tensor{outSolution, outA}, solution, none)
 	dispatch.BumpVersion(err, outSolution, outA)
 	return r[0], r[1], err
 }
