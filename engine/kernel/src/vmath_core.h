@@ -80,6 +80,13 @@ LT_INLINE Integer<T> nearest(Vec<T> x) {
   return {shifted - Format<T>::round_magic, bit_cast<IntOf<T>>(shifted)};
 }
 
+// The integer nearest to x*y, or next to it if the product is about halfway between two.
+template <class T>
+LT_INLINE Integer<T> nearest_product(Vec<T> x, Vec<T> y) {
+  const Vec<T> shifted = fma(x, y, Vec<T>(Format<T>::round_magic));
+  return {shifted - Format<T>::round_magic, bit_cast<IntOf<T>>(shifted)};
+}
+
 // 2^n for an n whose power is a normal number.
 template <class T>
 LT_INLINE Vec<T> pow2(Integer<T> n) {

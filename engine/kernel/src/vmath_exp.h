@@ -161,20 +161,42 @@ LT_INLINE Doubles vexpm1(Doubles x) {
   return select(abs(x) < 0x1p-54, x, y + y);
 }
 
-// c / (c + c e^-x): c = 2^-k keeps e^-x in range where the result is subnormal.
-template <class T>
-LT_INLINE Vec<T> sigmoid(Vec<T> x, T lowest, T highest, IntOf<T> k, T c) {
-  const auto e = exp_parts(clamp(-x, lowest, highest));
-  const Vec<T> s = pow2(Integer<T>{e.n.value, e.n.bits - k});
-  const Two<T> sum = two_sum(Vec<T>(c), e.hi * s);
-  const Two<T> d = fast_two_sum(sum.hi, fma(e.lo, s, sum.lo));
-  const Vec<T> y = c / d.hi;
-  const Vec<T> rest = minus_product(Vec<T>(c), y, d.hi) - y * d.lo;
-  return fma(y, rest * (T(1) / c), y);
+// 1 / (1 + e^-x) for |x| <= 80.
+//
+// With e^-|x| = 2^n e^r, e^r is (2 + up) / (2 + down) for up = even + r and down = even - r, where
+// `even` is an even function of r, so that one quotient is left. The errors of small terms remain.
+LT_INLINE Floats sigmoid_near(Floats x) {
+  const Floats below = -abs(x), two = 2.0f;
+  const Integer<float> n = nearest_product(below, Floats(Ln2<float>::inverse));
+  const Floats exact = fma(n.value, Floats(-Ln2<float>::hi), below);
+  const Floats r = fma(n.value, Floats(-Ln2<float>::lo), exact), square = r * r;
+  const Floats even = square * fma(square, Floats(-0x1.6a89c8p-9f), Floats(0x1.555514p-3f));
+  const Floats up = even + r, down = even - r, power = pow2(n);
+  // The divisor is head + tail.
+  const Floats head = fma(power, two, two), lost = fma(power, two, two - head);
+  const Floats inverse = 1.0f / fma(power, up, head + down), tail = fma(power, up, down + lost);
+  const Mask<float> negative = x < 0.0f;
+  const Floats rest = select(negative, up, down), y = (two + rest) * inverse;
+  const Floats remainder = fma(-tail, y, minus_product(two, head, y) + rest);
+  return select(negative, power, Floats(1.0f)) * fma(remainder, inverse, y);
+}
+LT_INLINE Floats vsigmoid(Floats x) {
+  const Floats y = sigmoid_near(x);
+  const Mask<float> far = abs(x) > 80.0f;
+  return any(far) ? select(far, select(x < 0.0f, vexp(x), Floats(1.0f)), y) : y;
 }
 
-LT_INLINE Floats vsigmoid(Floats x) { return sigmoid(x, -20.0f, 105.0f, 40, 0x1p-40f); }
-LT_INLINE Doubles vsigmoid(Doubles x) { return sigmoid(x, -100.0, 746.0, int64_t(128), 0x1p-128); }
+// c / (c + c e^-x): c keeps e^-x in range where the result is subnormal.
+LT_INLINE Doubles vsigmoid(Doubles x) {
+  const double c = 0x1p-128;
+  const Exponential<double> e = exp_parts(clamp(-x, -100.0, 746.0));
+  const Doubles s = pow2(Integer<double>{e.n.value, e.n.bits - int64_t(128)});
+  const Two<double> sum = two_sum(Doubles(c), e.hi * s);
+  const Two<double> d = fast_two_sum(sum.hi, fma(e.lo, s, sum.lo));
+  const Doubles y = c / d.hi;
+  const Doubles rest = minus_product(Doubles(c), y, d.hi) - y * d.lo;
+  return fma(y, rest * (1 / c), y);
+}
 
 }  // namespace
 }  // namespace lt
