@@ -37,13 +37,18 @@ var loops = sync.Pool{New: func() any { return new(kernelapi.Loop) }}
 
 // elementwise runs a kernel over operands.
 func elementwise(op string, w backend.Elementwise) error {
-	row, err := kernel.Of(w.Kernel).For(op, w.Compute)
+	k, compute := w.Kernel, w.Compute
+	row, err := kernel.Of(k).For(op, compute)
 	if err != nil || w.Operands[0].Numel() == 0 {
 		return err
 	}
-	operands := w.Operands[:len(w.Kernel.Operands())]
-	if tiny := kernel.Of(w.Kernel).Tiny(w.Compute); tiny != nil && runTiny(tiny, w.Compute, operands) {
+	operands := w.Operands[:len(k.Operands())]
+	if tiny := kernel.Of(k).Tiny(compute); tiny != nil && runTiny(tiny, compute, operands) {
 		return nil
+	}
+	if stored := storedForm(k, compute, operands); stored != kernelapi.None {
+		k, compute = stored, operands[0].DType()
+		row = kernel.Of(k).Row(compute)
 	}
 	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
@@ -51,11 +56,39 @@ func elementwise(op string, w backend.Elementwise) error {
 	if w.Params != nil {
 		l.Params = *w.Params
 	}
-	if err := prepare(op, l, w.Kernel, w.Compute, operands); err != nil {
+	if err := prepare(op, l, k, compute, operands); err != nil {
 		return err
 	}
 	split(l, kernel.Elementwise)
 	return nil
+}
+
+// storedForms are the forms of kernels that read and write 16-bit floats in memory, without conversions of blocks: of two such
+// operands, and of one and a number in float32.
+var storedForms = map[kernelapi.Kernel]struct{ both, number kernelapi.Kernel }{
+	kernelapi.Add: {kernelapi.AddStored, kernelapi.AddNumber},
+	kernelapi.Sub: {kernelapi.SubStored, kernelapi.SubNumber},
+	kernelapi.Mul: {kernelapi.MulStored, kernelapi.MulNumber},
+	kernelapi.Div: {kernelapi.DivStored, kernelapi.DivNumber},
+}
+
+// storedForm returns the form of a kernel for operands in their dtype in memory, or kernelapi.None if there is none for the CPU or
+// the operands.
+func storedForm(k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) kernelapi.Kernel {
+	d := operands[0].DType()
+	if compute != dtype.Float32 || d == compute || len(operands) != 3 || operands[1].DType() != d {
+		return kernelapi.None
+	}
+	form := storedForms[k].both
+	if other := operands[2]; other.Numel() == 1 {
+		form = storedForms[k].number
+	} else if other.DType() != d {
+		return kernelapi.None
+	}
+	if !kernel.Of(form).Has(d) {
+		return kernelapi.None
+	}
+	return form
 }
 
 // anywhere reports whether a kernel without outputs finds a match: it stops once the flag in its parameters is set.

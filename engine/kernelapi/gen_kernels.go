@@ -9,7 +9,9 @@ const (
 	Acos
 	Acosh
 	Add
+	AddNumber
 	AddScaled
+	AddStored
 	Addcdiv
 	Addcmul
 	AiryAi
@@ -81,6 +83,8 @@ const (
 	DirichletGrad
 	Distance
 	Div
+	DivNumber
+	DivStored
 	DivideByCount
 	Dot
 	Elementwise
@@ -203,6 +207,8 @@ const (
 	ModifiedBesselK0
 	ModifiedBesselK1
 	Mul
+	MulNumber
+	MulStored
 	Mvlgamma
 	NanToNum
 	Nanmean
@@ -299,6 +305,8 @@ const (
 	SquaredError
 	StandardGammaGrad
 	Sub
+	SubNumber
+	SubStored
 	Sum
 	Tan
 	Tanh
@@ -320,7 +328,7 @@ const (
 	Xlogy
 	Zeta
 
-	Count = 315 // with None
+	Count = 323 // with None
 )
 
 var table = [Count]facts{
@@ -328,7 +336,9 @@ var table = [Count]facts{
 	Acos:                        {name: "acos", signature: "T>T", dtypes: 0x7800, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	Acosh:                       {name: "acosh", signature: "T>T", dtypes: 0x7800, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	Add:                         {name: "add", signature: "T>TT", dtypes: 0x79ff, operands: "TTT", outputs: 1, whole: true, fixed: 0},
+	AddNumber:                   {name: "add_number", signature: "T>Tf", dtypes: 0x600, operands: "TTf", outputs: 1, whole: true, fixed: 0},
 	AddScaled:                   {name: "add_scaled", signature: "T>TT", dtypes: 0x79ff, operands: "TTT", outputs: 1, whole: true, fixed: 0},
+	AddStored:                   {name: "add_stored", signature: "T>TT", dtypes: 0x600, operands: "TTT", outputs: 1, whole: true, fixed: 0},
 	Addcdiv:                     {name: "addcdiv", signature: "T>TTT", dtypes: 0x7800, operands: "TTTT", outputs: 1, whole: true, fixed: 0},
 	Addcmul:                     {name: "addcmul", signature: "T>TTT", dtypes: 0x79fe, operands: "TTTT", outputs: 1, whole: true, fixed: 0},
 	AiryAi:                      {name: "airy_ai", signature: "T>T", dtypes: 0x1800, operands: "TT", outputs: 1, whole: true, fixed: 0},
@@ -400,6 +410,8 @@ var table = [Count]facts{
 	DirichletGrad:               {name: "dirichlet_grad", signature: "T>TTT", dtypes: 0x1800, operands: "TTTT", outputs: 1, whole: true, fixed: 0},
 	Distance:                    {name: "distance", signature: "", dtypes: 0x1800},
 	Div:                         {name: "div", signature: "T>TT", dtypes: 0x7800, operands: "TTT", outputs: 1, whole: true, fixed: 0},
+	DivNumber:                   {name: "div_number", signature: "T>Tf", dtypes: 0x600, operands: "TTf", outputs: 1, whole: true, fixed: 0},
+	DivStored:                   {name: "div_stored", signature: "T>TT", dtypes: 0x600, operands: "TTT", outputs: 1, whole: true, fixed: 0},
 	DivideByCount:               {name: "divide_by_count", signature: "T>Tl", dtypes: 0x79fe, operands: "TTl", outputs: 1, whole: true, fixed: 0},
 	Dot:                         {name: "dot", signature: "", dtypes: 0x7ffe},
 	Elementwise:                 {name: "elementwise", signature: "", dtypes: 0x1},
@@ -522,6 +534,8 @@ var table = [Count]facts{
 	ModifiedBesselK0:            {name: "modified_bessel_k0", signature: "T>T", dtypes: 0x1800, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	ModifiedBesselK1:            {name: "modified_bessel_k1", signature: "T>T", dtypes: 0x1800, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	Mul:                         {name: "mul", signature: "T>TT", dtypes: 0x79ff, operands: "TTT", outputs: 1, whole: true, fixed: 0},
+	MulNumber:                   {name: "mul_number", signature: "T>Tf", dtypes: 0x600, operands: "TTf", outputs: 1, whole: true, fixed: 0},
+	MulStored:                   {name: "mul_stored", signature: "T>TT", dtypes: 0x600, operands: "TTT", outputs: 1, whole: true, fixed: 0},
 	Mvlgamma:                    {name: "mvlgamma", signature: "T>T", dtypes: 0x1800, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	NanToNum:                    {name: "nan_to_num", signature: "T>T", dtypes: 0x7800, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	Nanmean:                     {name: "nanmean", signature: "reduce", dtypes: 0x1800},
@@ -618,6 +632,8 @@ var table = [Count]facts{
 	SquaredError:                {name: "squared_error", signature: "T>TT", dtypes: 0x1800, operands: "TTT", outputs: 1, whole: true, fixed: 0},
 	StandardGammaGrad:           {name: "standard_gamma_grad", signature: "T>TT", dtypes: 0x1800, operands: "TTT", outputs: 1, whole: true, fixed: 0},
 	Sub:                         {name: "sub", signature: "T>TT", dtypes: 0x79fe, operands: "TTT", outputs: 1, whole: true, fixed: 0},
+	SubNumber:                   {name: "sub_number", signature: "T>Tf", dtypes: 0x600, operands: "TTf", outputs: 1, whole: true, fixed: 0},
+	SubStored:                   {name: "sub_stored", signature: "T>TT", dtypes: 0x600, operands: "TTT", outputs: 1, whole: true, fixed: 0},
 	Sum:                         {name: "sum", signature: "reduce", dtypes: 0x79fe},
 	Tan:                         {name: "tan", signature: "T>T", dtypes: 0x7800, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	Tanh:                        {name: "tanh", signature: "T>T", dtypes: 0x7800, operands: "TT", outputs: 1, whole: true, fixed: 0},

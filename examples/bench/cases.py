@@ -115,6 +115,7 @@ def layouts() -> Iterator[Case]:
     yield "int64 + float32", case("a + b", operand("a", "int64", M) + "; " + operand("b", "float32", M))
     yield "float16 + float32", case("a + b", operand("a", "float16", M) + "; " + operand("b", "float32", M))
     yield "uint8 * 0.5", case("a * 0.5", operand("a", "uint8", M))
+    yield "float16 * 0.5", case("a * 0.5", operand("a", "float16", M))
     yield "bool * float32", case("m * a", square() + "; m = a > 0.7")
 
 

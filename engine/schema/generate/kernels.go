@@ -42,7 +42,7 @@ var families = []kernelFamily{
 	{"blocks", narrow, []string{"blocks", "weights"}},
 	{"convolutions", every, []string{"convolution"}},
 	{"copies", every, []string{"driver"}},
-	{"elementwise", every, []string{"arithmetic", "bitwise", "classify", "comparison", "complex", "division", "extremum", "logical", "masks", "ranges", "rounding", "sign", "ternary"}},
+	{"elementwise", every, []string{"arithmetic", "bitwise", "classify", "comparison", "complex", "division", "extremum", "halves", "logical", "masks", "ranges", "rounding", "sign", "ternary"}},
 	{"distributions", narrow, []string{"implicit"}},
 	{"extremes", narrow, []string{"reduce_minmax"}},
 	{"fourier", every, []string{"fft"}},

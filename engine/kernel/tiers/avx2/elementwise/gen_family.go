@@ -2,7 +2,7 @@
 
 //go:build amd64
 
-// Package elementwise holds the kernels of arithmetic, bitwise, classify, comparison, complex, division, extremum, logical, masks, ranges, rounding, sign, ternary for the avx2 tier.
+// Package elementwise holds the kernels of arithmetic, bitwise, classify, comparison, complex, division, extremum, halves, logical, masks, ranges, rounding, sign, ternary for the avx2 tier.
 package elementwise
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v3 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
