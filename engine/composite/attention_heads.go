@@ -118,7 +118,8 @@ func (h *heads) splitThirds(t *tensor.Tensor) []*tensor.Tensor {
 	for i, part := range parts {
 		parts[i] = h.Track(part, err)
 	}
-	if h.Check(err); len(parts) != 3 {
+	h.Check(err)
+	if len(parts) != 3 {
 		h.Failf("the size of dimension 0 of the projections of query, key and value must be divisible by 3, but the sizes are %v",
 			t.Sizes())
 	}

@@ -19,7 +19,8 @@ func SvdLowrank(c dispatch.Context, a *tensor.Tensor, q, niter ops.Int,
 	m *tensor.Tensor) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	b := build.New(c, "svd_lowrank")
 	defer b.Close(&err)
-	if b.Check(ops.CheckMatrices(b.Op, "A", a)); m != nil {
+	b.Check(ops.CheckMatrices(b.Op, "A", a))
+	if m != nil {
 		m = b.Expand(m, a.Sizes()...)
 		a = b.Sub(a, m)
 	}

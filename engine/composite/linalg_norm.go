@@ -44,9 +44,7 @@ func computeMatrixNorm(b *build.Builder, self *tensor.Tensor, by order, dims []i
 	var at [2]int64
 	for i, dim := range dims {
 		wrapped, err := shape.WrapDim(b.Op, dim, self.Dim())
-		if b.Check(err); err != nil {
-			return nil
-		}
+		b.Check(err)
 		at[i] = int64(wrapped)
 	}
 	if at[0] == at[1] {

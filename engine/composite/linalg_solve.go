@@ -158,9 +158,7 @@ func solveFactored(c dispatch.Context, op string, out, lu, pivots, rhs *tensor.T
 func permuteRows(b *build.Builder, t, order *tensor.Tensor) *tensor.Tensor {
 	rows, columns := shape.Matrix(t.Sizes())
 	batch, err := shape.Broadcast(b.Op, shape.Batch(t.Sizes()), order.Sizes()[:order.Dim()-1])
-	if b.Check(err); err != nil {
-		return nil
-	}
+	b.Check(err)
 	transposed := b.Expand(b.Transpose(t, -2, -1), shape.Append(batch, columns, rows)...)
 	index := b.Expand(b.Unsqueeze(order, -2), shape.Append(batch, columns, rows)...)
 	return b.Transpose(b.Gather(transposed, -1, index), -2, -1)

@@ -258,9 +258,7 @@ func readElements[T any](b *build.Builder, t *tensor.Tensor, d dtype.DType, valu
 	b.CheckStrided(t)
 	t = b.RowMajor(b.CastTo(t, d), d)
 	at, err := backend.Elements(b.Op, t)
-	if b.Check(err); err != nil {
-		return nil
-	}
+	b.Check(err)
 	list := make([]T, t.Numel())
 	for i := range list {
 		list[i] = value(at(int64(i)))

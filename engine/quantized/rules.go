@@ -183,7 +183,8 @@ func placePerChannel(b *build.Builder, out *tensor.Tensor, t []*tensor.Tensor, f
 		operands := slices.Clone(t)
 		operands[0], operands[last] = to, source
 		list, err := f(to, operands)
-		if b.Check(err); len(list) == 0 || list[0] == to {
+		b.Check(err)
+		if len(list) == 0 || list[0] == to {
 			return to
 		}
 		return b.Track(list[0], nil)

@@ -176,7 +176,8 @@ func mul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor,
 	sizes := self.Sizes()
 	if !slices.Equal(sizes, other.Sizes()) {
 		both, err := shape.Broadcast(b.Op, sizes, other.Sizes())
-		if b.Check(err); out == self && !slices.Equal(both, sizes) {
+		b.Check(err)
+		if out == self && !slices.Equal(both, sizes) {
 			b.Failf("the output has sizes %v, but the result has sizes %v", sizes, both)
 		}
 		sizes = both

@@ -362,7 +362,8 @@ func hasSameIndices(b *build.Builder, self, other *tensor.Tensor) bool {
 	}
 	for i := range p.Indices {
 		same, err := b.C.Equal(p.Indices[i], q.Indices[i])
-		if b.Check(err); !same {
+		b.Check(err)
+		if !same {
 			return false
 		}
 	}
