@@ -184,9 +184,7 @@ def export(
     created = Sizes(symbols, samples)
     for node in list_varying(recordings[0]):
         created.create_all(recordings, recordings[0].nodes.index(node))
-    text = write_model(
-        recordings, symbols, created, state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules
-    )
+    text = write_model(recordings, symbols, created, state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules)
     tensors = dict([*state.values(), *recordings[0].constants.values()])
     example = write_samples(args, kwargs)
     return ExportedProgram(Program(_f.archive_save_bytes(*write_archive(text, tensors, example))), text, example)
