@@ -168,7 +168,13 @@ func zero(c dispatch.Context, self *tensor.Tensor) (err error) {
 	b := build.New(c, "zero_")
 	defer b.Close(&err)
 	t := copyWithoutEntries(b, self, self.DType(), self.Device())
-	b.Check(self.Replace(b.Op, t.Sizes(), *t.Parts()))
+	parts := *t.Parts()
+	dim := 0
+	if self.Layout() != tensor.COO {
+		dim = batchDim(self)
+	}
+	parts.Values = b.Clone(b.Narrow(self.Parts().Values, int64(dim), 0, 0)) // with a gradient function if self's have one
+	b.Check(self.Replace(b.Op, t.Sizes(), parts))
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -140,10 +141,22 @@ func (b *batch) isInPlace() bool { return b.Outs == 1 && len(b.Written()) > 0 &&
 // runOnTemporary runs the decomposition of an in-place operator out of place and copies the result to self: the last op might write to
 // elements that self lacks.
 func (b *batch) runOnTemporary(steps func()) {
-	out := b.Args[0].(**tensor.Tensor)
+	self, out := b.self, b.Args[0].(**tensor.Tensor)
 	*out = nil
+	var put dispatch.Replaced
+	if b.needsDerivative() { // the backward pass may need the elements of self
+		b.self = b.Track(b.C.Clone(self, shape.Preserve))
+		put = b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+			if t == self {
+				return b.self
+			}
+			return t
+		})
+	}
 	steps()
-	*out = b.self
+	put.Restore()
+	b.self = self
+	*out = self
 	made := b.Track(*b.Results[0].(**tensor.Tensor), nil)
 	to := tensoriter.Output{Op: b.Name, Out: b.self, Sizes: made.Sizes(), DType: made.DType(), Device: made.Device(), Sharing: tensoriter.InPlace}
 	b.Check(to.Check(b.self))

@@ -151,3 +151,12 @@ def test_gradients_of_broadcast_operands():
     x, d = torch.tensor([[1.0, 0, 2]]).to_sparse().requires_grad_(), torch.arange(6.0).reshape(2, 3).requires_grad_()
     (x * d).to_dense().sum().backward()
     assert x.grad.to_dense().tolist() == [[3, 0, 7]] and d.grad.tolist() == [[1, 0, 2], [1, 0, 2]]
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
+def test_zero_passes_a_gradient_of_zeros(layout):
+    x = torch.eye(3).to_sparse(layout=layout).requires_grad_()
+    y = x.clone().zero_()
+    assert y.requires_grad and not y.to_dense().any()
+    y.sum().backward()
+    assert not x.grad.to_dense().any() and x.detach().to_dense().sum() == 3

@@ -254,3 +254,24 @@ def test_gradients_of_complex_results_are_rejected(transform):
     for function, x in ((lambda x: (x * 1j).sum(), torch.ones(3)), (lambda x: (x * x).sum(), torch.ones(3) * 1j)):
         with pytest.raises(RuntimeError, match="only for real scalar outputs but got .*complex64"):
             transform(function)(x)
+
+
+RANDOM = ("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "random", "uniform")
+WRITING = [name for name in dir(torch.Tensor) if name.endswith("_") and not name.startswith("_") and name[:-1] not in RANDOM]
+ARGUMENTS = [(), (0.5,), (0,), (0, 1), (2, 0, 0.5), (torch.full(SIZE, 0.5, dtype=DTYPE),), (torch.full(SIZE, 0.5, dtype=DTYPE), 0.5)]
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_gradients_of_writes_in_place_are_those_of_each_batch_element(name):
+    torch.manual_seed(1)
+    x = torch.rand(2, *SIZE, dtype=DTYPE) + 0.25
+    for args in ARGUMENTS:
+
+        def function(x, args=args):
+            return (getattr(x * 1, name)(*args) * x).sum()
+
+        try:
+            expected = torch.stack([func.grad(function)(row) for row in x])
+        except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):  # of other arguments, or without a derivative
+            continue
+        assert torch.allclose(func.vmap(func.grad(function))(x), expected, equal_nan=True), args
