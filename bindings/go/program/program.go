@@ -26,7 +26,10 @@ import "C"
 import (
 	"fmt"
 	"maps"
+	"math"
+	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -98,6 +101,9 @@ func WithGradients() Option { return (*Program).recordRuns }
 func Load(path string, options ...Option) (*Program, error) {
 	if err := start(); err != nil {
 		return nil, err
+	}
+	if strings.Contains(path, "\x00") {
+		return nil, &Error{C.TENSOR_ERROR_VALUE, fmt.Sprintf("program_load: the path %q has a NUL", path)}
 	}
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -185,7 +191,7 @@ func (p *Program) Outputs() []Value { return append([]Value(nil), p.outputs...) 
 // Structure returns how arguments and results are nested, as the JSON of PyTorch's pytree specifications.
 func (p *Program) Structure() (inputs, outputs string) { return p.structure[0], p.structure[1] }
 
-// Run runs the program, without autograd unless it was loaded WithGradients. Inputs are *Tensor, integers, floats, bool, string and nil; a program writes to a tensor among them if it is
+// Run runs the program, without autograd unless it was loaded WithGradients. Inputs are *Tensor, integers and floats of all types, bool, string and nil; a program writes to a tensor among them if it is
 // described as written. Results are *Tensor, int64, float64, bool, string and nil. The caller closes the tensors; the garbage collector closes others.
 func (p *Program) Run(inputs ...any) ([]any, error) {
 	p.mutex.RLock()
@@ -219,31 +225,40 @@ func (p *Program) Run(inputs ...any) ([]any, error) {
 // store stores an input; the caller calls free after the run.
 func (p *Program) store(to *C.tensor_value, given any, i int) (free func(), err error) {
 	free = func() {}
+	reject := func(format string, args ...any) (func(), error) {
+		return free, &Error{C.TENSOR_ERROR_TYPE, fmt.Sprintf("program_run: input %d is "+format, append([]any{i}, args...)...)}
+	}
 	switch v := given.(type) {
 	case nil:
+		return free, nil
 	case *Tensor:
 		if v == nil || v.handle == nil {
 			return free, &Error{C.TENSOR_ERROR_HANDLE, fmt.Sprintf("program_run: input %d is a closed tensor", i)}
 		}
 		C.set_tensor(to, v.handle)
-	case int:
-		C.set_int(to, C.int64_t(v))
-	case int64:
-		C.set_int(to, C.int64_t(v))
-	case int32:
-		C.set_int(to, C.int64_t(v))
-	case float64:
-		C.set_float(to, C.double(v))
-	case float32:
-		C.set_float(to, C.double(v))
-	case bool:
-		C.set_bool(to, C.bool(v))
-	case string:
-		text := C.CString(v)
+		return free, nil
+	}
+	switch v := reflect.ValueOf(given); {
+	case v.CanInt():
+		C.set_int(to, C.int64_t(v.Int()))
+	case v.CanUint():
+		if v.Uint() > math.MaxInt64 {
+			return reject("%d; integers have at most 63 bits and a sign", v.Uint())
+		}
+		C.set_int(to, C.int64_t(v.Uint()))
+	case v.CanFloat():
+		C.set_float(to, C.double(v.Float()))
+	case v.Kind() == reflect.Bool:
+		C.set_bool(to, C.bool(v.Bool()))
+	case v.Kind() == reflect.String:
+		if strings.Contains(v.String(), "\x00") {
+			return reject("the string %q; strings have no NUL", v.String())
+		}
+		text := C.CString(v.String())
 		C.set_string(to, text)
 		free = func() { C.free(unsafe.Pointer(text)) }
 	default:
-		return free, &Error{C.TENSOR_ERROR_TYPE, fmt.Sprintf("program_run: input %d is a %T; inputs are *program.Tensor, int, float64, bool, string and nil", i, given)}
+		return reject("a %T; inputs are *program.Tensor, integers, floats, bool, string and nil", given)
 	}
 	return free, nil
 }

@@ -100,6 +100,9 @@ func NewTensorOf(dtype DType, bytes []byte, sizes ...int64) (*Tensor, error) {
 		return nil, err
 	}
 	size := int64(C.tensor_dtype_size(C.tensor_dtype(dtype)))
+	if size <= 0 {
+		return nil, &Error{C.TENSOR_ERROR_VALUE, fmt.Sprintf("NewTensor: there is no dtype %d; a DType is one of the constants of this package", int32(dtype))}
+	}
 	needed := size
 	for _, n := range sizes {
 		if n < 0 || n > 0 && needed > math.MaxInt64/n {
@@ -107,7 +110,7 @@ func NewTensorOf(dtype DType, bytes []byte, sizes ...int64) (*Tensor, error) {
 		}
 		needed *= n
 	}
-	if size <= 0 || int64(len(bytes)) != needed {
+	if int64(len(bytes)) != needed {
 		return nil, &Error{C.TENSOR_ERROR_VALUE, fmt.Sprintf("NewTensor: %d bytes are no %v tensor of sizes %v, which has %d bytes", len(bytes), dtype, sizes, needed)}
 	}
 	var data unsafe.Pointer
@@ -168,6 +171,9 @@ func (t *Tensor) Bytes() ([]byte, error) {
 
 // Elements returns a copy of the elements of a tensor in row-major order. T must be the type of its dtype.
 func Elements[T Element](t *Tensor) ([]T, error) {
+	if t.handle == nil {
+		return nil, &Error{C.TENSOR_ERROR_HANDLE, "Elements: the tensor is closed"}
+	}
 	if found := t.DType(); found != dtypeOf[T]() {
 		return nil, &Error{C.TENSOR_ERROR_TYPE, fmt.Sprintf("Elements: the tensor has dtype %v, not %v", found, dtypeOf[T]())}
 	}
