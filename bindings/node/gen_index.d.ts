@@ -608,8 +608,19 @@ export namespace program {
      * argument. Tuples and lists are arrays.
      */
     run(...args: Value[]): any;
-    /** Asynchronous `run`, executed off the event loop. Runs of one program are concurrent. */
-    runAsync(...args: Value[]): Promise<any>;
+    /**
+     * Asynchronous `run`, executed off the event loop. Runs of one program are concurrent. After the
+     * arguments of `run`, an object may have the property `signal`, an AbortSignal that ends the run.
+     */
+    runAsync(...args: (Value | { signal?: Signal })[]): Promise<any>;
+    /** Whether `dispose` was called. */
+    readonly disposed: boolean;
+    /**
+     * Frees the program without waiting for the garbage collector. Current runs complete; tensors of
+     * `stateDict` stay valid.
+     */
+    dispose(): void;
+    [Symbol.dispose](): void;
   }
   /**
    * Loads a program from a path or the bytes of a file. Nothing in the file is executed. Throws an
@@ -617,6 +628,8 @@ export namespace program {
    * runs are recorded on the autograd graph, and parameters require grad as in the export.
    */
   function load(source: Path | Uint8Array, options?: { gradients?: boolean }): ExportedProgram;
+  /** Asynchronous `load`, executed off the event loop. The bytes are copied first. */
+  function loadAsync(source: Path | Uint8Array, options?: { gradients?: boolean; signal?: Signal }): Promise<ExportedProgram>;
 }
 export namespace testing {
   /**

@@ -7,11 +7,12 @@ const { typeError } = require('./options.js');
 
 const FUNCTIONS = ['meta', 'backward', 'vmap'];
 
-// A function of the program's, whose promises are errors.
-function checked(name, fn) {
+// A function of the program's, whose promises are errors. Errors of its results begin with its name.
+function checked(operator, option, fn) {
   if (fn === undefined || fn === null) return null;
-  if (typeof fn !== 'function') throw typeError(`defineOperator: ${name} must be a function`);
-  return (...args) => immediate('defineOperator', fn(...args));
+  if (typeof fn !== 'function') throw typeError(`defineOperator: ${option} must be a function`);
+  const checking = (...args) => immediate('defineOperator', fn(...args));
+  return Object.defineProperty(checking, 'name', { value: `${operator}: ${option}` });
 }
 
 function defineOperator(schema, fn, options = {}) {
@@ -20,8 +21,8 @@ function defineOperator(schema, fn, options = {}) {
   if (typeof options !== 'object' || options === null) throw typeError('defineOperator: the third argument must be an object with options');
   const unknown = Object.keys(options).find((key) => !FUNCTIONS.includes(key) && key !== 'composite');
   if (unknown !== undefined) throw typeError(`defineOperator: unknown option '${unknown}'; the options are ${FUNCTIONS.join(', ')} and composite`);
-  const id = native.operatorDefine(schema, [checked('the second argument', fn), ...FUNCTIONS.map((key) => checked(key, options[key]))], Boolean(options.composite));
   const name = schema.slice(0, schema.indexOf('(')).trim();
+  const id = native.operatorDefine(schema, [checked(name, 'the function', fn), ...FUNCTIONS.map((key) => checked(name, key, options[key]))], Boolean(options.composite));
   const operator = (...args) => native.call(name, ...args);
   return Object.defineProperties(operator, {
     name: { value: name },

@@ -1,6 +1,7 @@
 'use strict';
 
 // Exported programs: structures of arguments and results, as PyTorch's pytrees describe them in JSON.
+const { tensor } = require('./create.js');
 const native = require('./native.js');
 const { typeError } = require('./options.js');
 const { pathOf } = require('./paths.js');
@@ -103,14 +104,16 @@ function itemOf({ name, kind, dtype, shape, isWritten, constant }) {
   return Object.freeze(constant === undefined ? item : { ...item, constant });
 }
 
+const isOptions = (value) => typeof value === 'object' && value !== null && Object.keys(value).every((key) => key === 'signal');
+
 class ExportedProgram {
   #opened;
   #in;
   #out;
   #trained; // the tensors of the state, if runs record gradients
 
-  constructor(source, { gradients = false } = {}) {
-    this.#opened = native.programOpen(source);
+  constructor(opened, { gradients = false } = {}) {
+    this.#opened = opened;
     const { inputs, outputs, state, inSpec, outSpec } = this.#opened;
     this.#in = inSpec && JSON.parse(inSpec)[1];
     this.#out = outSpec && JSON.parse(outSpec)[1];
@@ -132,14 +135,39 @@ class ExportedProgram {
     return { args, keywords, result: this.#out ? unflatten(this.#out, this.outputs.values()) : this.outputs };
   }
 
+  // The handle of the program, for a function of this name.
+  #handle(op) {
+    if (this.#opened.handle === 0) throw new Error(`program.${op}: the program was disposed`);
+    return this.#opened.handle;
+  }
+
+  get disposed() {
+    return this.#opened.handle === 0;
+  }
+
+  // Frees the program; its weights are freed with the last run and tensor that use them.
+  dispose() {
+    native.programFree(this.#opened.handle);
+    this.#opened.handle = 0;
+  }
+
   // The parameters, buffers and constants by name; they share memory with the program.
   stateDict() {
-    const tensorOf = (index) => this.#trained?.[index].tensor ?? native.programTensor(this.#opened.handle, index);
+    const handle = this.#handle('stateDict');
+    const tensorOf = (index) => this.#trained?.[index].tensor ?? native.programTensor(handle, index);
     return Object.fromEntries(this.state.map(({ name, index }) => [name, tensorOf(index)]));
   }
 
+  // The number of arguments of a run.
+  get #count() {
+    if (!this.#in) return this.inputs.length;
+    const [positional, keywords] = this.#in.children_spec;
+    return positional.children_spec.length + Number(keywords.children_spec.length > 0);
+  }
+
   // The arguments of programRun.
-  #prepare(args) {
+  #prepare(op, args) {
+    const handle = this.#handle(op);
     let leaves = args;
     if (this.#in) {
       leaves = [];
@@ -165,7 +193,7 @@ class ExportedProgram {
       (isWritten ? written : tensors).push(tensor);
       text += isWritten ? 'w\n' : 't\n';
     }
-    return [this.#opened.handle, tensors, written, text];
+    return [handle, tensors, written, text];
   }
 
   #restore({ tensors, text }) {
@@ -176,15 +204,29 @@ class ExportedProgram {
   }
 
   run(...args) {
-    return this.#restore(native.programRun(...this.#prepare(args)));
+    return this.#restore(native.programRun(...this.#prepare('run', args)));
   }
 
   async runAsync(...args) {
-    return this.#restore(await native.programRunAsync(...this.#prepare(args)));
+    const options = args.length === this.#count + 1 && isOptions(args.at(-1)) ? [args.pop()] : [];
+    return this.#restore(await native.programRunAsync(...this.#prepare('runAsync', args), ...options));
   }
 }
 
-// Loads a program from a path or the bytes of a file.
-const load = (source, options) => new ExportedProgram(source instanceof Uint8Array ? source : pathOf(source), options);
+if (Symbol.dispose) Object.defineProperty(ExportedProgram.prototype, Symbol.dispose, { value: ExportedProgram.prototype.dispose, writable: true, configurable: true });
 
-module.exports = { program: { load, ExportedProgram } };
+// Loads a program from a path or the bytes of a file.
+const load = (source, options) => new ExportedProgram(native.programOpen(source instanceof Uint8Array ? source : pathOf(source)), options);
+
+async function loadAsync(source, { gradients, ...options } = {}) {
+  const bytes = source instanceof Uint8Array ? [tensor(source)] : [];
+  try {
+    const path = bytes.length ? '' : pathOf(source);
+    if (typeof path !== 'string') throw typeError("program.loadAsync: argument 'source' must be a path or a Uint8Array");
+    return new ExportedProgram(native.programAdopt(await native.programLoadAsync(path, bytes, options)), { gradients });
+  } finally {
+    for (const t of bytes) t.dispose();
+  }
+}
+
+module.exports = { program: { load, loadAsync, ExportedProgram } };

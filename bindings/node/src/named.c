@@ -296,8 +296,24 @@ static bool read_name(napi_env env, napi_value value, const char *function, char
                        function);
 }
 
+// Throws the last error, whose names of operators are ATen's, with the names of functions here.
+static napi_value throw_named(napi_env env, tensor_status status) {
+  static const char *const names[][2] = {{"tensor_call: ", "call: "},
+                                         {"tensor_define_operator()", "defineOperator()"}};
+  char text[1024];
+  snprintf(text, sizeof text, "%s", tensor_last_error());
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char *at = strstr(text, names[i][0]);
+    const size_t before = strlen(names[i][0]), after = strlen(names[i][1]);
+    if (!at) continue;  // the names here are shorter
+    memmove(at + after, at + before, strlen(at + before) + 1);
+    memcpy(at, names[i][1], after);
+  }
+  return lt_throw_status(env, status, text);
+}
+
 static bool throw_unknown(napi_env env) {
-  lt_throw_status(env, TENSOR_ERROR_NOT_IMPLEMENTED, tensor_last_error());
+  throw_named(env, TENSOR_ERROR_NOT_IMPLEMENTED);
   return false;
 }
 
@@ -324,7 +340,7 @@ static napi_value run(napi_env env, lt_named *c) {
     status = tensor_call(c->name, c->values, c->keywords, c->count, results, &count, NULL);
     lt_pause();
   }
-  if (status) return lt_throw_status(env, status, tensor_last_error());
+  if (status) return throw_named(env, status);
   for (int i = 0; i < c->count; i++) {
     const int parameter = parameter_of(c, c->keywords[i], i);
     if (c->boxes[i] && parameter >= 0 && c->info->parameters[parameter].is_written)

@@ -1,4 +1,6 @@
 // Custom operators: functions of JavaScript that the library calls by the name of an operator.
+#include <stdio.h>
+
 #include "addon.h"
 
 // The functions of a definition, in the array that the library keeps.
@@ -75,25 +77,40 @@ static napi_value flags_of(napi_env env, const invocation *v) {
 
 // --------------------------------------------------------------------------------------- results
 
-static bool read_one(napi_env env, napi_value value, tensor_value *to, bool in_list);
+// Throws a TypeError for a result of a function, whose name lib/operators.js sets: the operator's,
+// and the option's.
+static bool reject_result(napi_env env, napi_value function, const char *text) {
+  char name[160] = "a custom operator: a function";
+  napi_value value;
+  size_t length;
+  if (napi_get_named_property(env, function, "name", &value) == napi_ok)
+    napi_get_value_string_utf8(env, value, name, sizeof name, &length);
+  return lt_throw_type(env, "%s %s", name, text);
+}
 
-static bool read_list(napi_env env, napi_value array, tensor_value *to) {
+static bool read_one(napi_env env, napi_value function, napi_value value, tensor_value *to,
+                     bool in_list);
+
+static bool read_list(napi_env env, napi_value function, napi_value array, tensor_value *to) {
   uint32_t n;
   if (!lt_ok(env, napi_get_array_length(env, array, &n))) return false;
   tensor_t **list = calloc((size_t)n + 1, sizeof *list);
-  if (!list) return lt_throw_type(env, "a custom operator: no memory for a list of results");
+  if (!list) return reject_result(env, function, "returned an array, for which there is no memory");
   *to = (tensor_value){.kind = TENSOR_VALUE_TENSORS, .length = n, .as.tensors = list};
   for (uint32_t i = 0; i < n; i++) {
     napi_value item;
     tensor_value one;
-    if (!lt_ok(env, napi_get_element(env, array, i, &item)) || !read_one(env, item, &one, true))
+    if (!lt_ok(env, napi_get_element(env, array, i, &item)) ||
+        !read_one(env, function, item, &one, true))
       return false;
     list[i] = one.kind == TENSOR_VALUE_TENSOR ? one.as.tensor : NULL;
   }
   return true;
 }
 
-static bool read_one(napi_env env, napi_value value, tensor_value *to, bool in_list) {
+static bool read_one(napi_env env, napi_value function, napi_value value, tensor_value *to,
+                     bool in_list) {
+  char text[160];
   lt_js js;
   *to = (tensor_value){.kind = TENSOR_VALUE_NONE};
   if (!lt_look(env, value, &js)) return false;
@@ -121,43 +138,43 @@ static bool read_one(napi_env env, napi_value value, tensor_value *to, bool in_l
       to->as.c[0] = js.scalar.value.f.re, to->as.c[1] = js.scalar.value.f.im;
       break;
     case LT_JS_ARRAY:
-      if (!in_list) return read_list(env, js.value, to);
+      if (!in_list) return read_list(env, function, js.value, to);
       // fall through
     default:
-      return lt_throw_type(env,
-                           "a function of a custom operator returned %s; it must return a tensor, "
-                           "an array of tensors or a number, and not a promise",
-                           lt_kind_name(&js));
+      snprintf(text, sizeof text,
+               "returned %s; it must return a tensor, an array of tensors or a number, and not a "
+               "promise",
+               lt_kind_name(&js));
+      return reject_result(env, function, text);
   }
-  return !in_list || lt_throw_type(env,
-                                   "a function of a custom operator returned an array with "
-                                   "%s among tensors",
-                                   lt_kind_name(&js));
+  if (!in_list) return true;
+  snprintf(text, sizeof text, "returned an array with %s among tensors", lt_kind_name(&js));
+  return reject_result(env, function, text);
 }
 
 // One result is the value of the function, several are in an array. A backward function of an
 // operator with one parameter may return the gradient itself.
-static bool read_results(napi_env env, napi_value result, const invocation *v) {
+static bool read_results(napi_env env, napi_value function, napi_value result,
+                         const invocation *v) {
+  char text[160];
   bool is_array = false;
   uint32_t n = 0;
   if (v->made_count == 0) return true;
   if (!lt_ok(env, napi_is_array(env, result, &is_array))) return false;
   if (v->made_count == 1 && (!is_array || v->function != BACKWARD))
-    return read_one(env, result, v->made, false);
+    return read_one(env, function, result, v->made, false);
   if (is_array && !lt_ok(env, napi_get_array_length(env, result, &n))) return false;
-  if (!is_array || n != (uint32_t)v->made_count)
-    return is_array ? lt_throw_type(env,
-                                    "a function of a custom operator must return an array of %d "
-                                    "values, but returned one of %u",
-                                    (int)v->made_count, n)
-                    : lt_throw_type(env,
-                                    "a function of a custom operator must return an array of %d "
-                                    "values",
-                                    (int)v->made_count);
+  if (!is_array || n != (uint32_t)v->made_count) {
+    int length =
+        snprintf(text, sizeof text, "must return an array of %d values", (int)v->made_count);
+    if (is_array)
+      snprintf(text + length, sizeof text - (size_t)length, ", but returned one of %u", n);
+    return reject_result(env, function, text);
+  }
   for (int32_t i = 0; i < v->made_count; i++) {
     napi_value item;
     if (!lt_ok(env, napi_get_element(env, result, (uint32_t)i, &item)) ||
-        !read_one(env, item, v->made + i, false))
+        !read_one(env, function, item, v->made + i, false))
       return false;
   }
   return true;
@@ -198,7 +215,7 @@ static bool answer(napi_env env, lt_question *q) {
   return lt_kept_value(env, q->kept, (uint32_t)v->function, &function) &&
          lt_ok(env, napi_get_undefined(env, &undefined)) && prepare(env, v, argv, &argc) &&
          napi_call_function(env, undefined, function, argc, argv, &result) == napi_ok &&
-         read_results(env, result, v);
+         read_results(env, function, result, v);
 }
 
 static tensor_status invoke(invocation *v, void *context) {

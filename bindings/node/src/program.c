@@ -178,6 +178,51 @@ static const lt_entry entry = {"programRun", &overload, 1, LT_AS_FUNCTION | LT_A
 static const lt_binding immediate = {"program.run", &entry, LT_FUNCTION, false, false};
 static const lt_binding queued = {"program.runAsync", &entry, LT_FUNCTION, false, true};
 
+// lt_operator.run: loads a program from a path, or from the bytes of a tensor if there is one. The
+// result is the handle, or ! with the error that names operators that the library lacks, which
+// adopt_program throws: those are ATen's names.
+static tensor_status load_program(const lt_operator *row, int form, bool number, lt_value *a) {
+  (void)row, (void)form, (void)number;
+  tensor_program_t *program = NULL;
+  tensor_t *const *bytes = a[1].list.data;
+  void *data = NULL;
+  tensor_status status = a[1].list.length ? tensor_data_ptr(bytes[0], &data) : TENSOR_OK;
+  if (!status)
+    status = a[1].list.length
+                 ? tensor_program_load_memory(data ? data : "", tensor_numel(bytes[0]), &program)
+                 : tensor_program_load(a[0].text, &program);
+  if (status && status != TENSOR_ERROR_NOT_IMPLEMENTED) return status;
+  char *text = NULL;
+  const int length = status ? asprintf(&text, "!%s", tensor_last_error())
+                            : asprintf(&text, "%" PRIdPTR, (intptr_t)program);
+  if (length < 0) {
+    tensor_program_free(program);
+    return fail(TENSOR_ERROR_MEMORY, "program.load: there is no memory for the program");
+  }
+  return a[0].pointer = text, TENSOR_OK;
+}
+
+static const lt_operator load_row = {.run = load_program,
+                                     .name = "program.load",
+                                     .called = "program.load",
+                                     .called_ = "program.load",
+                                     .results = "U",
+                                     .out = "text",
+                                     .signature = "",
+                                     .changed = -1,
+                                     .flags = LT_LENGTHY,
+                                     .forms = LT_HAS(LT_FUNCTION, 0)};
+
+static const lt_argument load_arguments[] = {
+    {.name = "path", .type = LT_STR, .dim_of = -1},
+    {.name = "bytes", .type = LT_TENSOR, .flags = LT_IS_LIST, .dim_of = -1},
+    {.name = "text", .type = LT_STR, .dim_of = -1}};
+
+static const lt_overload load_overload = {
+    "programLoad", &load_row, load_arguments, load_arguments + 2, 2, 2, 1, -1};
+static const lt_entry load_entry = {"programLoad", &load_overload, 1, LT_AS_FUNCTION | LT_AS_ASYNC};
+static const lt_binding queued_load = {"program.loadAsync", &load_entry, LT_FUNCTION, false, true};
+
 // --------------------------------------------------------------------------------------- handles
 
 static void free_program(napi_env env, void *program, void *hint) {
@@ -280,15 +325,10 @@ static napi_value throw_load(napi_env env, tensor_status status) {
   return lt_throw_status(env, status, text);
 }
 
-// programOpen(path or Uint8Array): an object with the handle, as a number and as what frees it.
-static napi_value open_program(napi_env env, napi_callback_info info) {
-  size_t argc = 1;
-  napi_value source, object, owner, number;
-  tensor_status status = TENSOR_OK;
+// An object with the handle of a program, as a number and as what frees it.
+static napi_value wrap_program(napi_env env, tensor_program_t *program) {
+  napi_value object, owner, number;
   const char *inputs, *outputs;
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &source, NULL, NULL))) return NULL;
-  tensor_program_t *program = open_source(env, source, &status);
-  if (!program) return status ? throw_load(env, status) : NULL;
   if (!lt_ok(env, napi_create_external(env, program, free_program, NULL, &owner))) {
     tensor_program_free(program);
     return NULL;
@@ -304,6 +344,42 @@ static napi_value open_program(napi_env env, napi_callback_info info) {
       !set(env, object, "outSpec", lt_from_text(env, outputs)))
     return NULL;
   return object;
+}
+
+// programOpen(path or Uint8Array): the object of a program.
+static napi_value open_program(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value source;
+  tensor_status status = TENSOR_OK;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &source, NULL, NULL))) return NULL;
+  tensor_program_t *program = open_source(env, source, &status);
+  if (!program) return status ? throw_load(env, status) : NULL;
+  return wrap_program(env, program);
+}
+
+// programAdopt(text): the object of the program that load_program has loaded, or its error.
+static napi_value adopt_program(napi_env env, napi_callback_info info) {
+  size_t argc = 1, length;
+  napi_value value;
+  char text[4096];
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_string_utf8(env, value, text, sizeof text, &length)))
+    return NULL;
+  if (*text != '!') return wrap_program(env, (tensor_program_t *)strtoll(text, NULL, 10));
+  tensor_set_last_error(text + 1);
+  return throw_load(env, TENSOR_ERROR_NOT_IMPLEMENTED);
+}
+
+// programFree(handle): frees a program. Its finalizer then finds a freed handle.
+static napi_value close_program(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value value;
+  double program;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_double(env, value, &program)))
+    return NULL;
+  tensor_program_free((tensor_program_t *)(intptr_t)program);
+  return NULL;
 }
 
 // programTensor(handle, index): a tensor that shares memory with a parameter, buffer or constant.
@@ -326,6 +402,10 @@ static napi_value get_tensor(napi_env env, napi_callback_info info) {
 bool lt_define_programs(napi_env env, napi_value exports) {
   const napi_property_descriptor functions[] = {
       {"programOpen", NULL, open_program, NULL, NULL, NULL, napi_default, NULL},
+      {"programAdopt", NULL, adopt_program, NULL, NULL, NULL, napi_default, NULL},
+      {"programFree", NULL, close_program, NULL, NULL, NULL, napi_default, NULL},
+      {"programLoadAsync", NULL, lt_invoke_async, NULL, NULL, NULL, napi_default,
+       (void *)&queued_load},
       {"programTensor", NULL, get_tensor, NULL, NULL, NULL, napi_default, NULL},
       {"programRun", NULL, lt_invoke, NULL, NULL, NULL, napi_default, (void *)&immediate},
       {"programRunAsync", NULL, lt_invoke_async, NULL, NULL, NULL, napi_default, (void *)&queued}};

@@ -7,8 +7,16 @@
 
 // Words of Python's, and those that JavaScript has instead.
 static const char *const others[][2] = {
-    {"None", "null"},    {"True", "true"},   {"False", "false"},   {"list", "array"},
-    {"lists", "arrays"}, {"tuple", "array"}, {"tuples", "arrays"}, {"dict", "object"},
+    {"None", "null"},
+    {"True", "true"},
+    {"False", "false"},
+    {"list", "array"},
+    {"lists", "arrays"},
+    {"tuple", "array"},
+    {"tuples", "arrays"},
+    {"dict", "object"},
+    {"tensor_define_operator", "defineOperator"},
+    {"tensor_remove_operator", "operator.remove"},
 };
 
 // Values that are strings in JavaScript, too.

@@ -103,7 +103,11 @@ test('exceptions and wrong results are errors of the call', (t) => {
   for (; at < results.length; at++) assert.throws(() => op(x), texts[at]);
   at = 0;
   assert.throws(() => op(x), (error) => error === own);
-  assert.throws(() => pair(x), /an array of 2 values, but returned one of 1/);
+  assert.throws(() => pair(x), /node::pair: the function must return an array of 2 values, but returned one of 1/);
+  const halves = defined(t, 'node::halves(Tensor x, Tensor y) -> Tensor', (x, y) => x.add(y), { backward: (call, grad) => [grad] });
+  assert.throws(() => halves(lt.tensor([1], { requiresGrad: true }), x).sum().backward(), /node::halves: backward must return an array of 2 values, but returned one of 1/);
+  assert.throws(() => lt.defineOperator('node::pair(Tensor x) -> Tensor', (x) => x), /remove it with operator\.remove\(\) first/);
+  assert.throws(() => lt.call('node::none', x), /defineOperator\(\) defines one/);
   assert.deepEqual(x.toArray(), [1, 2]);
 });
 

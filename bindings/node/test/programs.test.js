@@ -116,6 +116,58 @@ test('a program that is loaded for gradients writes to its buffers', () => {
   assert.equal(program.stateDict().count.item(), 2);
 });
 
+test('a run ends when its signal is aborted', async () => {
+  const program = lt.program.load(fileOf('classifier'));
+  const args = argumentsOf(cases.classifier[0]);
+  checkClose(await program.runAsync(...args, { signal: new AbortController().signal }), rebuild(cases.classifier[0].result));
+  checkClose(await program.runAsync(...args, {}), rebuild(cases.classifier[0].result));
+  await assert.rejects(program.runAsync(...args, { signal: AbortSignal.abort(new Error('enough')) }), /enough/);
+  const controller = new AbortController();
+  const runs = Array.from({ length: 200 }, () => program.runAsync(...args, { signal: controller.signal }));
+  controller.abort(new Error('later'));
+  const settled = await Promise.allSettled(runs);
+  assert.ok(settled.some(({ reason }) => reason?.message === 'later'));
+  await assert.rejects(program.runAsync(...args, { signal: 3 }), /argument 'signal' must be an AbortSignal/);
+  await assert.rejects(program.runAsync(...args, { sinal: controller.signal }), /3 arguments were given/);
+  assert.throws(() => program.run(...args, { signal: controller.signal }), /3 arguments were given/);
+  const counter = lt.program.load(fileOf('counter'));
+  await assert.rejects(counter.runAsync(lt.ones(1, 2), { signal: AbortSignal.abort(new Error('enough')) }), /enough/);
+});
+
+test('a program is loaded off the event loop', async () => {
+  const expected = rebuild(cases.classifier[0].result);
+  const bytes = new Uint8Array(fs.readFileSync(fileOf('classifier')));
+  const loading = lt.program.loadAsync(bytes);
+  bytes.fill(0);
+  for (const program of [await loading, await lt.program.loadAsync(pathToFileURL(fileOf('classifier')))]) {
+    assert.ok(program instanceof lt.program.ExportedProgram);
+    checkClose(program.run(...argumentsOf(cases.classifier[0])), expected);
+  }
+  await assert.rejects(lt.program.loadAsync(fileOf('classifier'), { signal: AbortSignal.abort(new Error('enough')) }), /enough/);
+  await assert.rejects(lt.program.loadAsync('/no/such/file.pt2'), { code: 'ENOENT' });
+  await assert.rejects(lt.program.loadAsync(new Uint8Array([80, 75, 3, 4])), /zip archive/);
+  await assert.rejects(lt.program.loadAsync(3), /must be a path or a Uint8Array/);
+});
+
+test('a disposed program is freed, and its running runs complete', async () => {
+  const program = lt.program.load(fileOf('classifier'));
+  const [x, keywords] = argumentsOf(cases.classifier[0]);
+  const weight = program.stateDict()['layers.0.weight'];
+  assert.equal(program.disposed, false);
+  program.dispose();
+  program.dispose();
+  assert.equal(program.disposed, true);
+  assert.deepEqual(weight.shape, [4, 3]);
+  assert.throws(() => program.run(x, keywords), /program.run: the program was disposed/);
+  assert.throws(() => program.stateDict(), /the program was disposed/);
+  await assert.rejects(program.runAsync(x, keywords), /program.runAsync: the program was disposed/);
+  if (Symbol.dispose) {
+    const other = lt.program.load(fileOf('classifier'));
+    other[Symbol.dispose]();
+    assert.ok(other.disposed);
+  }
+});
+
 test('errors name the input and what the program expects', async () => {
   const program = lt.program.load(fileOf('classifier'));
   const [x, keywords] = argumentsOf(cases.classifier[0]);
