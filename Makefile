@@ -383,7 +383,7 @@ suite-ci: setup
 test-world: setup ## Integration tests in clean environments (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" as many as fit
 	.ci/world.py $(WORLD)
 
-SAMPLED := views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized positions dispatch layouts callbacks programs
+SAMPLED := views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized positions dispatch layouts callbacks programs pointers
 SAMPLE := --rounds 1 $(addprefix --only ,$(SAMPLED))
 
 # A sample of the sample, for make test.

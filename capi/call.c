@@ -267,10 +267,16 @@ tensor_status lt_execute(const lt_bound *b, tensor_value *results, int32_t *coun
   const bool returns = t->form == LT_FUNCTION;
   const int32_t n = returns ? (int32_t)strlen(t->results) : 0;
   lt_value a[LT_MOST_VALUES];
-  if (n && (!results || !count || *count < n)) {
+  if (n && (!results || !count)) {
+    lt_explain(problem, TENSOR_ERROR_VALUE, results ? "result_count" : "results",
+               "%s: argument '%s' is NULL, but the operator returns %d result%s", t->name,
+               results ? "result_count" : "results", n, n == 1 ? "" : "s");
+    return TENSOR_ERROR_VALUE;
+  }
+  if (n && *count < n) {
     lt_explain(problem, TENSOR_ERROR_VALUE, "results",
                "%s: returns %d result%s, but 'results' holds %d", t->name, n, n == 1 ? "" : "s",
-               results && count ? *count : 0);
+               *count);
     return TENSOR_ERROR_VALUE;
   }
   memcpy(a, b->a, (size_t)(t->inputs + t->outs) * sizeof *a);

@@ -1,5 +1,7 @@
 // The names of calls: their operators, and the overloads that a name without one denotes.
 #define _GNU_SOURCE
+#include <ctype.h>
+#include <strings.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +154,7 @@ static char *join(const char *a, const char *b, const char *c) {
 
 const char *const *tensor_operator_names(int32_t *count) {
   const char *const *names = all_names;
+  if (!count) return NULL;
   if (!names) {
     const int most = lt_aten_count + 2 * lt_operator_count;
     const char **made = calloc((size_t)most, sizeof *made);
@@ -177,16 +180,38 @@ const char *const *tensor_operator_names(int32_t *count) {
   return names;
 }
 
-// Finds the name that is most similar to an unknown one; NULL if none is similar.
-static const char *suggest(const char *name) {
+// Copies at most n characters in lower case.
+static void copy_lower(char *to, size_t room, const char *from, size_t n) {
+  if (n >= room) n = room - 1;
+  for (size_t i = 0; i < n; i++) to[i] = (char)tolower((unsigned char)from[i]);
+  to[n] = 0;
+}
+
+// Finds the name that is most similar to an unknown one, whatever its case and the number of its
+// colons, and without an overload if that has none. Returns whether one is similar.
+static bool suggest(const char *name, char *to, size_t room) {
+  enum { LONGEST = 97 };
+  char given[LONGEST + 1], other[LONGEST + 1];
   int32_t count;
-  const char *const *names = tensor_operator_names(&count), *nearest = NULL;
-  int least = 1 + (int)strlen(name) / 4;
+  const char *const *names = tensor_operator_names(&count), *rest = name;
+  const bool is_aten = strncasecmp(name, "aten:", 5) == 0, has_overload = strchr(name, '.');
+  if (is_aten) rest += 4 + strspn(name + 4, ":");
+  copy_lower(given, sizeof given, rest, strlen(rest));
+  const int length = (int)strlen(given);
+  int least = length < 2 ? 1 : 2 + (length - 2) / 4;
+  bool found = false;
   for (int32_t i = 0; i < count; i++) {
-    const int distance = lt_edit_distance(name, names[i], least);
-    if (distance < least) least = distance, nearest = names[i];
+    const char *base = names[i];
+    if ((strncmp(base, "aten::", 6) == 0) != is_aten) continue;
+    if (is_aten) base += 6;
+    const size_t n = has_overload ? strlen(base) : strcspn(base, ".");
+    copy_lower(other, sizeof other, base, n);
+    const int distance = lt_edit_distance(given, other, least);
+    if (distance >= least) continue;
+    least = distance, found = true;
+    snprintf(to, room, "%s%.*s", is_aten ? "aten::" : "", (int)n, base);
   }
-  return nearest;
+  return found;
 }
 
 static void reject_name(const char *name, lt_problem *problem) {
@@ -206,18 +231,17 @@ static void reject_name(const char *name, lt_problem *problem) {
     }
     return;
   }
-  const char *nearest = suggest(name);
+  char nearest[128];
   if (strstr(name, "::") && strncmp(name, "aten::", 6) != 0)
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
                "tensor_call: there is no operator '%.100s'; tensor_define_operator() defines one",
                name);
-  else if (nearest)
+  else if (suggest(name, nearest, sizeof nearest))
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
                "tensor_call: there is no operator '%.100s'; did you mean '%s'?", name, nearest);
   else
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
-               "tensor_call: there is no operator '%.100s'; tensor_operator_names() lists them",
-               name);
+               "tensor_call: there is no operator '%.100s', and none with a similar name", name);
 }
 
 const lt_family *lt_find_call(const char *name, lt_problem *problem) {

@@ -357,12 +357,16 @@ static bool convert_operand(const lt_target *target, const lt_formal *f, const t
   return read_scalar(v, &to->scalar) && (b->number = true);
 }
 
+// Returns whether a parameter accepts numbers as tensors, unless it is written to.
+static bool is_operand(char kind) { return kind == 'O' || kind == 'P' || kind == 'T'; }
+
 // Converts a value that is not None, of the type of a kind in capitals.
 static bool convert_one(const lt_target *target, const lt_formal *f, char kind,
                         const tensor_value *v, lt_bound *b, lt_value *to) {
   static const char *const layouts[] = LT_LAYOUTS_BY_NUMBER, *const formats[] =
                                                                  LT_FORMATS_BY_NUMBER;
   const bool empty = is_list(v) && v->length == 0;
+  if (f->is_written && is_operand(kind) && v->kind != TENSOR_VALUE_TENSOR) return false;
   switch (kind) {
     case 'O':
       return convert_operand(target, f, v, b, to);
@@ -495,18 +499,21 @@ bool lt_convert(const lt_target *target, const lt_formal *f, const tensor_value 
                 lt_problem *problem) {
   lt_value unused, *to = f->to < 0 ? &unused : b->a + f->to;
   const bool small = f->kind >= 'a';
+  const char kind = (char)(small ? f->kind - 'a' + 'A' : f->kind);
   if (!check_value(target, f, v, problem)) return false;
   if (v->kind == TENSOR_VALUE_NONE) {
     if (f->nullable && small) return set_none(f->kind, to), true;
     if (f->nullable && f->to < 0) return true;
     if (f->flags & LT_NONE_IS_DEFAULT) return *to = target->op->parameters[(int)f->to].absent, true;
-  } else if (convert_one(target, f, (char)(small ? f->kind - 'a' + 'A' : f->kind), v, b, to)) {
+  } else if (convert_one(target, f, kind, v, b, to)) {
     return true;
   }
   char shown[256];
   lt_show_value(v, shown, sizeof shown);
-  lt_explain(problem, TENSOR_ERROR_TYPE, f->name, "%s: argument '%s' is %s; it must be %s%s",
-             target->name, f->name, shown, describe_type(f->is_scalar ? 'S' : f->kind),
-             f->nullable ? ", or None" : "");
+  lt_explain(
+      problem, TENSOR_ERROR_TYPE, f->name, "%s: argument '%s' is %s; it must be %s%s", target->name,
+      f->name, shown,
+      f->is_written && is_operand(kind) ? "a tensor" : describe_type(f->is_scalar ? 'S' : f->kind),
+      f->nullable ? ", or None" : "");
   return false;
 }

@@ -166,7 +166,7 @@ func callbackError(code C.int32_t) error {
 		return status.Runtimef("a callback returned %d, which is not a tensor_status", code)
 	}
 	if text == "" {
-		text = "a function that the library called has failed, without a word by tensor_set_last_error"
+		text = "a callback returned an error without a message; set one with tensor_set_last_error()"
 	}
 	return &status.Error{Code: status.Code(code), Msg: text}
 }

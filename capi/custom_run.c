@@ -408,6 +408,13 @@ static int32_t take_all(const lt_custom_call *c, int32_t status, int64_t grads,
   return status;
 }
 
+// Sets the last error for a function of the program's that has failed and set none.
+static void explain_failure(const lt_custom_call *c, int32_t status, const char *function) {
+  if (status <= TENSOR_OK || status > TENSOR_ERROR_CANCELLED || *tensor_last_error()) return;
+  fail(c, "the %s returned an error without a message; set one with tensor_set_last_error()",
+       function);
+}
+
 int32_t lt_call_function(const lt_custom_call *c, uintptr_t *given, bool meta, lt_made *made) {
   const lt_definition *d = c->definition;
   const bool use_meta = meta && !d->options.composite;
@@ -422,6 +429,7 @@ int32_t lt_call_function(const lt_custom_call *c, uintptr_t *given, bool meta, l
   const int32_t status = (int32_t)(use_meta ? d->options.meta : d->function)(
       d->context, values, c->target->count, results, (int32_t)strlen(c->target->results));
   free(lists);
+  explain_failure(c, status, use_meta ? "meta function" : "function");
   return take_all(c, status, -1, results, given, c->tensor_count, made);
 }
 
@@ -438,6 +446,7 @@ int32_t lt_call_vmap(const lt_custom_call *c, uintptr_t *given, const bool *mapp
       (int32_t)d->options.vmap(d->context, size, values, c->target->count, mapped, results,
                                (int32_t)strlen(c->target->results), made->batched);
   free(lists);
+  explain_failure(c, status, "vmap function");
   return take_all(c, status, -1, results, given, c->tensor_count, made);
 }
 
@@ -473,6 +482,7 @@ int32_t lt_call_backward(const lt_custom_call *c, uintptr_t *given, int64_t grad
     status = (int32_t)d->options.backward(d->context, arguments, t->count, results, gradients,
                                           result_count, out);
   for (int i = 0; i < 3; i++) free(lists[i]);
+  explain_failure(c, status, "backward function");
   return take_all(c, status, grads, out, given, 2 * grads + c->tensor_count, made);
 }
 

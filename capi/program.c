@@ -418,25 +418,35 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
   return TENSOR_OK;
 }
 
+// Checks the inputs or outputs of a run: their number, and that there are some if it is not 0.
+static bool check_places(const char *name, int64_t expected, int32_t given, const void *values) {
+  char text[160];
+  if (given == expected && (!given || values)) return true;
+  const int length = (int)strlen(name) - (expected == 1);
+  if (given == expected)
+    snprintf(text, sizeof text, "program_run: argument '%s' is NULL; the program has %lld %.*s",
+             name, (long long)expected, length, name);
+  else
+    snprintf(text, sizeof text, "program_run: the program has %lld %.*s; %d %s given",
+             (long long)expected, length, name, given, given == 1 ? "was" : "were");
+  lt_fail(0, text);
+  return false;
+}
+
 TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program,
                                                  const tensor_program_options *options,
                                                  const tensor_value *inputs, int32_t n,
                                                  tensor_value *outputs, int32_t m) {
   lt_program *p = resolve(program, "program_run");
   if (!p) return TENSOR_ERROR_HANDLE;
-  char text[160];
-  const bool fits = n == p->input_count;
-  if (!fits || m != p->output_count || (n && !inputs) || (m && !outputs)) {
-    snprintf(text, sizeof text, "program_run: the program has %lld %sputs; %d were given",
-             (long long)(fits ? p->output_count : p->input_count), fits ? "out" : "in",
-             fits ? m : n);
-    lt_fail(0, text);
+  if (!check_places("inputs", p->input_count, n, inputs) ||
+      !check_places("outputs", p->output_count, m, outputs))
     return TENSOR_ERROR_VALUE;
-  }
   tensor_program_options chosen = {.size = sizeof chosen};
   if (options)
     memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
   if (chosen.state && chosen.state_count != p->state_count) {
+    char text[160];
     snprintf(text, sizeof text,
              "program_run: argument 'options' has %d items of state; the program has %lld",
              chosen.state_count, (long long)p->state_count);

@@ -555,7 +555,8 @@ typedef struct tensor_operator_info {
 
 // Returns the sorted names of all operators with their overloads: those of ATen, which begin with
 // aten::, and those of libtensor. tensor_custom_operator_names returns the others. The array is
-// valid until the process ends. If an allocation fails, it is NULL and *count is 0.
+// valid until the process ends. If an allocation fails, it is NULL and *count is 0; NULL if `count`
+// is NULL.
 TENSOR_API const char *const *tensor_operator_names(int32_t *count);
 // Returns the number of overloads that tensor_call tries for a name, and stores up to `room` of
 // them in `infos`, in this order. The descriptions are valid until the process ends. An unknown

@@ -208,7 +208,26 @@ static void test_errors(tensor_t *x) {
   CHECK(tensor_call("aten::relu.default", two, NULL, 1, results, &count, NULL) ==
         TENSOR_ERROR_VALUE);
   CHECK(strstr(tensor_last_error(), "returns 1 result, but 'results' holds 0"));
-  CHECK(tensor_call("aten::relu.default", two, NULL, 1, NULL, NULL, NULL) == TENSOR_ERROR_VALUE);
+  CHECK(tensor_call("aten::relu.default", two, NULL, 1, NULL, &count, NULL) == TENSOR_ERROR_VALUE);
+  CHECK(strstr(tensor_last_error(), "'results' is NULL, but the operator returns 1 result"));
+  CHECK(tensor_call("aten::relu.default", two, NULL, 1, results, NULL, NULL) == TENSOR_ERROR_VALUE);
+  CHECK(strstr(tensor_last_error(), "'result_count' is NULL, but the operator returns 1 result"));
+  const char *const with_out[] = {NULL, NULL, "out"};
+  fails("aten::add.out", (tensor_value[]){of_tensor(x), of_tensor(x), of_int(3)}, with_out, 3,
+        TENSOR_ERROR_TYPE, "out", "argument 'out' is the int 3; it must be a tensor");
+  fails("aten::add.out", (tensor_value[]){of_tensor(x), of_tensor(x), {0}}, with_out, 3,
+        TENSOR_ERROR_TYPE, "out", "argument 'out' is None; it must be a tensor");
+  fails("aten::add_.Tensor", (tensor_value[]){of_int(3), of_tensor(x)}, NULL, 2, TENSOR_ERROR_TYPE,
+        "self", "argument 'self' is the int 3; it must be a tensor");
+  CHECK(!strstr(tensor_last_error(), "number"));
+  static const char *const unknown[][2] = {{"aten:add", "'aten::add'"},
+                                           {"aten::Add", "'aten::add'"},
+                                           {"aten::ADD.tensor", "'aten::add.Tensor'"},
+                                           {"aten::softmx", "'aten::softmax'"},
+                                           {"aten::x", "none with a similar name"},
+                                           {"aten::no_such_operator", "none with a similar name"}};
+  for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+    fails(unknown[i][0], two, NULL, 1, TENSOR_ERROR_NOT_IMPLEMENTED, "name", unknown[i][1]);
 
   tensor_t *freed = floats((float[]){1}, (int64_t[]){1}, 1);
   OK(tensor_free(freed));

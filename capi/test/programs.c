@@ -126,7 +126,12 @@ static void descriptions(const tensor_program_t *program) {
   FAILS(tensor_program_tensor(program, 1, &w), TENSOR_ERROR_INDEX, "'index' is 1");
   FAILS(tensor_program_inputs(program, NULL, &n), TENSOR_ERROR_VALUE, "values");
   FAILS(tensor_program_run(program, NULL, 0, NULL, 0), TENSOR_ERROR_VALUE,
-        "1 inputs; 0 were given");
+        "has 1 input; 0 were given");
+  tensor_value in = {.kind = TENSOR_VALUE_NONE}, out;
+  FAILS(tensor_program_run(program, NULL, 1, &out, 1), TENSOR_ERROR_VALUE,
+        "argument 'inputs' is NULL; the program has 1 input");
+  FAILS(tensor_program_run(program, &in, 1, NULL, 1), TENSOR_ERROR_VALUE,
+        "argument 'outputs' is NULL; the program has 1 output");
 }
 
 static void wrong_inputs(const tensor_program_t *program) {

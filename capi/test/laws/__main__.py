@@ -40,6 +40,7 @@ LAWS = (
     "dispatch",
     "transforms",
     "devices",
+    "pointers",
 )
 SHOWN = 3  # failures printed of one function and law
 LIMIT = 1 << 28  # bytes that the tensors of one call may take
