@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import sys
 import time
@@ -48,7 +49,14 @@ def example(item: Item, symbols: dict[str, int]) -> Any:
 
 
 def given(loaded: ExportedProgram, paths: list[str], symbols: dict[str, int]) -> list[Any]:
-    """Returns the flat inputs: tensors of .npy files in their order, and examples of the others."""
+    """Returns the flat inputs: tensors of .npy files in their order, and examples of the others. Raises ValueError for a file or a size of none."""
+    count = sum(item.dtype is not None for item in loaded.inputs)
+    if len(paths) > count:
+        raise ValueError(f"the program has {count} input tensors, but {len(paths)} are given; the first without one is {paths[count]}")
+    known = {size for item in loaded.inputs for size in item.shape.strip("[]").split(", ") if not size.isdigit()}
+    for name in symbols:
+        if name not in known:
+            raise ValueError(f"no input of the program has the size of --size {name}={symbols[name]}; the sizes are {', '.join(sorted(known)) or 'fixed'}")
     tensors = [torch.load_npy(path) for path in paths]
     inputs = []
     for item in loaded.inputs:
@@ -59,12 +67,16 @@ def given(loaded: ExportedProgram, paths: list[str], symbols: dict[str, int]) ->
     return inputs
 
 
-def run(path: str, inputs: list[str], output: str | None, symbols: dict[str, int]) -> int:
-    """Runs a program, and prints its outputs or saves its first one."""
+def run(path: str, inputs: list[str], outputs: list[str], symbols: dict[str, int]) -> int:
+    """Runs a program, and prints its outputs, or saves the first ones if there are paths for them."""
     loaded = load(path)
     results = loaded._program.run(*given(loaded, inputs, symbols))
-    if output is not None:
-        torch.save_npy(next(x for x in results if isinstance(x, Tensor)), output)
+    tensors = [x for x in results if isinstance(x, Tensor)]
+    if len(outputs) > len(tensors):
+        raise ValueError(f"the program has {len(tensors)} output tensors; none for --output {outputs[len(tensors)]}")
+    for tensor, to in zip(tensors, outputs, strict=False):
+        torch.save_npy(tensor, to)
+    if outputs:
         return 0
     for item, result in zip(loaded.outputs, results, strict=True):
         print(f"{item.name}:", result)
@@ -94,7 +106,19 @@ def bench(path: str, inputs: list[str], symbols: dict[str, int], seconds: float)
 
 def size_of(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
+    if not name or not value.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=N, a name and a size")
     return name, int(value)
+
+
+def duration(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -111,10 +135,20 @@ def main(arguments: list[str] | None = None) -> int:
             "--size", action="append", default=[], type=size_of, metavar="NAME=N", help="a symbolic size of inputs that are not given"
         )
         if name == "run":
-            command.add_argument("--output", metavar="Y.npy", help="save the first output tensor in place of printing all")
+            text = "save an output tensor in place of printing all; repeat for each"
+            command.add_argument("--output", action="append", default=[], metavar="Y.npy", help=text)
         else:
-            command.add_argument("--seconds", type=float, default=2, help="how long to repeat the run")
+            command.add_argument("--seconds", type=duration, default=2, help="how long to repeat the run")
     options = parser.parse_args(arguments)
+    try:
+        return execute(options)
+    except (RuntimeError, ValueError, TypeError, NotImplementedError, OSError, MemoryError) as error:
+        print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Executes a command; returns the exit status."""
     if options.command == "inspect":
         return inspect(options.model, options.graph)
     if options.command == "run":
