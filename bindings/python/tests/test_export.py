@@ -368,3 +368,20 @@ def test_hints_have_bounds():
     assert program.range_constraints == {"s0": (2, 9)} and repr(Dim.AUTO(min=2)) == "Dim.AUTO(min=2)"
     with pytest.raises(ValueError, match=r"the size 3 of dimension 0 of .* is no value of Dim.DYNAMIC\(min=4\)"):
         export(torch.relu, (torch.ones(3),), dynamic_shapes=({0: Dim.DYNAMIC(min=4)},))
+
+
+@pytest.mark.parametrize(
+    "args, kwargs, fact",
+    [
+        (("x", {"a": "x"}), {}, r"Got the following keywords \[\] but expected \['y'\]"),
+        (("x", {"a": "x"}), {"z": "x"}, r"keywords \['z'\] but expected \['y'\]"),
+        (("x",), {"y": "x"}, r"takes 2 positional arguments \(x, d_a\), but 1 were given"),
+        (("x", {"b": "x"}), {"y": "x"}, r"positional argument 1 has the structure .*'b'.* exported with .*'a'"),
+        (("x", {"a": "x"}), {"y": ["x"]}, r"the argument 'y' has the structure .*list"),
+    ],
+)
+def test_wrong_arguments_of_a_program(args, kwargs, fact):
+    program = export(lambda x, d, *, y: x + d["a"] + y, (torch.ones(2), {"a": torch.ones(2)}), {"y": torch.ones(2)})
+    args, kwargs = torch.utils._pytree.tree_map(lambda _: torch.ones(2), (args, kwargs))
+    with pytest.raises(TypeError, match=fact):
+        program.module()(*args, **kwargs)

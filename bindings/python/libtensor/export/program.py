@@ -175,21 +175,31 @@ class ExportedModule(Module):
         program = self.__dict__["_program"]
         leaves, spec = _pytree.tree_flatten((args, kwargs))
         if program.in_spec is not None and spec != program.in_spec:
-            leaves = arrange(args, kwargs, program.in_spec)
+            leaves = arrange(args, kwargs, program.in_spec, [item.name for item in program.inputs])
         state = [tensors[name] for tensors, name in self.__dict__["_slots"]]
         outputs = program.run(*leaves, state=state, gradients=is_grad_enabled())
         return outputs if program.out_spec is None else program.out_spec.unflatten(outputs)
 
 
-def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpec) -> list[Any]:
-    """Returns the leaves of arguments in the order of the exported ones. Raises TypeError for another structure."""
-    expected = spec.children_specs[1].context if spec.type is tuple and len(spec.children_specs) == 2 else None
-    if expected is not None and set(expected) == set(kwargs):
-        leaves, found = _pytree.tree_flatten((args, {name: kwargs[name] for name in expected}))
-        if found == spec:
-            return leaves
-    _, found = _pytree.tree_flatten((args, kwargs))
-    raise TypeError(f"the arguments have the structure {found}; the program was exported with {spec}")
+def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpec, names: list[str]) -> list[Any]:
+    """Returns the leaves of arguments, whose inputs have `names`, in the order of the exported ones. Raises TypeError for another structure."""
+    if spec.type is not tuple or len(spec.children_specs) != 2:
+        raise TypeError(f"the arguments have the structure {_pytree.tree_structure((args, kwargs))}; the program was exported with {spec}")
+    positional, keywords = spec.children_specs
+    if len(args) != positional.num_children:
+        known = ", ".join(names[: positional.num_leaves])
+        raise TypeError(f"the program takes {positional.num_children} positional arguments ({known}), but {len(args)} were given")
+    if set(keywords.context) != set(kwargs):
+        raise TypeError(f"Got the following keywords {list(kwargs)} but expected {list(keywords.context)}")
+    kwargs = {name: kwargs[name] for name in keywords.context}
+    specs = positional.children_specs + keywords.children_specs
+    for i, (value, expected) in enumerate(zip([*args, *kwargs.values()], specs, strict=True)):
+        found = _pytree.tree_structure(value)
+        if found != expected:
+            name = f"the argument {list(kwargs)[i - len(args)]!r}" if i >= len(args) else f"positional argument {i}"
+            raise TypeError(f"{name} has the structure {found}; the program was exported with {expected}")
+    leaves: list[Any] = _pytree.tree_leaves((args, kwargs))
+    return leaves
 
 
 class ExportedProgram:
