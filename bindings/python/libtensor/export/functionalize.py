@@ -155,7 +155,29 @@ class _Functionalizer:
         target = next(list_names(node["inputs"][0]["arg"]))
         result = next(list_names(node["outputs"]), None)
         inputs = replace_names(node["inputs"], self.present)
-        value = self.expand({**node, "inputs": inputs}, find_functional(op), target)
+        self.store(target, self.expand({**node, "inputs": inputs}, find_functional(op), target))
+        if result is not None:
+            self.parents[result] = target, ALIAS, 0
+            self.names[result], self.seen[result] = self.names[target], self.writes[self.root(target)]
+
+    def write_list(self, node: Node, op: AtenOverload) -> None:
+        """Replaces an operator that writes to the tensors of a list, such as _foreach_add_."""
+        plain = find_plain(op)
+        if plain is None:
+            raise RuntimeError(f"run_decompositions: the program calls {op}, which writes to its arguments and has no form that returns new tensors")
+        targets = list(list_names(node["inputs"][0]["arg"]))
+        values = [self.lowering.name(name) for name in targets]
+        for name, value in zip(targets, values, strict=True):
+            self.graph["tensor_values"][value] = copy.deepcopy(self.graph["tensor_values"][name])
+        outputs = [{"as_tensors": [{"name": value} for value in values]}]
+        inputs = replace_names(node["inputs"], self.present)
+        name = self.lowering.name(plain.op_name)
+        self.made.append({**node, "target": f"torch.ops.{plain}", "inputs": inputs, "outputs": outputs, "name": name})
+        for target, value in zip(targets, values, strict=True):
+            self.store(target, value)
+
+    def store(self, target: str, value: str) -> None:
+        """Makes `value` that of a tensor, and the values of the tensors that it is a view of contain it."""
         root = self.root(target)
         chain = []
         name = target
@@ -172,9 +194,6 @@ class _Functionalizer:
         self.writes[root] = self.writes.get(root, 0) + 1
         for name, value in chain:
             self.names[name], self.seen[name] = value, self.writes[root]
-        if result is not None:
-            self.parents[result] = target, ALIAS, 0
-            self.names[result], self.seen[result] = self.names[target], self.writes[root]
 
     def run(self, may_write: frozenset[str]) -> None:
         inputs = set(list_names(self.graph["inputs"]))
@@ -198,10 +217,10 @@ class _Functionalizer:
             if written:
                 if written != [0] or not op.op_name.endswith("_"):
                     raise RuntimeError(f"run_decompositions: the program calls {op}, whose writes are not supported")
-                root = self.root(next(list_names(node["inputs"][0]["arg"])))
-                if root in inputs and root not in may_write:
-                    raise RuntimeError(f"run_decompositions: the program writes to {root}, which is neither a buffer, a parameter nor an input")
-                self.write(node, op)
+                for root in map(self.root, list_names(node["inputs"][0]["arg"])):
+                    if root in inputs and root not in may_write:
+                        raise RuntimeError(f"run_decompositions: the program writes to {root}, which is neither a buffer, a parameter nor an input")
+                (self.write_list if "as_tensors" in node["inputs"][0]["arg"] else self.write)(node, op)
                 continue
             if is_view(op):
                 viewed = next(list_names(node["inputs"][0]["arg"]))

@@ -263,9 +263,24 @@ def _broadcast_tensors(call: Call, *tensors: Any) -> Any:
     return tuple(call("expand.default", x, shape) for x in given)
 
 
+@rule("block_diag")
+def _block_diag(call: Call, *tensors: Any) -> Any:
+    return call("block_diag.default", list_tensors(tensors))
+
+
+@rule("cartesian_prod")
+def _cartesian_prod(call: Call, *tensors: Any) -> Any:
+    return call("cartesian_prod.default", list_tensors(tensors))
+
+
+def list_tensors(tensors: Sequence[Any]) -> list[Tensor]:
+    """Returns the tensors that are positional arguments, or the items of one."""
+    return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)
+
+
 @rule("meshgrid")
 def _meshgrid(call: Call, *tensors: Any, indexing: str | None = None) -> Any:
-    given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)
+    given = list_tensors(tensors)
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     is_swapped = indexing == "xy" and len(given) > 1

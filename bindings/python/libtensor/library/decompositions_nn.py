@@ -163,9 +163,8 @@ def _cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Any:
     if label_smoothing or target.dtype.is_floating_point:
-        raise NotImplementedError(
-            "cross_entropy: probabilities and label_smoothing are not known as operators of ATen, which TorchDispatchMode and make_fx need"
-        )
+        number = REDUCTIONS[reduction_of(size_average, reduce, reduction)]
+        return call("cross_entropy_loss.default", input, target, weight, number, ignore_index, label_smoothing)
     scores = call("_log_softmax.default", input, 0 if input.dim() == 1 else 1, False)
     return _nll_loss(call, scores, target, weight, size_average, ignore_index, reduce, reduction)
 
@@ -356,13 +355,16 @@ def _interpolate(
         "bicubic": "bicubic",
         "trilinear": "trilinear",
     }
-    if mode not in names or antialias or recompute_scale_factor:
-        raise NotImplementedError(
-            f"interpolate: mode={mode!r}, antialias and recompute_scale_factor are not known as operators of ATen, which TorchDispatchMode and "
-            "make_fx need"
-        )
+    if mode not in names and mode != "area":
+        raise NotImplementedError(f"interpolate: mode={mode!r} is not known as operators of ATen, which TorchDispatchMode and make_fx need")
     scales: list[Any] = [None] * dims if scale_factor is None else [float(scale) for scale in as_list(scale_factor, dims)]
     sizes = [int(n * s) for n, s in zip(input.shape[2:], scales, strict=True)] if size is None else as_list(size, dims)
+    if recompute_scale_factor:
+        scales = [None] * dims
+    if mode == "area":
+        return call(f"adaptive_avg_pool{dims}d", input, sizes)
+    if antialias:
+        return call(f"_upsample_{mode}2d_aa.default", input, sizes, bool(align_corners), *without_defaults(scales, [None] * dims))
     name = f"_upsample_nearest_exact{dims}d" if mode == "nearest-exact" else f"upsample_{names[mode]}{dims}d"
     corners = [] if mode.startswith("nearest") else [bool(align_corners)]
     return call(f"{name}.default", input, sizes, *corners, *without_defaults(scales, [None] * dims))
@@ -381,6 +383,8 @@ def _adaptive_avg_pool2d(call: Call, input: Tensor, output_size: Any) -> Any:
 def _pad(call: Call, input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
     if mode == "constant":
         return call("constant_pad_nd.default", input, list(pad), 0.0 if value is None else value)
+    if mode == "circular":
+        return call("_pad_circular.default", input, list(pad))
     name = {"reflect": "reflection", "replicate": "replication"}.get(mode)
     if name is None:
         raise NotImplementedError(f"pad: mode={mode!r} is not known as operators of ATen, which TorchDispatchMode and make_fx need")

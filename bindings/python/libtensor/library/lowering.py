@@ -82,6 +82,10 @@ PLAIN = frozenset(
         "equal",
         "is_same_size",
         "get_default_dtype",
+        "jvp_level",
+        "transform_level",
+        "storage_data_ptr",
+        "default_generator",
         "result_type",
     ]
 )
