@@ -21,6 +21,10 @@ enum {
   LT_COMPOSITE__functional_assert_scalar,
   LT_COMPOSITE__is_all_true,
   LT_COMPOSITE__is_any_true,
+  LT_COMPOSITE__linalg_check_errors,
+  LT_COMPOSITE__linalg_det,
+  LT_COMPOSITE__linalg_slogdet,
+  LT_COMPOSITE__linalg_solve_ex,
   LT_COMPOSITE__log_softmax,
   LT_COMPOSITE__log_softmax_backward_data,
   LT_COMPOSITE__native_batch_norm_legit_functional,
@@ -127,6 +131,10 @@ tensor_status lt_compute__fft_r2c(lt_value *a, lt_value *r);
 tensor_status lt_compute__functional_assert_scalar(lt_value *a, lt_value *r);
 tensor_status lt_compute__is_all_true(lt_value *a, lt_value *r);
 tensor_status lt_compute__is_any_true(lt_value *a, lt_value *r);
+tensor_status lt_compute__linalg_check_errors(lt_value *a, lt_value *r);
+tensor_status lt_compute__linalg_det(lt_value *a, lt_value *r);
+tensor_status lt_compute__linalg_slogdet(lt_value *a, lt_value *r);
+tensor_status lt_compute__linalg_solve_ex(lt_value *a, lt_value *r);
 tensor_status lt_compute__log_softmax(lt_value *a, lt_value *r);
 tensor_status lt_compute__log_softmax_backward_data(lt_value *a, lt_value *r);
 tensor_status lt_compute__native_batch_norm_legit_functional(lt_value *a, lt_value *r);

@@ -408,13 +408,14 @@ static const int64_t *store_results(run *r, const int64_t *w, const char *step,
   return w;
 }
 
-// Makes results of the arguments that an operator has written to.
+// Makes results of the arguments that an operator has written to. Operators that write to lists
+// (_foreach_add_) return nothing.
 static int32_t take_written(run *r, const char *step, const lt_bound *b, tensor_value *results) {
   const lt_target *t = b->target;
   int32_t count = 0;
   for (int i = 0; i < t->count && count < LT_MOST_RESULTS; i++) {
     const lt_formal *f = t->formals + i;
-    if (!f->is_written || f->to < 0 || !b->a[(int)f->to].pointer) continue;
+    if (!f->is_written || f->kind == 'A' || f->to < 0 || !b->a[(int)f->to].pointer) continue;
     const tensor_value from = {.kind = TENSOR_VALUE_TENSOR, .as.tensor = b->a[(int)f->to].pointer};
     if (duplicate(r, step, &from, results + count)) count++;
   }

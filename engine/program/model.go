@@ -132,7 +132,7 @@ func (r *reader) readMember(key string) (a arg) {
 		return arg{kind: argFloat, i: floatBits(r.readFloat())}
 	case "as_bool":
 		return arg{kind: argBool, i: boolToInt(r.readBool())}
-	case "as_string":
+	case "as_string", "as_operator":
 		return arg{kind: argString, text: r.readString()}
 	case "as_scalar_type":
 		return arg{kind: argDType, i: r.readInt()}

@@ -317,6 +317,8 @@ func (p *planner) planNode(n *node, s scope) *step {
 		return st
 	}
 	switch short {
+	case "higher_order.with_effects":
+		return p.planEffect(n, s)
 	case "higher_order.cond":
 		p.planCond(n, s, st)
 		return st
@@ -346,6 +348,20 @@ func (p *planner) planNode(n *node, s scope) *step {
 		p.appendResult(s, &n.results[i], st)
 	}
 	return st
+}
+
+// planEffect plans with_effects(token, operator, ...), whose results are a token and those of the operator. Tokens only order the nodes of PyTorch's
+// graphs, whose order is that of a run, too; they are no values.
+func (p *planner) planEffect(n *node, s scope) *step {
+	if len(n.args) < 2 || n.args[1].kind != argString || strings.HasPrefix(n.args[1].text, "torch.ops.higher_order.") || len(n.results) == 0 {
+		p.setError("node %.100q calls no operator", n.name)
+		return &step{}
+	}
+	inner := node{target: n.args[1].text, name: n.name, args: n.args[2:], results: n.results[1:]}
+	if len(inner.results) == 1 && inner.results[0].kind == argNone {
+		inner.results = nil
+	}
+	return p.planNode(&inner, s)
 }
 
 // argumentOrders are the argument names of the operators that are computed as numbers.
