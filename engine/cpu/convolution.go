@@ -18,6 +18,7 @@ func convolution(op string, w backend.Convolution) (err error) {
 	if c.d.IsIntegral() && c.d.Size() < dtype.Int32.Size() {
 		c.unit = dtype.Int32
 	}
+	c.alignChannels()
 	c.place()
 	switch {
 	case c.pointwise():

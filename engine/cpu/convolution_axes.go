@@ -36,6 +36,26 @@ type axis struct {
 	stride, padding, dilation        int64
 }
 
+// alignChannels copies the results from which a depthwise convolution's images or kernels are made to the channels-last format of the images, in
+// which the kernels for adjacent channels read them.
+func (c *convolver) alignChannels() {
+	if c.Making == backend.Results || c.Groups == 1 || c.Images.Sizes()[1] != c.Groups || c.Kernels.Sizes()[0] != c.Groups ||
+		c.Images.Strides()[1] != 1 || c.Results.Strides()[1] == 1 || c.unit != c.d || !c.d.IsFloatingPoint() {
+		return
+	}
+	sizes := c.Results.Sizes()
+	strides, step := make([]int64, len(sizes)), sizes[1]
+	strides[1] = 1
+	for d := len(sizes) - 1; d >= 0; d-- {
+		if d != 1 {
+			strides[d], step = step, step*sizes[d]
+		}
+	}
+	from := c.Results
+	c.Results = c.Track(tensor.EmptyStrided(c.Op, sizes, strides, c.d, device.Host))
+	c.Check(copyTo(c.Op, backend.Copying{To: c.Results, From: from}))
+}
+
 // place sets the axes. Axes of a single element come first, and the batch replaces the first of them.
 func (c *convolver) place() {
 	var axes []axis

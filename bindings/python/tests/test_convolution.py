@@ -313,19 +313,26 @@ DEPTHWISE = [  # groups, size, kernel, stride, padding, dilation: fewer lanes th
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize(("groups", "size", "kernel", "stride", "padding", "dilation"), DEPTHWISE, ids=str)
-def test_gradients_of_depthwise_weights_where_channels_are_adjacent(dtype, groups, size, kernel, stride, padding, dilation):
+def test_gradients_of_depthwise_convolutions_where_channels_are_adjacent(dtype, groups, size, kernel, stride, padding, dilation):
     torch.manual_seed(0)
     last = torch.channels_last if len(size) == 2 else torch.channels_last_3d
     f = torch.conv2d if len(size) == 2 else torch.conv3d
     x, w = integers(3, groups, *size, dtype=dtype), integers(groups, 1, *kernel, dtype=dtype).requires_grad_()
     g = integers(*f(x, w, None, stride, padding, dilation, groups).shape, dtype=dtype)
-    (want,) = torch.autograd.grad(f(x, w, None, stride, padding, dilation, groups), w, g)
+
+    def gradients(x, g):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(f(x, w, None, stride, padding, dilation, groups), [x, w], g)
+
+    want, expanded = gradients(x, g), torch.ones((), dtype=dtype).expand(g.shape)
+    want_expanded = gradients(x, torch.ones_like(g))
     for a, b in ((last, last), (last, torch.contiguous_format), (torch.contiguous_format, last)):
-        y = f(x.contiguous(memory_format=a), w, None, stride, padding, dilation, groups)
-        assert torch.equal(torch.autograd.grad(y, w, g.contiguous(memory_format=b))[0], want)
+        y = x.contiguous(memory_format=a)
+        assert all(map(torch.equal, gradients(y, g.contiguous(memory_format=b)), want))
+        assert all(map(torch.equal, gradients(y, expanded), want_expanded))
     v = w.detach().contiguous(memory_format=last).requires_grad_()
     y = f(x.contiguous(memory_format=last), v, None, stride, padding, dilation, groups)
-    assert torch.equal(torch.autograd.grad(y, v, g.contiguous(memory_format=last))[0], want)
+    assert torch.equal(torch.autograd.grad(y, v, g.contiguous(memory_format=last))[0], want[1])
 
 
 COLUMNS = [  # size of the input, kernel, stride, padding, dilation
