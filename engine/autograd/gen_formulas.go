@@ -331,6 +331,7 @@ var formulas = dispatch.Backend{
 	NnPadGradient:                         recordNnPadGradient,
 	Embedding:                             recordEmbedding,
 	NnBag:                                 recordNnBag,
+	NnBagMaxima:                           recordNnBagMaxima,
 	NnBinaryCrossEntropyEach:              recordNnBinaryCrossEntropyEach,
 	NnPick:                                recordNnPick,
 	NnSquaredError:                        recordNnSquaredError,
@@ -5548,6 +5549,16 @@ func recordNnBag(c dispatch.Context, weight, crow, col, values *tensor.Tensor, x
 			return s.release(1, s.csrValuesGradient(s.consume(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(weight_)))
 		}
 	}
+	return
+}
+
+func recordNnBagMaxima(c dispatch.Context, weight, crow, col *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := beginCall(c, "nn.bag_maxima", "NotImplemented", nil, weight, crow, col)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnBagMaxima(weight, crow, col)
+	r.endUndifferentiable("nn.bag_maxima", err, result)
 	return
 }
 

@@ -2142,6 +2142,10 @@ func (b *Builder) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) *
 	return b.Track(b.C.NnBag(weight, crow, col, values, x5, x6))
 }
 
+func (b *Builder) NnBagMaxima(weight, crow, col *tensor.Tensor) *tensor.Tensor {
+	return b.Track(b.C.NnBagMaxima(weight, crow, col))
+}
+
 func (b *Builder) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnL1Loss(self, target, average, reduce, reduction, weight))
 }

@@ -167,12 +167,10 @@ func (b *bags) findBags(n int64) *tensor.Tensor {
 	if b.each > 0 {
 		return b.AsShape(b.Expand(b.Unsqueeze(b.rangeTo(b.number, b.crow.DType()), 1), b.number, b.each), n)
 	}
-	indices := b.rangeTo(n, b.crow.DType())
-	if b.number == 0 {
-		return indices
+	if !backend.Known(b.crow) {
+		return b.rangeTo(n, b.crow.DType())
 	}
-	ends := b.Narrow(b.crow, 0, 1, b.number)
-	return b.BucketizeWith(indices, ends, b.crow.DType() == dtype.Int32, true)
+	return b.RepeatInterleaveWith(b.countIndices(), ops.Int(n))
 }
 
 // sumRows returns the sums of the rows of each bag.
@@ -180,45 +178,15 @@ func (b *bags) sumRows(byFrequency, sparse bool) *tensor.Tensor {
 	return b.NnBag(b.weight, b.crow, b.indices, b.values, byFrequency, sparse)
 }
 
-// findFirstMaxima returns, for each bag and column, the position of the first maximum or NaN among n elements; any position for an empty
-// bag.
-func (b *bags) findFirstMaxima(elements *tensor.Tensor) *tensor.Tensor {
-	n, width := elements.Sizes()[0], elements.Sizes()[1]
-	if b.each > 0 && width > 0 {
-		bags := b.AsShape(elements, b.number, b.each, width)
-		_, at := b.MaxDim(bags, 1, false)
-		return b.Add(at, b.Mul(b.Unsqueeze(b.rangeTo(b.number, dtype.Int64), 1), b.IntNumber(b.each)))
-	}
-	bag := b.CastTo(b.Unsqueeze(b.findBags(n), 1), dtype.Int64)
-	bag = b.Expand(bag, n, width)
-	reduced := func(t *tensor.Tensor, by string) *tensor.Tensor {
-		to := b.ZerosBeside(t, t.DType(), b.number, width)
-		return b.ScatterReduceWith(to, 0, bag, t, by, false)
-	}
-	most := reduced(elements, "amax")
-	most = b.Gather(most, 0, bag)
-	is := b.LogicalOr(b.Eq(elements, most), b.Ne(elements, elements))
-	return reduced(b.Where(is, b.Unsqueeze(b.rangeTo(n, dtype.Int64), 1), b.IntNumber(n-1)), "amin")
-}
-
 // findMaxima returns the rows of the maxima of each bag and column, and these maxima: 0 for an empty bag.
 func (b *bags) findMaxima() (rows, elements *tensor.Tensor) {
-	n, width := b.indices.Numel(), b.weight.Sizes()[1]
-	if n == 0 {
-		return b.ZerosBeside(b.crow, b.crow.DType(), b.number, width), b.sumRows(false, false)
+	rows = b.NnBagMaxima(b.Detach(b.weight), b.crow, b.indices)
+	if b.weight.Sizes()[0] == 0 { // every bag is empty
+		return rows, b.sumRows(false, false)
 	}
-	plain := b.Detach(b.weight)
-	first := b.findFirstMaxima(b.IndexSelect(plain, 0, b.indices))
-	empty := b.Unsqueeze(isZero(b.Builder, b.counts), 1)
-	at := b.Take(b.indices, first)
-	at = b.Where(empty, b.IntNumber(0), at)
-	wide := b.CastTo(at, dtype.Int64)
-	found := b.Gather(b.weight, 0, wide)
-	return at, b.Where(empty, b.IntNumber(0), found)
+	found := b.Gather(b.weight, 0, b.CastTo(rows, dtype.Int64))
+	return rows, b.Where(b.Unsqueeze(b.Eq(b.counts, b.IntNumber(0)), 1), b.IntNumber(0), found)
 }
-
-// isZero returns a mask of the elements of t that are 0.
-func isZero(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return b.Eq(t, b.IntNumber(0)) }
 
 // resolvePadding returns the row to ignore, or -1 for none.
 func (b *bags) resolvePadding(weight *tensor.Tensor, padding ops.Int) int64 {

@@ -19,6 +19,7 @@ import (
 
 var (
 	spmmKernel   = kernel.Of(kernelapi.Spmm)
+	spmmMaxima   = kernel.Of(kernelapi.SpmmMaxima)
 	spaddKernel  = kernel.Of(kernelapi.Spadd)
 	spaddCounts  = kernel.Of(kernelapi.SpaddCounts).Row(0)
 	sddmmKernel  = kernel.Of(kernelapi.Sddmm)
@@ -111,7 +112,11 @@ func shares(compressed *tensor.Tensor, rows, entries, grain int64) []int64 {
 
 // sparseDense multiplies a sparse matrix and a dense one.
 func sparseDense(op string, w backend.SparseDense) error {
-	fn, err := spmmKernel.For(op, w.To.DType())
+	k := spmmKernel
+	if w.Maxima {
+		k = spmmMaxima
+	}
+	fn, err := k.For(op, w.B.DType())
 	rows := w.A.Compressed.Numel() - 1
 	if err != nil || w.To.Numel() == 0 {
 		return err

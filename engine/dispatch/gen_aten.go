@@ -8187,6 +8187,18 @@ func (c Context) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (r
 	return composed.NnBag(c, weight, crow, col, values, x5, x6)
 }
 
+// NnBagMaxima implements the operator nn.bag_maxima.
+func (c Context) NnBagMaxima(weight, crow, col *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(weight) | keys(crow) | keys(col)); key != 0 {
+		does := backendOf(key).NnBagMaxima
+		if err = checkKeys("nn.bag_maxima", key, tensor.Sparse, keys(weight)|keys(crow)|keys(col), does != nil); err != nil {
+			return
+		}
+		return does(c, weight, crow, col)
+	}
+	return ops.NnBagMaxima(weight, crow, col)
+}
+
 // NnL1Loss implements the operator nn.l1_loss.
 func (c Context) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {

@@ -590,6 +590,7 @@ type Backend struct {
 	EmbeddingBag                             func(c Context, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	NnEmbeddingBag                           func(c Context, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error)
 	NnBag                                    func(c Context, weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tensor.Tensor, error)
+	NnBagMaxima                              func(c Context, weight, crow, col *tensor.Tensor) (*tensor.Tensor, error)
 	NnL1Loss                                 func(c Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error)
 	NnMseLoss                                func(c Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error)
 	NnSmoothL1Loss                           func(c Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error)

@@ -583,6 +583,7 @@ var operators = [...]Operator{
 	{"embedding_bag", 13, "weight indices offsets scale_grad_by_freq mode sparse per_sample_weights include_last_offset padding_idx", 0, 0x0, 0x0, 6, 0, "EmbeddingBag", Context.EmbeddingBag, &composed},
 	{"nn.embedding_bag", 13, "self weight offsets max_norm norm_type scale_grad_by_freq mode sparse per_sample_weights include_last_offset padding_idx", 0, 0x0, 0x0, 6, 0, "NnEmbeddingBag", Context.NnEmbeddingBag, &composed},
 	{"nn.bag", 13, "weight crow col values scale_grad_by_freq sparse", 0, 0x0, 0x0, 6, Multilinear | Derived, "NnBag", Context.NnBag, &composed},
+	{"nn.bag_maxima", 13, "weight crow col", 0, 0x0, 0x0, 6, 0, "NnBagMaxima", Context.NnBagMaxima, nil},
 	{"nn.l1_loss", 13, "self target size_average reduce reduction weight", 0, 0x0, 0x0, 7, 0, "NnL1Loss", Context.NnL1Loss, &composed},
 	{"nn.mse_loss", 13, "self target size_average reduce reduction weight", 0, 0x0, 0x0, 7, 0, "NnMseLoss", Context.NnMseLoss, &composed},
 	{"nn.smooth_l1_loss", 13, "self target size_average reduce reduction beta", 0, 0x0, 0x0, 7, 0, "NnSmoothL1Loss", Context.NnSmoothL1Loss, &composed},

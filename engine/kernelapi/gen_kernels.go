@@ -300,6 +300,7 @@ const (
 	SpgemmBounds
 	SphericalBesselJ0
 	Spmm
+	SpmmMaxima
 	Sqrt
 	Square
 	SquaredError
@@ -328,7 +329,7 @@ const (
 	Xlogy
 	Zeta
 
-	Count = 323 // with None
+	Count = 324 // with None
 )
 
 var table = [Count]facts{
@@ -627,6 +628,7 @@ var table = [Count]facts{
 	SpgemmBounds:                {name: "spgemm_bounds", signature: "", dtypes: 0x1},
 	SphericalBesselJ0:           {name: "spherical_bessel_j0", signature: "T>T", dtypes: 0x1800, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	Spmm:                        {name: "spmm", signature: "", dtypes: 0x1ffff},
+	SpmmMaxima:                  {name: "spmm_maxima", signature: "", dtypes: 0x1e00},
 	Sqrt:                        {name: "sqrt", signature: "T>T", dtypes: 0x7800, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	Square:                      {name: "square", signature: "T>T", dtypes: 0x79fe, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	SquaredError:                {name: "squared_error", signature: "T>TT", dtypes: 0x1800, operands: "TTT", outputs: 1, whole: true, fixed: 0},

@@ -281,6 +281,7 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"embedding_bag":          inBags,
 	"nn_embedding_bag":       inBags,
 	"nn_bag":                 inBags,
+	"nn_bag_maxima":          inBags,
 	"nn_cosine_embedding_loss": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"target": p.cut(len(p.sizes)-1).tensor(t, "")}
 	},

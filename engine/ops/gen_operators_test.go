@@ -622,6 +622,7 @@ var operators = map[string]any{
 	"embedding_bag":                         ctx.EmbeddingBag,
 	"nn_embedding_bag":                      ctx.NnEmbeddingBag,
 	"nn_bag":                                ctx.NnBag,
+	"nn_bag_maxima":                         ctx.NnBagMaxima,
 	"nn_l1_loss":                            ctx.NnL1Loss,
 	"nn_mse_loss":                           ctx.NnMseLoss,
 	"nn_smooth_l1_loss":                     ctx.NnSmoothL1Loss,

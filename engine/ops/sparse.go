@@ -49,6 +49,23 @@ func CsrSpmm(crow, col, values, mat *tensor.Tensor) (_ *tensor.Tensor, err error
 	return s.Return(out)
 }
 
+// NnBagMaxima returns the row of weight with the first maximum or NaN of each bag and column.
+func NnBagMaxima(weight, crow, col *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	s := newScope("embedding_bag")
+	defer s.Close(&err)
+	if _, err := tensoriter.Device(s.Op, weight, crow, col); err != nil {
+		return nil, err
+	}
+	if weight.Dim() != 2 {
+		s.Failf("weight must be a matrix, but has sizes %v", weight.Sizes())
+	}
+	a := s.newCSR(crow, col, nil, weight.Sizes()[0])
+	b := s.castRowMajor(weight, weight.DType())
+	out := s.newEmpty(weight, crow.DType(), crow.Numel()-1, weight.Sizes()[1])
+	s.Check(backend.On(out).SparseDense(s.Op, backend.SparseDense{To: out, A: a, B: b, Maxima: true}))
+	return s.Return(out)
+}
+
 // CsrSddmm has the elements of the product of mat1 and the transpose of mat2 where a matrix in compressed rows has entries.
 func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("csr_sddmm")

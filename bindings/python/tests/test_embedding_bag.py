@@ -107,11 +107,37 @@ def test_the_same_bits_on_any_number_of_threads():
     try:
         for n in (1, 2, 5):
             torch.set_num_threads(n)
-            output = F.embedding_bag(indices, rows, torch.arange(0, 4000, 40), mode="mean")
-            results.append((output, torch.autograd.grad((output**2).sum(), rows)[0]))
+            for mode in ("mean", "max"):
+                for offsets in (torch.arange(0, 4000, 40), torch.arange(60) ** 2):
+                    output = F.embedding_bag(indices, rows, offsets, mode=mode)
+                    results.append((output, torch.autograd.grad((output**2).sum(), rows)[0]))
     finally:
         torch.set_num_threads(threads)
-    assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
+    for i, other in enumerate(results):
+        assert all(map(torch.equal, other, results[i % 4]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("width", [0, 1, 63, 64, 65, 130])  # 64 columns are compared at a time
+def test_maxima_are_the_first_ones(width, dtype):
+    torch.manual_seed(0)
+    rows = torch.randint(-3, 4, (20, width)).to(dtype)
+    rows[5], rows[6], rows[7] = -torch.inf, torch.nan, torch.inf
+    indices, ends = torch.randint(0, 20, (300,)), [0, 1, 1, 40, 41, 140, 300]
+    indices[:1], indices[40] = 5, 5
+    for d in (torch.int64, torch.int32):
+        output, owners, sizes, found = torch.embedding_bag(rows, indices.to(d), torch.tensor(ends[:-1], dtype=d), False, 2)
+        assert found.dtype == owners.dtype == d and output.dtype == dtype
+        for i, (begin, end) in enumerate(itertools.pairwise(ends)):
+            each = [indices[begin:end].tolist()] * width
+            best = []
+            for j, column in enumerate(each):
+                values = [rows[k, j].item() for k in column]
+                nans = [k for k, v in zip(column, values, strict=True) if v != v]
+                best.append(nans[0] if nans else column[values.index(max(values))] if values else 0)
+            assert found[i].tolist() == best and sizes[i] == end - begin and (owners[begin:end] == i).all()
+            want = [rows[k, j].item() if end > begin else 0 for j, k in enumerate(best)]
+            assert torch.equal(output[i].nan_to_num(9), torch.tensor(want, dtype=dtype).nan_to_num(9))
 
 
 def test_errors_and_meta_tensors():

@@ -198,6 +198,75 @@ struct Spmm {
   }
 };
 
+// The first entry of each row of a whose row of b has the largest element or a NaN in a column:
+// columns `from` to from + w of one row, of which kMost or fewer are compared at a time.
+template <class T, class I, int kMost>
+LT_INLINE bool maxima_columns(spmm_args *g, int64_t begin, int64_t end, int64_t from, int64_t w,
+                              I *out) {
+  const Csr<I> a{g->a};
+  alignas(64) Sum<T> best[kMost];
+  alignas(64) I rows[kMost];
+  for (int64_t j = 0; j < w; j++) rows[j] = 0;
+  for (int64_t e = begin; e < end; e++) {
+    const int64_t at = a.plain(e);
+    if ((uint64_t)at >= (uint64_t)g->a.size) {
+      g->bad = at;
+      g->failed = kPlain;
+      return false;
+    }
+    if (e + kAhead < g->a.entries) {
+      const uintptr_t next = g->b + (uintptr_t)(a.plain(e + kAhead) * g->step + from) * sizeof(T);
+      for (int64_t k = 0; k < w * (int64_t)sizeof(T); k += 64)
+        __builtin_prefetch((const char *)(next + (uintptr_t)k));
+    }
+    const T *row = (const T *)g->b + at * g->step + from;
+    if (e == begin) {
+      for (int64_t j = 0; j < w; j++) best[j] = load_value(row[j]), rows[j] = (I)at;
+      continue;
+    }
+    for (int64_t j = 0; j < w; j++) {
+      const Sum<T> x = load_value(row[j]), most = best[j];
+      const bool greater = !(x <= most) & (most == most);
+      best[j] = greater ? x : most;
+      rows[j] = greater ? (I)at : rows[j];
+    }
+  }
+  for (int64_t j = 0; j < w; j++) out[from + j] = rows[j];
+  return true;
+}
+
+// For rows begin to end of a and each column of b, the row of b that maxima_columns finds, in the
+// type of the indices; 0 for a row without entries.
+struct SpmmMaxima {
+  template <class T>
+  static void row(spmm_args *g) {
+    if (g->a.wide)
+      rows<T, int64_t>(g);
+    else
+      rows<T, int32_t>(g);
+  }
+
+ private:
+  template <class T, class I>
+  static void rows(spmm_args *g) {
+    constexpr int64_t kMost = 64;
+    const Csr<I> a{g->a};
+    I *out = (I *)g->out + g->begin * g->columns;
+    for (int64_t r = g->begin; r < g->end; r++, out += g->columns) {
+      int64_t begin, end, j = 0;
+      if (!a.row(r, &begin, &end)) {
+        g->failed = kCompressed;
+        g->bad = r;
+        return;
+      }
+      for (; j + kMost <= g->columns; j += kMost)
+        if (!maxima_columns<T, I, kMost>(g, begin, end, j, kMost, out)) return;
+      if (j < g->columns && !maxima_columns<T, I, kMost>(g, begin, end, j, g->columns - j, out))
+        return;
+    }
+  }
+};
+
 // Entries of a * b at the positions of a sparse matrix, with the results as its values: element e
 // is the dot product of row r of a, the row of e, and of row c of b, its column. Row strides are
 // `a_step` and `b_step` elements.
@@ -556,6 +625,7 @@ struct Spgemm {
 
 LT_UNIT(sparse_product){
     {"spmm", "", LT_STORED_ALL(Spmm)},
+    {"spmm_maxima", "", LT_STORED_FLOATING(SpmmMaxima)},
     {"spadd", "", LT_STORED_ALL(Spadd)},
     LT_SINGLE("spadd_counts", lt::spadd_counts),
     {"sddmm", "", LT_STORED_ALL(Sddmm)},
