@@ -100,39 +100,44 @@ LT_INLINE __m256 floats_of(uint64_t bytes) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes)));
 }
 
+LT_INLINE __m256i halves_at(const uint8_t *low, const uint8_t *high) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
+                                 _mm_loadu_si128((const __m128i *)high), 1);
+}
+
 // Structures of LT_BLOCK weights at p: scales of groups; the integers of a group, without its
-// offset; their products with activations, in sums of four; and the products of offsets with
-// activations, added to a sum. f are the products of the scales of weights and activations.
+// offset, and their products with activations, in sums of four, or with kPaired the first and the
+// second halves of the integers of groups g and g + 4, each in half a register; and the products of
+// offsets with activations, added to a sum. f are the products of the scales of weights and
+// activations.
 template <int32_t kNumber>
 struct Nibbles {
   static constexpr int32_t kType = kNumber;
   static constexpr bool kOffset = kType == LT_Q4_1 || kType == LT_Q5_1;
   static constexpr bool kFifth = kType == LT_Q5_0 || kType == LT_Q5_1;
-  static constexpr bool kPaired = !kFifth;
+  static constexpr bool kPaired = true;
   static constexpr int kHead = kOffset ? 4 : 2, kBytes = kHead + (kFifth ? 4 : 0) + 16;
   const uint8_t *p;
   __m256 scales;
   LT_INLINE Nibbles(const uint8_t *at) : p(at), scales(halves_of<kBytes>(at)) {}
-  LT_INLINE __m256i integers(int g) const {
+  LT_INLINE void pair(int g, __m256i *first, __m256i *second) const {
     const uint8_t *q = p + (g + 1) * kBytes - 16;
-    const __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)q));
-    const __m256i turned = _mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0));
-    const __m256i four = _mm256_and_si256(turned, _mm256_set1_epi8(15));
-    if constexpr (!kFifth) return four;
-    const __m256i bytes = _mm256_shuffle_epi8(
-        _mm256_set1_epi32(int32_t(word_at(q - 4))),
-        _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0));
+    const __m256i both = halves_at(q, q + 4 * kBytes), mask = _mm256_set1_epi8(15);
+    *first = _mm256_and_si256(both, mask);
+    *second = _mm256_and_si256(_mm256_srli_epi16(both, 4), mask);
+    if constexpr (!kFifth) return;
     const __m256i bits = _mm256_set1_epi64x((long long)0x8040201008040201);
-    const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bits), bits);
-    return _mm256_or_si256(four, _mm256_and_si256(set, _mm256_set1_epi8(16)));
+    const __m256i words =
+        _mm256_inserti128_si256(_mm256_set1_epi32(int32_t(word_at(q - 4))),
+                                _mm_set1_epi32(int32_t(word_at(q + 4 * kBytes - 4))), 1);
+    const auto fifths = [&](long long low, long long high) __attribute__((always_inline)) {
+      const __m256i bytes = _mm256_shuffle_epi8(words, _mm256_set_epi64x(high, low, high, low));
+      const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bits), bits);
+      return _mm256_and_si256(set, _mm256_set1_epi8(16));
+    };
+    *first = _mm256_or_si256(*first, fifths(0, 0x0101010101010101));
+    *second = _mm256_or_si256(*second, fifths(0x0202020202020202, 0x0303030303030303));
   }
-  // The bytes of groups g and g + 4.
-  LT_INLINE __m256i pair(int g) const {
-    const uint8_t *q = p + (g + 1) * kBytes - 16;
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)q)),
-                                   _mm_loadu_si128((const __m128i *)(q + 4 * kBytes)), 1);
-  }
-  LT_INLINE __m256i products(int, __m256i w, __m256i a) const { return fours(pairs(w, a)); }
   LT_INLINE __m256 lack(const lt_activations *a, __m256, __m256 sum) const {
     const __m256 offsets = kOffset ? halves_of<kBytes>(p + 2)
                                    : _mm256_mul_ps(scales, _mm256_set1_ps(kFifth ? -16 : -8));
@@ -153,7 +158,7 @@ struct EightBits {
 
 template <int32_t kNumber>
 struct Nested {
-  static constexpr bool kPaired = false;
+  static constexpr bool kPaired = true;
   static constexpr int32_t kType = kNumber;
   const uint8_t *p;
   __m256 scales, offsets;
@@ -163,17 +168,23 @@ struct Nested {
     scales = _mm256_mul_ps(floats_of(scale_bytes), _mm256_set1_ps(half_at(at)));
     offsets = _mm256_mul_ps(floats_of(offset_bytes), _mm256_set1_ps(half_at(at + 2)));
   }
-  LT_INLINE __m256i integers(int g) const {
-    const __m256i both = bytes_at(p + (kType == LT_Q5_K ? 48 : 16) + LT_GROUP * (g / 2));
+  LT_INLINE void pair(int g, __m256i *first, __m256i *second) const {
+    const uint8_t *q = p + (kType == LT_Q5_K ? 48 : 16) + LT_GROUP * (g / 2);
+    *first = half(g, q, p + 16);
+    *second = half(g, q + 16, p + 32);
+  }
+  // Half of the integers of each of groups g and g + 4: of the bytes at q, and of those after the
+  // groups between. The fifth bits of all groups are in the bytes at `fifths`.
+  LT_INLINE __m256i half(int g, const uint8_t *q, const uint8_t *fifths) const {
+    const __m256i both = halves_at(q, q + 2 * LT_GROUP);
     const __m256i four =
         _mm256_and_si256(g & 1 ? _mm256_srli_epi16(both, 4) : both, _mm256_set1_epi8(15));
     if constexpr (kType != LT_Q5_K) return four;
-    const __m256i fifths = bytes_at(p + 16);
-    const __m256i turned =
-        g < 4 ? _mm256_slli_epi16(fifths, 4 - g) : _mm256_srli_epi16(fifths, g - 4);
-    return _mm256_or_si256(four, _mm256_and_si256(turned, _mm256_set1_epi8(16)));
+    const __m256i bits =
+        _mm256_srlv_epi64(halves_at(fifths, fifths), _mm256_set_epi64x(4, 4, 0, 0));
+    return _mm256_or_si256(four,
+                           _mm256_and_si256(_mm256_slli_epi16(bits, 4 - g), _mm256_set1_epi8(16)));
   }
-  LT_INLINE __m256i products(int, __m256i w, __m256i a) const { return fours(pairs(w, a)); }
   LT_INLINE __m256 lack(const lt_activations *a, __m256, __m256 sum) const {
     return _mm256_fnmadd_ps(offsets, _mm256_loadu_ps(a->sums), sum);
   }
@@ -267,13 +278,12 @@ struct Sums {
   LT_INLINE void add_pairs(const W &w, const lt_activations *a, int64_t step,
                            const __m256 *factors) {
     unrolled<LT_GROUPS / 2>([&](int g) __attribute__((always_inline)) {
-      const __m256i both = w.pair(g), mask = _mm256_set1_epi8(15);
-      const __m256i low = _mm256_and_si256(both, mask);
-      const __m256i high = _mm256_and_si256(_mm256_srli_epi16(both, 4), mask);
+      __m256i first, second;
+      w.pair(g, &first, &second);
       unrolled<R>([&](int r) __attribute__((always_inline)) {
         const int8_t *x = a[r * step].pairs + 2 * LT_GROUP * g;
-        const __m256i sums =
-            fours(_mm256_add_epi16(pairs(low, bytes_at(x)), pairs(high, bytes_at(x + LT_GROUP))));
+        const __m256i sums = fours(
+            _mm256_add_epi16(pairs(first, bytes_at(x)), pairs(second, bytes_at(x + LT_GROUP))));
         const __m256 factor = _mm256_permutevar_ps(factors[r], _mm256_set1_epi32(g));
         __m256 &to = g & 1 ? odd[r] : even[r];
         to = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums), factor, to);
@@ -282,9 +292,6 @@ struct Sums {
   }
 };
 
-// How far the weights that are prefetched are ahead of those that are multiplied.
-constexpr int64_t kAhead = 1024;
-
 // Rows of k values of a type that has a structure above.
 template <class W, int R>
 void multiply_row(const lt_block_linear *w, const uint8_t *p, const lt_activations *a,
@@ -292,10 +299,7 @@ void multiply_row(const lt_block_linear *w, const uint8_t *p, const lt_activatio
   const int64_t bytes = bytes_of_block(W::kType), step = (w->k + LT_BLOCK - 1) / LT_BLOCK;
   Sums<W, R> s;
   int64_t k = w->k;
-  for (; k >= LT_BLOCK; k -= LT_BLOCK, p += bytes, a++) {
-    for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(p + kAhead + line);
-    s.add(p, a, step);
-  }
+  for (; k >= LT_BLOCK; k -= LT_BLOCK, p += bytes, a++) s.add(p, a, step);
   if (k > 0) {
     uint8_t last[8 * 34] = {};
     memcpy(last, p, size_t(bytes / LT_GROUPS * (k / LT_GROUP)));
