@@ -38,7 +38,9 @@ def test_errors_are_one_line(paths, capsys, arguments, fact):
     assert fact in error and error.count("\n") == 1 and error.startswith(f"python -m libtensor.export {arguments[0]}: ")
 
 
-@pytest.mark.parametrize("arguments", [("bench", "m.pt2", "--seconds", "nan"), ("bench", "m.pt2", "--seconds", "x"), ("run", "m.pt2", "--size", "s0")])
+@pytest.mark.parametrize(
+    "arguments", [("bench", "m.pt2", "--seconds", "nan"), ("bench", "m.pt2", "--seconds", "x"), ("run", "m.pt2", "--size", "s0")]
+)
 def test_wrong_options(paths, capsys, arguments):
     with pytest.raises(SystemExit) as found:
         main(paths(*arguments))

@@ -1,5 +1,6 @@
 """torch.export.export of functions whose sizes, or whose Python code, depend on elements of tensors; and the operators of numbers."""
 
+import copy
 import io
 
 import pytest
@@ -81,7 +82,12 @@ def test_numbers_have_the_overloads_that_accept_them(function, operators):
 
 @pytest.mark.parametrize(
     "function",
-    [torch.sort, torch.aminmax, lambda x: torch.kthvalue(x, 2), lambda x: {"a": torch.topk(x, 2), "b": (torch.cummax(x, 0), torch.linalg.slogdet(x))}],
+    [
+        torch.sort,
+        torch.aminmax,
+        lambda x: torch.kthvalue(x, 2),
+        lambda x: {"a": torch.topk(x, 2), "b": (torch.cummax(x, 0), torch.linalg.slogdet(x))},
+    ],
 )
 def test_results_with_names_keep_their_class(function):
     x = torch.tensor([[3.0, 1.0], [1.0, 2.0]])
@@ -89,3 +95,39 @@ def test_results_with_names_keep_their_class(function):
     save(export(function, (x,)), file)
     found, expected = load(io.BytesIO(file.getvalue())).module()(x), function(x)
     assert repr(found) == repr(expected) and type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    "function, fact",
+    [
+        (lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)), "torch.cond of a tensor is not supported; select elements with torch.where"),
+        (lambda x: torch.vmap(lambda row: row * 2)(x), "a transform of torch.func, such as vmap"),
+        (lambda x: torch.func.grad(lambda y: y.sum())(x), "a transform of torch.func, such as vmap or grad"),
+        (lambda x: copy.deepcopy(x) + 1, r"as by copy.deepcopy \(use clone\(\)\)"),
+        (lambda x: x.to_sparse(), r"layout torch.sparse_coo; .* convert with to_dense\(\)"),
+    ],
+)
+def test_what_is_not_supported_is_named(function, fact):
+    with pytest.raises(NotImplementedError, match=fact):
+        export(function, (torch.ones(2, 2),))
+
+
+CONV = torch.nn.Conv1d(4, 4, 3, padding=2, padding_mode="circular")
+LAYERS = {
+    "circular": lambda x: F.pad(x[None], (1, 2), mode="circular"),
+    "circular convolution": lambda x: CONV(x[None]),
+    "area": lambda x: F.interpolate(x[None, None], size=(2, 3), mode="area"),
+    "antialias": lambda x: F.interpolate(x[None, None], size=(2, 3), mode="bilinear", antialias=True),
+    "recomputed factors": lambda x: F.interpolate(x[None, None], scale_factor=1.6, mode="bilinear", recompute_scale_factor=True),
+    "smoothing": lambda x: F.cross_entropy(x, torch.arange(4), label_smoothing=0.1),
+    "probabilities": lambda x: F.cross_entropy(x, x.softmax(1), reduction="sum"),
+    "block_diag": lambda x: torch.block_diag(x, x[0], x),
+    "cartesian_prod": lambda x: torch.cartesian_prod(x[0], x[1]),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_are_operators(name):
+    program, x = export(LAYERS[name], (torch.ones(4, 4),)), torch.arange(16.0).reshape(4, 4).sin()
+    for each in (program, program.run_decompositions()):
+        assert torch.allclose(each.module()(x), LAYERS[name](x).detach(), 1e-5, 1e-6)

@@ -12,7 +12,7 @@ from .._core.tensor import Tensor
 from .._data.create import tensor
 from .._gen import gen_functions as _f
 from . import losses, refuse
-from .compilation import compile
+from .compilation import compile, exporting
 
 ROOT = __name__.partition(".")[0]
 _bool, _int64 = NAMES["bool"], NAMES["int64"]
@@ -214,12 +214,24 @@ def cond(pred, true_fn, false_fn, operands=()):
     >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))
     tensor([0.])
     """
+    _check_predicate("cond", pred)
     return true_fn(*operands) if bool(pred) else false_fn(*operands)
+
+
+def _check_predicate(name, pred):
+    """Raises NotImplementedError for a predicate that is a tensor in torch.export.export, which would record one branch."""
+    if exporting.active and isinstance(pred, Tensor):
+        raise NotImplementedError(
+            f"export: torch.{name} of a tensor is not supported; select elements with torch.where. A program that PyTorch exported with torch.{name} "
+            "can be loaded and run"
+        )
 
 
 def while_loop(cond_fn, body_fn, carried_inputs):
     """Returns the values after body_fn(*values), repeated while cond_fn(*values) is true."""
     values = carried_inputs
+    if exporting.active:
+        _check_predicate("while_loop", cond_fn(*values))
     while bool(cond_fn(*values)):
         made = body_fn(*values)
         values = made if isinstance(made, (tuple, list)) else (made,)

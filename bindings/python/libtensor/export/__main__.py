@@ -56,7 +56,9 @@ def given(loaded: ExportedProgram, paths: list[str], symbols: dict[str, int]) ->
     known = {size for item in loaded.inputs for size in item.shape.strip("[]").split(", ") if not size.isdigit()}
     for name in symbols:
         if name not in known:
-            raise ValueError(f"no input of the program has the size of --size {name}={symbols[name]}; the sizes are {', '.join(sorted(known)) or 'fixed'}")
+            raise ValueError(
+                f"no input of the program has the size of --size {name}={symbols[name]}; the sizes are {', '.join(sorted(known)) or 'fixed'}"
+            )
     tensors = [torch.load_npy(path) for path in paths]
     inputs = []
     for item in loaded.inputs:

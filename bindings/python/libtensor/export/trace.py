@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import allclose, arange, get_rng_state, no_grad, ops, set_rng_state
+from .. import allclose, arange, get_rng_state, no_grad, ops, set_rng_state, strided
 from .. import device as make_device
 from .. import equal as are_equal
 from .._core.tensor import Tensor
@@ -74,6 +74,13 @@ class Tracer(OperatorTracer):
                     f"export: `out` has the shape {list(target.shape)}, but the result {list(result.shape)}; create it with the shape of the result"
                 )
         return write_out(self.call, made, out)
+
+    def track(self, value: Any, node: Node) -> None:
+        if isinstance(value, Tensor) and value.layout is not strided:
+            raise NotImplementedError(
+                f"export: {node.target} has a tensor of the layout {value.layout}; exported programs have strided tensors: convert with to_dense()"
+            )
+        super().track(value, node)
 
     def is_constant(self, value: Tensor) -> bool:
         """Returns whether a tensor, or the tensor whose memory it shares, existed before the trace."""

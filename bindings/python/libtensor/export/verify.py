@@ -205,7 +205,8 @@ def record_variations(
             pairs = zip_longest(first.nodes, other.nodes)
             if any(a is None or b is None or (a.op, a.target, a.name) != (b.op, b.target, b.name) for a, b in pairs) or first.spec != other.spec:
                 raise NotImplementedError(
-                    "export: the operators depend on elements of the inputs: Python code branches on, or repeats for, a size such as that of nonzero(); "
+                    "export: the operators depend on elements of the inputs: Python code branches on, or repeats for, "
+                    "a size such as that of nonzero(); "
                     "select with torch.where or masks"
                 )
             if not have_same_constants(first, other):

@@ -83,12 +83,17 @@ PLAIN = frozenset(
         "is_same_size",
         "get_default_dtype",
         "jvp_level",
-        "transform_level",
-        "storage_data_ptr",
-        "default_generator",
         "result_type",
     ]
 )
+# What calls of functions that are not public stand for, by the beginnings of their names.
+INTERNAL = {
+    "transform_": "a transform of torch.func, such as vmap or grad,",
+    "vmap_": "a transform of torch.func, such as vmap or grad,",
+    "storage_": "an access to the storage of a tensor, as by copy.deepcopy (use clone()),",
+    "generator_": "an access to the state of a random number generator, as by torch.utils.checkpoint,",
+    "default_generator": "an access to a random number generator, as by torch.utils.checkpoint,",
+}
 # Names whose overload for tensors takes numbers: Python's numbers reach PyTorch's dispatcher as tensors.
 NUMBERS = frozenset(f"{name}{ending}" for name in ("add", "sub", "mul", "div", "true_divide") for ending in ("", "_"))
 RENAMED = {"true_divide": "div", "true_divide_": "div_", "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor"}
@@ -298,7 +303,8 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
             return RULES[name](call, *args, **kwargs)
         chosen = choose(name, args, kwargs)
         if chosen is None and not list_overloads(name):
-            raise NotImplementedError(f"{name} is not an operator of ATen, which torch.export, TorchDispatchMode and make_fx need")
+            what = next((text for beginning, text in INTERNAL.items() if name.startswith(beginning)), name)
+            raise NotImplementedError(f"{what} is not an operator of ATen, which torch.export, TorchDispatchMode and make_fx need")
         if chosen is None:
             raise NotImplementedError(
                 f"{name}: the call is not known as operators of ATen (its arguments are those of no overload of ATen), "
