@@ -299,7 +299,7 @@ SHORTENED = $(shell grep -rl --include=*_test.go 'testing\.Short()' engine cuda 
 test-go: suite-go suite-go-exhaustive ## Go packages; engine/kernel compares the CPU tiers that this CPU supports
 
 suite-go: tools $(LIB)
-	$(SUITE) $(ENGINE) $(LIB) bindings docs examples/go examples/exported -- $(GO_TEST) -short ./...
+	$(SUITE) $(ENGINE) $(LIB) bindings docs examples/go examples/exported -- sh -c "$(GO_TEST) -short ./... && $(GO_TEST) -tags netgo,nokernels -run TestWithoutKernels ./engine/dispatch"
 
 suite-go-exhaustive: tools $(LIB)
 	$(SUITE) $(ENGINE) -- $(GO_TEST) $(SHORTENED)

@@ -234,8 +234,10 @@ static int parse_formals(const char *schema, lt_formal *to, int room) {
     const char *end = end_of_item(s);
     if (*s == '*')
       by_name = true;
-    else if (n == room || !parse_formal(s, end, by_name, to + n++))
+    else if (n == room || !parse_formal(s, end, by_name, to + n))
       return -1;
+    else
+      n++;
     s = *end == ',' ? end + 1 + (end[1] == ' ') : end;
   }
   return n;
@@ -669,7 +671,7 @@ lt_target *lt_make_target(const lt_operator *op, int form) {
   text s = {schema, schema + sizeof schema - 1};
   const int outs = form == LT_OUT ? (int)strlen(op->results) : 0;
   lt_target *t = calloc(1, sizeof *t);
-  lt_formal *formals = calloc((size_t)(op->count + outs + 1), sizeof *formals);
+  lt_formal *formals = calloc((size_t)op->count + (size_t)outs + 1, sizeof *formals);
   tensor_result_info *results = calloc(LT_MOST_RESULTS, sizeof *results);
   if (!t || !formals || !results) return NULL;
   for (int i = 0; i < op->count; i++) set_formal(op, i, form, formals + i);

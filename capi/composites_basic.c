@@ -322,7 +322,8 @@ tensor_status lt_compute__assert_tensor_metadata(lt_value *a, lt_value *r) {
   for (int i = 1; i <= 2; i++) {
     const int64_t *expected = a[i].list.data,
                   *actual = i == 1 ? tensor_sizes(self) : tensor_strides(self);
-    if (expected && (a[i].list.length != n || memcmp(expected, actual, (size_t)n * sizeof *actual)))
+    if (expected &&
+        (a[i].list.length != n || memcmp(expected, actual, (size_t)n * sizeof *actual) != 0))
       return lt_reject(TENSOR_ERROR_RUNTIME, "argument 'a' has other %s than '%s'",
                        i == 1 ? "sizes" : "strides", i == 1 ? "size" : "stride");
   }

@@ -42,7 +42,7 @@ static tensor_status convolve(const lt_value *a, const tensor_t *input, const te
     return tensor_conv1d(input, weight, bias, LIST(a[3]), LIST(a[4]), LIST(a[5]), groups, out);
   return lt_reject(TENSOR_ERROR_RUNTIME,
                    "argument 'weight' has %lld dimensions; a convolution needs 3, 4 or 5",
-                   (long long)(dims + 2));
+                   (long long)dims + 2);
 }
 
 tensor_status lt_compute_convolution(lt_value *a, lt_value *r) {

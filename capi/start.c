@@ -35,7 +35,7 @@ __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL
 // Go ends the process if it cannot parse its memory limit.
 static bool unreadable(const char *variable) {
   static const char name[] = "GOMEMLIMIT=";
-  if (strncmp(variable, name, sizeof name - 1)) return false;
+  if (strncmp(variable, name, sizeof name - 1) != 0) return false;
   const char *value = variable + sizeof name - 1;
   if (!*value || !strcmp(value, "off")) return false;
   const size_t digits = strspn(value, "0123456789");

@@ -242,8 +242,8 @@ static int bench_operators(const prepared *p) {
 static int bench(const prepared *p, double loading) {
   double *times = malloc(MOST_RUNS * sizeof *times), first = 0, end = 0;
   if (!times) return fprintf(stderr, "tensor-run: there is no memory for the times\n"), 1;
-  int32_t count = -1;
-  do {
+  int32_t count = -1;  // after the first run, 0
+  while (count < MOST_RUNS && (count < 1 || now() < end)) {
     const double taken = time_run(p);
     if (taken < 0) {
       free(times);
@@ -253,7 +253,8 @@ static int bench(const prepared *p, double loading) {
       first = taken, end = now() + 2000;
     else
       times[count] = taken;
-  } while (++count < MOST_RUNS && (count < 1 || now() < end));
+    count++;
+  }
   qsort(times, (size_t)count, sizeof *times, compare);
   int64_t threads = 0;
   tensor_get_num_threads(&threads);

@@ -38,6 +38,9 @@ func Register(t device.Type, d Device) {
 		}
 		name := i.Name
 		f.Set(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
+			if t == device.CPU {
+				return errorResults(f.Type(), status.NotImplementedf("%v: this build has no kernels for the cpu (build tag nokernels)", args[0]))
+			}
 			return errorResults(f.Type(), status.NotImplementedf("%v is not implemented on %v, which has no %s; move the tensors to the cpu", args[0], t, name))
 		}))
 	}

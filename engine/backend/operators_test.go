@@ -27,7 +27,7 @@ var allowed = map[string]string{
 	"../ops/files.go Bytes":          "files are made of storages' bytes",
 	"../ops/query.go parallel":       "the number of threads, which a user sets",
 	"../ops/update.go Data":          "whether parameters share memory, which their addresses tell",
-	"../ops/types.go cpu":            "links the device that every build has",
+	"../ops/kernels.go cpu":          "links the device that every build has",
 }
 
 // No kernel has more operands than a launch can pass.
@@ -45,9 +45,6 @@ func TestKernelsFitTheirWork(t *testing.T) {
 	}
 	assert.NotZero(t, signatures)
 }
-
-// known lists the names of engine/kernel that operators may use: descriptions of kernels.
-var known = []string{"Get", "Kernel"}
 
 // readers are the methods of tensors and storages that lead to bytes.
 var readers = []string{"Data", "Bytes", "At", "IsMeta"}
@@ -73,17 +70,12 @@ func TestOperatorsTouchNoBytes(t *testing.T) {
 			}
 			for _, i := range file.Imports {
 				switch name := filepath.Base(strings.Trim(i.Path.Value, `"`)); name {
-				case "unsafe", "blas", "cpu", "parallel":
+				case "unsafe", "blas", "cpu", "kernel", "parallel":
 					touches(name, i.Pos())
 				}
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
-				switch x := n.(type) {
-				case *ast.SelectorExpr:
-					if of, ok := x.X.(*ast.Ident); ok && of.Name == "kernel" && !slices.Contains(known, x.Sel.Name) {
-						touches("kernel."+x.Sel.Name, x.Pos())
-					}
-				case *ast.CallExpr:
+				if x, ok := n.(*ast.CallExpr); ok {
 					if f, ok := x.Fun.(*ast.SelectorExpr); ok && slices.Contains(readers, f.Sel.Name) {
 						touches(f.Sel.Name, f.Pos())
 					}
@@ -111,4 +103,31 @@ func TestDevicesAreIndependent(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Kernels are the CPU's: other packages name them by engine/kernelapi.
+func TestKernelsAreImportedByTheCPUAlone(t *testing.T) {
+	importers := map[string]bool{}
+	for _, root := range []string{"../../engine", "../../cuda", "../../capi"} {
+		require.NoError(t, filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, i := range file.Imports {
+				name := strings.Trim(i.Path.Value, `"`)
+				if strings.HasSuffix(name, "engine/kernel") || strings.Contains(name, "engine/kernel/") {
+					importers[strings.TrimPrefix(filepath.Dir(path), "../../")] = true
+				}
+			}
+			return nil
+		}))
+	}
+	for folder := range importers {
+		assert.True(t, folder == "engine/cpu" || strings.HasPrefix(folder, "engine/kernel"), folder)
+	}
+	assert.Contains(t, importers, "engine/cpu")
 }

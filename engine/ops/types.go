@@ -9,7 +9,6 @@ package ops
 import (
 	"math"
 
-	_ "github.com/libtensor/libtensor/engine/cpu" // does the work of every build
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 

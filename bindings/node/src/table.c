@@ -111,7 +111,7 @@ static bool callable(const lt_operator *row) {
     if (type_of(row->parameters[i].kind) == LT_CALLBACK &&
         !(row->parameters[i].flags & LT_CALLS_BACK))
       return false;
-  return !strchr(row->results, 'Q') && strcmp(row->name, "pop_saved_tensors_hooks");
+  return !strchr(row->results, 'Q') && strcmp(row->name, "pop_saved_tensors_hooks") != 0;
 }
 
 static bool read_operator(const lt_operator *row, lt_overload *o) {

@@ -212,9 +212,8 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_WIDE] = "a BigInt that does not fit into 64 bits",
                                       [LT_JS_REST] = "integers",
                                       [LT_JS_FUNCTION] = "a function",
-                                      [LT_JS_STRANGER] =
-                                          "an object of another copy of libtensor "
-                                          "(copy it with tensor())",
+                                      [LT_JS_STRANGER] = ("an object of another copy of libtensor "
+                                                          "(copy it with tensor())"),
                                       [LT_JS_OTHER] = "an unsupported value"};
   return js->kind == LT_JS_FLOAT ? float_name(js->scalar.value.f.re) : names[js->kind];
 }

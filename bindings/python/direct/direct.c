@@ -280,7 +280,7 @@ EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators
     char one[128] = "";
     end = strchr(at, ' ');
     size_t length = end ? (size_t)(end - at) : strlen(at);
-    if (length < sizeof one) memcpy(one, at, length);
+    if (length < sizeof one) memcpy(one, at, length), one[length] = 0;
     if (f->count == MOST_OVERLOADS || !fill(f->overloads + f->count, one, inplace))
       return Py_DecRef((PyObject *)f), nothing();
     f->count++;
