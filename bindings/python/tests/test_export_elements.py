@@ -131,3 +131,36 @@ def test_layers_are_operators(name):
     program, x = export(LAYERS[name], (torch.ones(4, 4),)), torch.arange(16.0).reshape(4, 4).sin()
     for each in (program, program.run_decompositions()):
         assert torch.allclose(each.module()(x), LAYERS[name](x).detach(), 1e-5, 1e-6)
+
+
+MEMORY, CAUSAL, PADDED = torch.arange(24.0).reshape(1, 3, 8).cos(), torch.ones(4, 4).triu(1).bool(), torch.tensor([[False, False, True]])
+ATTENTION = torch.nn.MultiheadAttention(8, 2).eval()
+BATCHED = torch.nn.MultiheadAttention(8, 2, batch_first=True, kdim=8, vdim=8).eval()
+DECODER = torch.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True).eval()
+ENCODER = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
+ATTENTIONS = {
+    "sequence first": (ATTENTION, lambda x: ATTENTION(x[:, None], MEMORY.transpose(0, 1), MEMORY.transpose(0, 1))),
+    "without batch": (ATTENTION, lambda x: ATTENTION(x, x, x, attn_mask=CAUSAL)),
+    "cross-attention": (BATCHED, lambda x: BATCHED(x[None], MEMORY, MEMORY, average_attn_weights=False)),
+    "masks": (BATCHED, lambda x: BATCHED(x[None], MEMORY, MEMORY, key_padding_mask=PADDED, attn_mask=torch.zeros(2, 4, 3))),
+    "without weights": (BATCHED, lambda x: BATCHED(x[None], MEMORY, MEMORY, key_padding_mask=PADDED, need_weights=False)[0]),
+    "decoder": (DECODER, lambda x: DECODER(x[None], MEMORY, tgt_mask=CAUSAL)),
+    "training encoder": (ENCODER, lambda x: ENCODER(x[:, None], CAUSAL)),
+}
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention(name):
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x):
+            return function(x)
+
+    layer, function = ATTENTIONS[name]
+    program, x = export(Module(), (torch.ones(4, 8),)), torch.arange(32.0).reshape(4, 8).sin()
+    for each in (program, program.run_decompositions()):
+        for a, b in zip(*map(torch.utils._pytree.tree_leaves, (each.module()(x), function(x))), strict=True):
+            assert torch.allclose(a.detach(), b.detach(), 1e-4, 1e-5)

@@ -8,9 +8,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import bool as torch_bool
 from .. import ones_like as torch_ones_like
 from .. import stft as _torch_stft
 from .. import tensordot as _torch_tensordot
+from .. import zeros_like as torch_zeros_like
 from .._core.tensor import Tensor
 from .._gen import gen_nn_functional
 from ..library.lowering import bind, list_overloads
@@ -289,6 +291,76 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = N
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     pooled = F.avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return (pooled.sign() * F.relu(pooled.abs()) * math.prod(_pair(kernel_size))).pow(1.0 / norm_type)
+
+
+@composed
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> Any:
+    has_masks = key_padding_mask is not None or attn_mask is not None
+    if bias_k is not None or static_k is not None or static_v is not None or add_zero_attn:
+        raise NotImplementedError("export: multi-head attention with add_bias_kv, add_zero_attn or static keys is not supported")
+    if query is key and key is value and query.dim() == 3 and not (has_masks or use_separate_proj_weight or (training and dropout_p)):
+        return NotImplemented  # self-attention, which has a rule
+    is_batched = query.dim() == 3
+    if not is_batched:
+        query, key, value = (x.unsqueeze(1) for x in (query, key, value))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, width = query.shape
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights: Any = separate if use_separate_proj_weight else in_proj_weight.chunk(3)
+    biases: Any = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+    projected = [F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+    q, k, v = (x.reshape(x.size(0), batch, num_heads, width // num_heads).permute(1, 2, 0, 3) for x in projected)
+    masks = []
+    if attn_mask is not None:
+        mask = _add_mask(attn_mask, q)
+        masks.append(mask if mask.dim() == 2 else mask.reshape(batch, num_heads, length, key.size(0)))
+    if key_padding_mask is not None:
+        masks.append(_add_mask(key_padding_mask, q).reshape(batch, 1, 1, key.size(0)))
+    mask = masks[0] + masks[1] if len(masks) == 2 else masks[0] if masks else None
+    p = dropout_p if training else 0.0
+    if need_weights:
+        scores = q * math.sqrt(num_heads / width) @ k.transpose(-2, -1)
+        probabilities = F.dropout((scores if mask is None else scores + mask).softmax(-1), p)
+        made = probabilities @ v
+    else:
+        made = F.scaled_dot_product_attention(q, k, v, None if mask is None else mask.expand(batch, num_heads, length, key.size(0)), p)
+    made = F.linear(made.permute(2, 0, 1, 3).reshape(length, batch, width), out_proj_weight, out_proj_bias)
+    made = made if is_batched else made.squeeze(1)
+    if not need_weights:
+        return made, None
+    probabilities = probabilities.mean(1) if average_attn_weights else probabilities
+    return made, probabilities if is_batched else probabilities.squeeze(0)
+
+
+def _add_mask(mask: Tensor, like: Tensor) -> Tensor:
+    """Returns a mask of attention as a tensor that is added to the scores: minus infinity where a bool mask is True."""
+    return torch_zeros_like(mask, dtype=like.dtype).masked_fill(mask, -math.inf) if mask.dtype == torch_bool else mask
 
 
 COMPOSED[gen_nn_functional.softmin] = softmin  # which the function of nn.functional calls

@@ -42,7 +42,9 @@ class Tracer(OperatorTracer):
         name = getattr(func, "__name__", "").rpartition(".")[2]
         if func in COMPOSED:
             with self:
-                return COMPOSED[func](*args, **kwargs)
+                made = COMPOSED[func](*args, **kwargs)
+            if made is not NotImplemented:
+                return made
         if name in KEPT and not isinstance(func, AtenOverload):
             chosen = choose(name, args, kwargs)
             if chosen is not None:
