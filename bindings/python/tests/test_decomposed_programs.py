@@ -180,3 +180,16 @@ def test_results_of_another_dtype_change_the_following_values(dtype):
 def test_wrong_results_of_decompositions(function, fact):
     with pytest.raises(RuntimeError, match=fact):
         export(torch.relu, (torch.ones(4),)).run_decompositions({RELU: function})
+
+
+@pytest.mark.parametrize(
+    "function, fact",
+    [
+        (lambda x: x.clone().resize_(3), r"aten.resize_.default, which changes the size of its argument"),
+        (lambda x: x.clone().normal_(), r"aten.normal_.default, which writes to its argument and has no form"),
+        (lambda x: x.tensor_split(2)[0].add_(1), r"a view that aten.tensor_split.sections returns, which is not supported; clone\(\) it"),
+    ],
+)
+def test_writes_that_are_not_supported_are_named(function, fact):
+    with pytest.raises(RuntimeError, match=fact):
+        export(function, (torch.ones(4),)).run_decompositions()

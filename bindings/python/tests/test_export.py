@@ -385,3 +385,8 @@ def test_wrong_arguments_of_a_program(args, kwargs, fact):
     args, kwargs = torch.utils._pytree.tree_map(lambda _: torch.ones(2), (args, kwargs))
     with pytest.raises(TypeError, match=fact):
         program.module()(*args, **kwargs)
+
+
+def test_constant_inputs_are_shown_by_name():
+    shown = str(export(lambda x, k, mode=None: x + k, (torch.ones(2), 3, "sum")))
+    assert "def forward(self, x: \"f32[2]\", k=3, mode='sum'):" in shown

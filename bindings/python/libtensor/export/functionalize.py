@@ -18,6 +18,7 @@ __all__ = ["functionalize"]
 RESHAPED = frozenset(("view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "_unsafe_view", "view_as", "reshape_as"))
 # In-place operators that change only the shape and the strides of their argument.
 SHAPED = frozenset(("squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "as_strided_"))
+RESIZING = frozenset(("resize_", "resize_as_"))
 SAME = frozenset(("alias", "detach", "contiguous", "to", "lift_fresh"))
 
 
@@ -90,6 +91,10 @@ def find_plain(op: AtenOverload) -> AtenOverload | None:
 def find_functional(op: AtenOverload) -> Callable[..., Any]:
     """Returns a function that returns the value that an operator writes to its first argument."""
     found = find_plain(op)
+    if op.op_name in RESIZING:
+        raise RuntimeError(
+            f"run_decompositions: the program calls {op}, which changes the size of its argument; use reshape() or new_empty() instead"
+        )
     if found is None:
         raise RuntimeError(f"run_decompositions: the program calls {op}, which writes to its argument and has no form that returns a new tensor")
 

@@ -221,9 +221,11 @@ def show_type(graph: dict[str, Any], name: str) -> str:
     return f'"{dtype}[{", ".join(map(show_size, meta["sizes"]))}]"'
 
 
-def show_lines(graph: dict[str, Any], indent: str, name: str) -> list[str]:
-    """Returns the code of a graph, with those of its control flow behind it."""
-    inputs = "".join(f", {x}: {show_type(graph, x)}" for x in map(value_of, graph["inputs"]))
+def show_lines(graph: dict[str, Any], indent: str, name: str, constants: dict[int, str] | None = None) -> list[str]:
+    """Returns the code of a graph, with those of its control flow behind it. `constants` are the names of constant inputs, by their indices."""
+    values = [value_of(x) for x in graph["inputs"]]
+    named = constants or {}
+    inputs = "".join(f", {named[i]}={x!r}" if i in named else f", {x}: {show_type(graph, x)}" for i, x in enumerate(values))
     lines = [f"{indent}class {name}(torch.nn.Module):", f"{indent}    def forward(self{inputs}):"]
     inner: list[str] = []
     for node in graph["nodes"]:
@@ -243,4 +245,6 @@ def show_lines(graph: dict[str, Any], indent: str, name: str) -> list[str]:
 
 
 def show_graph(text: dict[str, Any]) -> str:
-    return "\n".join(show_lines(text["graph_module"]["graph"], "    ", "GraphModule"))
+    specs = text["graph_module"]["signature"]["input_specs"]
+    constants = {i: union["constant_input"]["name"] for i, union in enumerate(specs) if "constant_input" in union}
+    return "\n".join(show_lines(text["graph_module"]["graph"], "    ", "GraphModule", constants))
