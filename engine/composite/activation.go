@@ -19,7 +19,15 @@ func checkFloating(op string, t *tensor.Tensor) error {
 	if t.DType().IsFloatingPoint() {
 		return nil
 	}
-	return status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", op, t.DType())
+	return unsupportedDType(op, t.DType(), "convert to a floating-point dtype")
+}
+
+// unsupportedDType returns the error of an operator for a dtype, and what to do instead; quantized tensors have one error for all operators.
+func unsupportedDType(op string, d dtype.DType, instead string) error {
+	if d.IsQuantized() {
+		return dispatch.Unsupported(op, tensor.Quantized)
+	}
+	return status.NotImplementedf("%s: not implemented for %v; %s", op, d, instead)
 }
 
 // Prelu multiplies negative elements by a weight, or by that of their channel.

@@ -39,7 +39,7 @@ func (k dropoutVariant) applyDropout(c dispatch.Context, out, self *tensor.Tenso
 	d := self.DType()
 	switch {
 	case d.Category() < dtype.Floating:
-		return nil, status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", k.op, d)
+		return nil, unsupportedDType(k.op, d, "convert to a floating-point dtype")
 	case k.channels && self.Dim() < 2:
 		return nil, status.Runtimef("%s: self must have shape (N, C, ...), but has sizes %v", k.op, self.Sizes())
 	}

@@ -51,7 +51,7 @@ func dropIndices(values, indices *tensor.Tensor, err error) (*tensor.Tensor, err
 func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, sizes []int64, ratios []float64,
 	samples *tensor.Tensor, g *random.Generator) (_, _ *tensor.Tensor, err error) {
 	if !self.DType().IsFloatingPoint() {
-		return nil, nil, status.NotImplementedf("%s: not implemented for %v", op, self.DType())
+		return nil, nil, unsupportedDType(op, self.DType(), "convert to a floating-point dtype")
 	}
 	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, sizes: sizes, counted: true}
 	defer p.Close(&err)

@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -86,7 +87,7 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 			status.Valuef("%s: size and scale_factor must have one value, or one for each of the %d dimensions after (N, C), but got %v values for input of sizes %v", op, n, given, self.Sizes())
 	}
 	if d := self.DType(); !d.IsFloatingPoint() && !(d == dtype.Uint8 && of.bytes) {
-		return nil, status.NotImplementedf("%s: not implemented for %v in mode %s", op, d, mode)
+		return nil, unsupportedDType(op, d, fmt.Sprintf("convert to a floating-point dtype for mode %s", mode))
 	}
 	if scales == nil {
 		sizes = slices.Repeat(sizes, n/given)

@@ -160,7 +160,7 @@ func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tens
 		return nil, err
 	}
 	if d := self.DType(); d.Category() < dtype.Floating {
-		return nil, status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", op, d)
+		return nil, unsupportedDType(op, d, "convert to a floating-point dtype")
 	}
 	least := self.DType().Compute().ToReal().Epsilon()
 	if eps != nil {
@@ -272,7 +272,7 @@ func NnLocalResponseNorm(c dispatch.Context, self *tensor.Tensor, size int64, al
 	const op = "nn_local_response_norm"
 	switch {
 	case self.DType() != dtype.Int64 && !self.DType().IsFloatingPoint():
-		return nil, status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype, or to int64", op, self.DType())
+		return nil, unsupportedDType(op, self.DType(), "convert to a floating-point dtype, or to int64")
 	case self.Dim() < 3:
 		return nil, status.Valuef("%s: self must have shape (N, C, ...) with at least 3 dimensions, but has sizes %v", op, self.Sizes())
 	case size <= 0:

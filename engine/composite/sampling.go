@@ -56,7 +56,7 @@ func warnMissingAlignCorners(op string, alignCorners ops.Bool) error {
 func sampleGrid(c dispatch.Context, op string, n int, self, grid *tensor.Tensor, mode, padding int64,
 	alignCorners bool) (*tensor.Tensor, error) {
 	if d := self.DType(); !d.IsFloatingPoint() {
-		return nil, status.NotImplementedf("%s: not implemented for %v", op, d)
+		return nil, unsupportedDType(op, d, "convert to a floating-point dtype")
 	}
 	if n != 0 && self.Dim() != n+2 {
 		return nil, status.Runtimef("%s: expected %dD input, but got input with sizes %v", op, n+2, self.Sizes())
