@@ -336,13 +336,13 @@ def multi_head_attention_forward(
     biases: Any = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
     projected = [F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
     q, k, v = (x.reshape(x.size(0), batch, num_heads, width // num_heads).permute(1, 2, 0, 3) for x in projected)
-    masks = []
+    masks: list[Tensor] = []
     if attn_mask is not None:
-        mask = _add_mask(attn_mask, q)
-        masks.append(mask if mask.dim() == 2 else mask.reshape(batch, num_heads, length, key.size(0)))
+        added = _add_mask(attn_mask, q)
+        masks.append(added if added.dim() == 2 else added.reshape(batch, num_heads, length, key.size(0)))
     if key_padding_mask is not None:
         masks.append(_add_mask(key_padding_mask, q).reshape(batch, 1, 1, key.size(0)))
-    mask = masks[0] + masks[1] if len(masks) == 2 else masks[0] if masks else None
+    mask: Tensor | None = masks[0] + masks[1] if len(masks) == 2 else masks[0] if masks else None
     p = dropout_p if training else 0.0
     if need_weights:
         scores = q * math.sqrt(num_heads / width) @ k.transpose(-2, -1)
