@@ -1,5 +1,5 @@
-// Package program runs exported programs: archives that torch.export.save of PyTorch or of libtensor wrote. It calls the library libtensor.so, which
-// has all operators; a program that uses the engine's packages itself does not need it.
+// Package program runs exported programs: archives that torch.export.save of PyTorch or of libtensor wrote. It requires libtensor.so, at
+// build time and at run time: docs/exported_programs.md has the flags. The Go packages of the engine do not run exported programs.
 //
 //	p, err := program.Load("classifier.pt2")
 //	if err != nil {
@@ -168,8 +168,8 @@ func (p *Program) recordRuns() error {
 	return nil
 }
 
-// State returns the parameters, buffers and constants of a program that was loaded WithGradients by name, nil for other programs. They share memory with
-// the program, and must not be closed before it.
+// State returns the parameters, buffers and constants by name; nil if the program was not loaded WithGradients. They share memory with the
+// program. After Close of one of them, Run returns an error.
 func (p *Program) State() map[string]*Tensor { return maps.Clone(p.state) }
 
 func describe(list []C.tensor_program_value) []Value {

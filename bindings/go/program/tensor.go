@@ -193,8 +193,9 @@ func (t *Tensor) RequireGrad(required bool) error {
 	return check(C.require_gradient(t.handle, C.bool(required)))
 }
 
-// Backward accumulates the gradients of a result in the tensors that it was computed from and that require grad. The gradient of the result has its
-// sizes; it can be nil for a result of one element.
+// Backward computes the gradients of t with respect to the tensors that require grad, and adds them to their gradients. `gradient`, of the
+// shape of t, is the gradient with respect to t; nil means 1, for a tensor of one element. The package has no call that clears gradients or
+// writes to parameters: to train, use Python, C or Node.
 func (t *Tensor) Backward(gradient *Tensor) error {
 	defer runtime.KeepAlive(t)
 	defer runtime.KeepAlive(gradient)

@@ -142,9 +142,10 @@ def export(
     become operators of sizes. Numbers, strings and None in the arguments are constants. The program writes to buffers and inputs as the module
     does; export itself changes neither. The program has a copy of the weights.
 
-    Raises NotImplementedError if the operators depend on elements of tensors (`if x.sum() > 0`) or, in other ways than numbers, on variable sizes.
-    The sizes that are tried are near those of the samples, the bounds of each `Dim`, and 4096 without an upper bound; a program that does not hold
-    for the size 1 requires 2. Writes to tensors that are neither inputs nor buffers raise NotImplementedError.
+    Raises RuntimeError if Python code reads elements of a tensor (`if x.sum() > 0`), if the function fails for another size, or if two calls return
+    different results; NotImplementedError if the sequence of operators depends on a variable size, and for writes to a tensor that is neither an
+    input nor a buffer. The sizes of the calls are near those of the samples, the bounds of each `Dim`, and up to 4096 without an upper bound. If the
+    program is correct only for sizes of at least 2, that becomes the lower bound.
     `strict` and the following arguments are accepted for compatibility with PyTorch, and not used.
 
     >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: torch.export.Dim("batch")},))
