@@ -290,11 +290,13 @@ typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
 // the thread of the call, after its arguments are checked and before anything is modified. If it
 // returns an error, the call returns the error.
 typedef tensor_status (*tensor_warning_handler)(void *context, const char *kind, const char *message);
-// Returns `size` bytes at an address that is a multiple of `alignment`, a power of two; NULL if
-// there is not enough memory. Called on any thread, also by several threads at once. Must not call
-// the library.
+// Returns at least `size` bytes (> 0, the bytes of a tensor rounded up to a multiple of 64) at an
+// address that is a multiple of `alignment`, a power of two. Their contents can be arbitrary. NULL
+// if there is not enough memory: the call returns TENSOR_ERROR_MEMORY. Called on any thread, also
+// by several threads at once. Must not call the library.
 typedef void *(*tensor_allocate)(void *context, int64_t size, int64_t alignment);
-// Frees memory that tensor_allocate returned for the same `size`, under the same conditions.
+// Frees memory that the tensor_allocate of the same pair returned for the same `size`. Called on any
+// thread, also by several threads at once. Must not call the library.
 typedef void (*tensor_deallocate)(void *context, void *data, int64_t size);
 // Returns whether to cancel the running call of the thread. Must not call the library.
 typedef bool (*tensor_interrupt)(void *context);
@@ -304,23 +306,25 @@ typedef struct tensor_event_tensor {
   int32_t dtype;  // tensor_dtype
   int64_t dim;
   const int64_t *sizes;
-  int64_t bytes;  // of the elements
+  int64_t bytes;  // number of elements times element size
 } tensor_event_tensor;
 
 // The beginning or the end of an operator call.
 typedef struct tensor_event {
   const char *name;      // as in errors: add, add_, ns::name
   bool is_end;
-  tensor_status status;  // of the call, at its end
-  int64_t time;          // nanoseconds of CLOCK_MONOTONIC
-  int64_t nanoseconds;   // the duration of the call, at its end
+  tensor_status status;  // of the call, at its end; TENSOR_OK at its beginning
+  int64_t time;          // CLOCK_MONOTONIC at this event, in nanoseconds
+  int64_t nanoseconds;   // the duration of the call without the observer, at its end
   int64_t bytes;         // the sum of those of the tensors
   // The first 64 tensors among the arguments, at the beginning, and among the results or the
   // tensors that were written to, at the end.
   const tensor_event_tensor *tensors;
   int32_t tensor_count;
 } tensor_event;
-// Called at the beginning and at the end of each operator call. `event` is borrowed.
+// Called at the beginning and at the end of each operator call, on the thread of the call; several
+// threads can call it at once. A backward pass is one call, `backward`. `event` is borrowed. At the
+// end of a failed call there are no tensors.
 typedef void (*tensor_observer)(void *context, const tensor_event *event);
 
 // ------------------------------------------------------------------------------ errors and handles
@@ -355,8 +359,10 @@ TENSOR_API tensor_status tensor_set_allocator(tensor_allocate allocate, tensor_d
 // Sets the interrupt function of the calling thread; NULL (initially) for none. Long calls of this
 // thread call it between chunks of work, at most once in `interval` milliseconds. If it returns
 // true, the call stops as soon as possible and returns TENSOR_ERROR_CANCELLED: tensors that it
-// writes to have unspecified elements, and results are freed. Small calls complete. A forked child
-// keeps the function of the thread that forked.
+// writes to have unspecified elements, and results are freed. Small calls complete. Interval 0 calls
+// the function at each check; a negative one returns TENSOR_ERROR_VALUE. `context` must be valid
+// until another function is set or the thread ends. A forked child keeps the function of the thread
+// that forked.
 TENSOR_API tensor_status tensor_set_interrupt(tensor_interrupt function, void *context, int64_t interval);
 // Frees a tensor. Does nothing for NULL. A freed or invalid handle returns TENSOR_ERROR_HANDLE.
 TENSOR_API tensor_status tensor_free(tensor_t *self);
@@ -517,10 +523,12 @@ typedef struct tensor_error_info {
 // results. A capacity that is too small is an error (TENSOR_ERROR_VALUE). An operator that writes
 // to arguments (in place, out) returns no results: these arguments are the results. The caller
 // frees each result with tensor_value_free.
-// `error` is NULL, or receives an error object, which the caller frees with tensor_error_free. It
-// receives NULL after success. tensor_last_error returns the message, too.
+// `error` is NULL, or receives an error object, which the caller frees with tensor_error_free: NULL
+// after success, and if there is no memory for the object. tensor_last_error returns the message, too.
 TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *arguments, const char *const *keywords, int32_t count, tensor_value *results, int32_t *result_count, tensor_error_info **error);
-// Frees a result of tensor_call, and sets its kind to TENSOR_VALUE_NONE. Does nothing for NULL.
+// Frees the tensor, generator, storage, string or list of a value that the caller owns, such as a
+// result of tensor_call or an output of a program, and sets its kind to TENSOR_VALUE_NONE. It is not
+// for arguments with strings or arrays of the caller. Does nothing for NULL.
 TENSOR_API tensor_status tensor_value_free(tensor_value *value);
 // Frees an error of tensor_call. Does nothing for NULL.
 TENSOR_API void tensor_error_free(tensor_error_info *error);
@@ -598,7 +606,8 @@ typedef struct tensor_operator_options {
   tensor_operator_backward backward;  // NULL: a backward pass through the operator is an error
   tensor_operator_vmap vmap;          // NULL: the operator is called for each batch element
   uint64_t unsaved_arguments;  // bit i: `backward` does not use the tensors of parameter i,
-  uint64_t unsaved_results;    // or of result i: they are not saved, and `backward` gets NULL
+  uint64_t unsaved_results;    // or of result i: it gets a value of kind TENSOR_VALUE_NONE, or a list
+                               // of NULL items, in their place, and they are not saved
   bool composite;  // the function only calls operators that support autograd and transforms: it is
                    // called with the tensors of the caller, and the other members are ignored
 } tensor_operator_options;
@@ -648,9 +657,10 @@ typedef struct tensor_program_value {
 } tensor_program_value;
 
 // Loads a program that torch.export.save wrote (a .pt2 archive of PyTorch 2.9 or later). Weights
-// are mapped from the file: they are read on first use, and writes are private to the process. The
-// file must not shrink while the program exists. If libtensor lacks operators of the program,
-// returns TENSOR_ERROR_NOT_IMPLEMENTED, and the message names them. See docs/exported_programs.md.
+// are mapped from the file: they are read on first use, and writes are private to the process. Do
+// not truncate or modify the file while the program exists. If libtensor lacks operators of the
+// program, returns TENSOR_ERROR_NOT_IMPLEMENTED, and the message names them. See
+// docs/exported_programs.md.
 TENSOR_API tensor_status tensor_program_load(const char *path, tensor_program_t **out);
 // Loads a program from the bytes of a file, which are copied.
 TENSOR_API tensor_status tensor_program_load_memory(const void *data, int64_t length, tensor_program_t **out);
@@ -662,16 +672,26 @@ TENSOR_API tensor_status tensor_program_inputs(const tensor_program_t *program, 
 TENSOR_API tensor_status tensor_program_outputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
 // Returns the parameters, buffers and constants of a program. See tensor_program_inputs.
 TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
-// Returns a tensor that shares memory with item `index` of tensor_program_state.
+// Returns a new tensor that shares memory with item `index` of tensor_program_state and does not
+// require grad. The caller frees it; it remains valid after the program is freed. Writes to it change
+// the results of later runs, but not the file; do not write during a run on another thread. An index
+// out of range returns TENSOR_ERROR_INDEX.
 TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, int32_t index, tensor_t **out);
-// Returns how the arguments and the result are nested, as the JSON of PyTorch's pytree
-// specifications. The strings are valid until the program is freed.
+// Returns how the arguments and the result are nested, as JSON, `[version, spec]`: a spec is the
+// {"type", "context", "children_spec"} of PyTorch's torch.utils._pytree.treespec_dumps, and the
+// leaves, whose type is null, are the inputs (outputs) in order. "" if the archive has none. The
+// strings are valid until the program is freed; either pointer can be NULL.
 TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *program, const char **inputs, const char **outputs);
 // Runs a program, without autograd. `inputs` has a value for each of the n inputs of
-// tensor_program_inputs; the values are borrowed. `outputs` receives a value for each of the m
-// outputs of tensor_program_outputs; the caller frees them with tensor_value_free. Threads can run
-// a program concurrently; runs of a program that writes to its buffers are executed one after the
-// other.
+// tensor_program_inputs; the values are borrowed, but the program writes to tensors that are
+// described as `is_written`. `outputs` receives a value for each of the m outputs of
+// tensor_program_outputs, with the type that the run computes (also numbers, strings and none); the
+// caller frees them with tensor_value_free. An output can share memory with an input or the state, if
+// the exported function returns it or a view of it. Another n or m returns TENSOR_ERROR_VALUE; an
+// input of another dtype, shape or constant value TENSOR_ERROR_RUNTIME; an error of an operator has
+// its status. After an error there are no outputs to free, and buffers and inputs that the program
+// writes to can have changed. Threads can run a program concurrently; runs of a program that writes
+// to its buffers are executed one after the other.
 TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 
 // Options of a run. Initialize with {.size = sizeof(tensor_program_options)}.
@@ -686,8 +706,10 @@ typedef struct tensor_program_options {
 // the outputs accumulates the gradients of the inputs and of the tensors of `state` that require
 // grad. To train a parameter, pass the result of tensor_program_tensor, with requires_grad set, as
 // its item of `state`: it shares memory with the program, so that later runs use its new values. A
-// tensor of `state` must have the sizes of the program's tensor. The outputs are those of a run
-// without gradients, bitwise.
+// tensor of `state` of other sizes than the program's returns TENSOR_ERROR_VALUE, and so does another
+// `state_count` than the number of items of tensor_program_state; dtype and device are not checked and
+// must be those of the program's tensor. Writes of the program go to the tensor that was passed. The
+// outputs are those of a run without gradients, bitwise.
 TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program, const tensor_program_options *options, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 // Frees a program, as tensor_free does. Runs on other threads complete.
 TENSOR_API tensor_status tensor_program_free(tensor_program_t *self);

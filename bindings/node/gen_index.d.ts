@@ -605,7 +605,9 @@ export namespace program {
     /**
      * Runs the program, without autograd unless it was loaded with `gradients`. The arguments are
      * those of the exported function; keyword arguments are properties of an object, the last
-     * argument. Tuples and lists are arrays.
+     * argument. Tuples and lists are arrays. All arguments are required, nested as in `structure`:
+     * throws a TypeError for another structure, and an Error for another dtype or shape. A result can
+     * share memory with an input.
      */
     run(...args: Value[]): any;
     /**
@@ -715,8 +717,13 @@ export function liveHandles(): number;
 /** A value of a call by name. */
 export type NamedValue = Tensor | Scalar | string | Generator | null | undefined | readonly NamedValue[];
 /**
- * Calls an operator by name, such as `call('aten::add.Tensor', x, y, {alpha: 2})`. The last argument can be an object with keyword arguments. Returns the
- * result, an array of several results, or the arguments that the operator wrote to. docs/calling_by_name.md describes names and conversions.
+ * Calls an operator by name, such as `call('aten::add.Tensor', x, y, {alpha: 2})`, synchronously.
+ * If the last argument is a plain object, its properties are the keyword arguments, in snake_case or
+ * camelCase. A number without a fraction is an int; use `lt.float(2)` for a float. `null` and
+ * `undefined` represent None: omit a keyword to use its default. Returns the result; an array of
+ * several results; the arguments that an operator writes to; undefined for an operator without
+ * results. Throws a TypeError for arguments that no overload accepts, and an Error with the code
+ * TENSOR_ERROR_NOT_IMPLEMENTED for an unknown name. docs/calling_by_name.md describes the conversions.
  */
 export function call(name: string, ...args: readonly (NamedValue | { [keyword: string]: NamedValue })[]): any;
 /** Returns the schemas of the overloads that a name denotes, such as `'aten::max'`. */

@@ -12,7 +12,7 @@
 
 static const char usage[] =
     "Usage: tensor-run MODEL.pt2 [OPTION]...\n"
-    "Run a program that torch.export.save of PyTorch wrote, and print its outputs.\n"
+    "Run a program that torch.export.save wrote, and print its outputs.\n"
     "\n"
     "  -i, --input X.npy       an input tensor; repeat it for each, in order. Others are ones\n"
     "  -o, --output Y.npy      save an output tensor instead of printing it; repeat for each\n"

@@ -12,7 +12,9 @@ __all__ = ["Dim", "ShapesCollection", "Symbol", "dims", "expand_rest", "find_sym
 
 
 class Dim:
-    """A named size with bounds, for the argument dynamic_shapes of export. `2 * dim + 1` is a size that depends on it."""
+    """A named variable size, for the argument dynamic_shapes of export. The bounds `min` (0 by default) and `max` (none by default) are inclusive.
+    `2 * dim + 1`, a positive integer times the Dim plus an integer, is a size that depends on it.
+    """
 
     AUTO: Any
     DYNAMIC: Any
@@ -54,7 +56,9 @@ class Dim:
 
 
 class _Hint:
-    """What an export finds out about a size. A call returns a hint with bounds: `Dim.AUTO(min=2, max=9)`."""
+    """A size without a name. `Dim.AUTO`: variable if the function supports it, and otherwise fixed. `Dim.DYNAMIC`: variable; an error if the function
+    requires a fixed size. `Dim.STATIC`: fixed. `Dim.AUTO(min=2, max=9)` sets inclusive bounds.
+    """
 
     def __init__(self, name: str, least: int = 0, most: int | None = None) -> None:
         self.name, self.min, self.max = name, least, most

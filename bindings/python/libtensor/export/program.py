@@ -1,4 +1,4 @@
-"""Programs that torch.export.save of PyTorch wrote: loading, signatures, printing and running."""
+"""Exported programs: loading, signatures, printing and running."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpe
 
 
 class ExportedProgram:
-    """A program that torch.export.save of PyTorch wrote.
+    """A loaded or newly exported program: a graph of operators with its parameters, buffers and constants.
 
     `module()` returns a module with the program's weights, which is called as the exported one. `graph_signature` names inputs and outputs,
     `state_dict` has the parameters and buffers, which all modules of the program share; str() shows its operators.
@@ -325,7 +325,7 @@ def read_records(source: str | Tensor) -> tuple[dict[str, Any], Tensor | None]:
 
 
 def load(f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:
-    """Loads a program that torch.export.save of PyTorch 2.9 or later wrote. Nothing in the file is executed.
+    """Loads a program that torch.export.save of libtensor, or of PyTorch 2.9 or later, wrote. Nothing in the file is executed.
 
     `f` is a path, whose weights are mapped into memory, or a file object. If libtensor lacks operators of the program, the error
     names all of them. `extra_files` and `expected_opset_version` are accepted for compatibility with PyTorch, and not used.

@@ -12,7 +12,7 @@ __all__ = ["ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "Outp
 
 
 class InputKind(enum.Enum):
-    """What an input of the graph is."""
+    """The kind of an input of the graph."""
 
     USER_INPUT = enum.auto()
     PARAMETER = enum.auto()
@@ -23,7 +23,7 @@ class InputKind(enum.Enum):
 
 
 class OutputKind(enum.Enum):
-    """What an output of the graph is."""
+    """The kind of an output of the graph."""
 
     USER_OUTPUT = enum.auto()
     LOSS_OUTPUT = enum.auto()
