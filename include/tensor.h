@@ -295,8 +295,8 @@ typedef tensor_status (*tensor_warning_handler)(void *context, const char *kind,
 // if there is not enough memory: the call returns TENSOR_ERROR_MEMORY. Called on any thread, also
 // by several threads at once. Must not call the library.
 typedef void *(*tensor_allocate)(void *context, int64_t size, int64_t alignment);
-// Frees memory that the tensor_allocate of the same pair returned for the same `size`. Called on any
-// thread, also by several threads at once. Must not call the library.
+// Frees memory that the tensor_allocate of the same pair returned for the same `size`. Called on
+// any thread, also by several threads at once. Must not call the library.
 typedef void (*tensor_deallocate)(void *context, void *data, int64_t size);
 // Returns whether to cancel the running call of the thread. Must not call the library.
 typedef bool (*tensor_interrupt)(void *context);
@@ -359,10 +359,10 @@ TENSOR_API tensor_status tensor_set_allocator(tensor_allocate allocate, tensor_d
 // Sets the interrupt function of the calling thread; NULL (initially) for none. Long calls of this
 // thread call it between chunks of work, at most once in `interval` milliseconds. If it returns
 // true, the call stops as soon as possible and returns TENSOR_ERROR_CANCELLED: tensors that it
-// writes to have unspecified elements, and results are freed. Small calls complete. Interval 0 calls
-// the function at each check; a negative one returns TENSOR_ERROR_VALUE. `context` must be valid
-// until another function is set or the thread ends. A forked child keeps the function of the thread
-// that forked.
+// writes to have unspecified elements, and results are freed. Small calls complete. Interval 0
+// calls the function at each check; a negative one returns TENSOR_ERROR_VALUE. `context` must be
+// valid until another function is set or the thread ends. A forked child keeps the function of the
+// thread that forked.
 TENSOR_API tensor_status tensor_set_interrupt(tensor_interrupt function, void *context, int64_t interval);
 // Frees a tensor. Does nothing for NULL. A freed or invalid handle returns TENSOR_ERROR_HANDLE.
 TENSOR_API tensor_status tensor_free(tensor_t *self);
@@ -524,11 +524,12 @@ typedef struct tensor_error_info {
 // to arguments (in place, out) returns no results: these arguments are the results. The caller
 // frees each result with tensor_value_free.
 // `error` is NULL, or receives an error object, which the caller frees with tensor_error_free: NULL
-// after success, and if there is no memory for the object. tensor_last_error returns the message, too.
+// after success, and if there is no memory for the object. tensor_last_error returns the message,
+// too.
 TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *arguments, const char *const *keywords, int32_t count, tensor_value *results, int32_t *result_count, tensor_error_info **error);
 // Frees the tensor, generator, storage, string or list of a value that the caller owns, such as a
-// result of tensor_call or an output of a program, and sets its kind to TENSOR_VALUE_NONE. It is not
-// for arguments with strings or arrays of the caller. Does nothing for NULL.
+// result of tensor_call or an output of a program, and sets its kind to TENSOR_VALUE_NONE. It is
+// not for arguments with strings or arrays of the caller. Does nothing for NULL.
 TENSOR_API tensor_status tensor_value_free(tensor_value *value);
 // Frees an error of tensor_call. Does nothing for NULL.
 TENSOR_API void tensor_error_free(tensor_error_info *error);
@@ -606,8 +607,8 @@ typedef struct tensor_operator_options {
   tensor_operator_backward backward;  // NULL: a backward pass through the operator is an error
   tensor_operator_vmap vmap;          // NULL: the operator is called for each batch element
   uint64_t unsaved_arguments;  // bit i: `backward` does not use the tensors of parameter i,
-  uint64_t unsaved_results;    // or of result i: it gets a value of kind TENSOR_VALUE_NONE, or a list
-                               // of NULL items, in their place, and they are not saved
+  uint64_t unsaved_results;    // or of result i: they are not saved, and it gets a value of kind
+                               // TENSOR_VALUE_NONE, or a list of NULL items, instead
   bool composite;  // the function only calls operators that support autograd and transforms: it is
                    // called with the tensors of the caller, and the other members are ignored
 } tensor_operator_options;
@@ -673,9 +674,9 @@ TENSOR_API tensor_status tensor_program_outputs(const tensor_program_t *program,
 // Returns the parameters, buffers and constants of a program. See tensor_program_inputs.
 TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
 // Returns a new tensor that shares memory with item `index` of tensor_program_state and does not
-// require grad. The caller frees it; it remains valid after the program is freed. Writes to it change
-// the results of later runs, but not the file; do not write during a run on another thread. An index
-// out of range returns TENSOR_ERROR_INDEX.
+// require grad. The caller frees it; it remains valid after the program is freed. Writes to it
+// change the results of later runs, but not the file; do not write during a run on another thread.
+// An index out of range returns TENSOR_ERROR_INDEX.
 TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, int32_t index, tensor_t **out);
 // Returns how the arguments and the result are nested, as JSON, `[version, spec]`: a spec is the
 // {"type", "context", "children_spec"} of PyTorch's torch.utils._pytree.treespec_dumps, and the
@@ -686,12 +687,12 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
 // tensor_program_inputs; the values are borrowed, but the program writes to tensors that are
 // described as `is_written`. `outputs` receives a value for each of the m outputs of
 // tensor_program_outputs, with the type that the run computes (also numbers, strings and none); the
-// caller frees them with tensor_value_free. An output can share memory with an input or the state, if
-// the exported function returns it or a view of it. Another n or m returns TENSOR_ERROR_VALUE; an
-// input of another dtype, shape or constant value TENSOR_ERROR_RUNTIME; an error of an operator has
-// its status. After an error there are no outputs to free, and buffers and inputs that the program
-// writes to can have changed. Threads can run a program concurrently; runs of a program that writes
-// to its buffers are executed one after the other.
+// caller frees them with tensor_value_free. An output can share memory with an input or the state,
+// if the exported function returns it or a view of it. Another n or m returns TENSOR_ERROR_VALUE;
+// an input of another dtype, shape or constant value TENSOR_ERROR_RUNTIME; an error of an operator
+// has its status. After an error there are no outputs to free, and buffers and inputs that the
+// program writes to can have changed. Threads can run a program concurrently; runs of a program
+// that writes to its buffers are executed one after the other.
 TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 
 // Options of a run. Initialize with {.size = sizeof(tensor_program_options)}.
@@ -706,10 +707,10 @@ typedef struct tensor_program_options {
 // the outputs accumulates the gradients of the inputs and of the tensors of `state` that require
 // grad. To train a parameter, pass the result of tensor_program_tensor, with requires_grad set, as
 // its item of `state`: it shares memory with the program, so that later runs use its new values. A
-// tensor of `state` of other sizes than the program's returns TENSOR_ERROR_VALUE, and so does another
-// `state_count` than the number of items of tensor_program_state; dtype and device are not checked and
-// must be those of the program's tensor. Writes of the program go to the tensor that was passed. The
-// outputs are those of a run without gradients, bitwise.
+// tensor of `state` of other sizes than the program's returns TENSOR_ERROR_VALUE, and so does
+// another `state_count` than the number of items of tensor_program_state; dtype and device are not
+// checked and must be those of the program's tensor. Writes of the program go to the tensor that
+// was passed. The outputs are those of a run without gradients, bitwise.
 TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program, const tensor_program_options *options, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 // Frees a program, as tensor_free does. Runs on other threads complete.
 TENSOR_API tensor_status tensor_program_free(tensor_program_t *self);

@@ -720,7 +720,7 @@ export type NamedValue = Tensor | Scalar | string | Generator | null | undefined
  * Calls an operator by name, such as `call('aten::add.Tensor', x, y, {alpha: 2})`, synchronously.
  * If the last argument is a plain object, its properties are the keyword arguments, in snake_case or
  * camelCase. A number without a fraction is an int; use `lt.float(2)` for a float. `null` and
- * `undefined` represent None: omit a keyword to use its default. Returns the result; an array of
+ * `undefined` are the absent value: omit a keyword to use its default. Returns the result; an array of
  * several results; the arguments that an operator writes to; undefined for an operator without
  * results. Throws a TypeError for arguments that no overload accepts, and an Error with the code
  * TENSOR_ERROR_NOT_IMPLEMENTED for an unknown name. docs/calling_by_name.md describes the conversions.
