@@ -65,7 +65,7 @@ func elementwise(op string, w backend.Elementwise) error {
 
 // storedForms are the forms of kernels that read and write 16-bit floats in memory, without conversions of blocks: of two such
 // operands, and of one and a number in float32.
-var storedForms = map[kernelapi.Kernel]struct{ both, number kernelapi.Kernel }{
+var storedForms = map[kernelapi.Kernel]struct{ both, scalar kernelapi.Kernel }{
 	kernelapi.Add: {kernelapi.AddStored, kernelapi.AddNumber},
 	kernelapi.Sub: {kernelapi.SubStored, kernelapi.SubNumber},
 	kernelapi.Mul: {kernelapi.MulStored, kernelapi.MulNumber},
@@ -81,7 +81,7 @@ func storedForm(k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tens
 	}
 	form := storedForms[k].both
 	if other := operands[2]; other.Numel() == 1 {
-		form = storedForms[k].number
+		form = storedForms[k].scalar
 	} else if other.DType() != d {
 		return kernelapi.None
 	}
