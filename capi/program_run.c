@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +31,6 @@ static void give(run *r, int64_t n, tensor_value *value) {
     store(r, n, *value);
   else
     tensor_value_free(value);
-}
-
-void *lt_fail_step(run *r, const char *step, const char *format, ...) {
-  if (r->problem.code) return NULL;
-  char text[1024];
-  va_list values;
-  va_start(values, format);
-  vsnprintf(text, sizeof text, format, values);
-  va_end(values);
-  lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, NULL, "program_run: node '%s': %s", step, text);
-  return NULL;
 }
 
 static double bits(int64_t word) {

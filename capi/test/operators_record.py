@@ -191,6 +191,8 @@ def record():
     calls = {}
     replaced = []
     for operator in OPERATORS:
+        if not operator["forms"]:  # a deprecated operator, which the header does not declare
+            continue
         row = find(operator["id"].encode()).contents
         forms = [[f for f in operator["forms"] if f["mode"] == mode] for mode in ("function", "inplace", "out")]
         recorder = Run(Recorder(row.run, forms, calls))
