@@ -121,18 +121,18 @@ def test_writes_are_outputs(name, table):
 @pytest.mark.parametrize(
     "module, written",
     [
-        (nn.InstanceNorm1d(3, track_running_stats=True), {"running_mean", "running_var"}),
-        (nn.InstanceNorm1d(3, affine=True, track_running_stats=True), {"running_mean", "running_var"}),
-        (nn.InstanceNorm1d(3, affine=True, track_running_stats=True).eval(), set()),
-        (nn.BatchNorm1d(3), {"running_mean", "running_var", "num_batches_tracked"}),
-        (nn.BatchNorm1d(3).eval(), set()),
+        (nn.InstanceNorm1d(3, track_running_stats=True), ("running_mean", "running_var")),
+        (nn.InstanceNorm1d(3, affine=True, track_running_stats=True), ("running_mean", "running_var")),
+        (nn.InstanceNorm1d(3, affine=True, track_running_stats=True).eval(), ()),
+        (nn.BatchNorm1d(3), ("running_mean", "running_var", "num_batches_tracked")),
+        (nn.BatchNorm1d(3).eval(), ()),
     ],
     ids=str,
 )
 def test_running_statistics_are_outputs(module, written, table):
     x = torch.arange(30.0).reshape(2, 3, 5).cos()
     program = reload(export(module, (x,)).run_decompositions(TABLES[table]))
-    assert set(program.graph_signature.buffers_to_mutate.values()) == written
+    assert set(program.graph_signature.buffers_to_mutate.values()) == set(written)
     run, trained = program.module(), copy.deepcopy(module)
     for scale in (1, 2):
         assert torch.allclose(run(x * scale), trained(x * scale), 1e-5, 1e-5)
