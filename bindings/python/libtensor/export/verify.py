@@ -14,11 +14,13 @@ from ..fx.node import Node
 from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
 from .dims import Size, Symbol
+from .thresholds import list_thresholds
 from .trace import Recording, call_plainly, copy_state, have_same_constants, is_close, record, sample
 
 __all__ = ["check_elements", "check_sizes", "list_varying", "record_variations"]
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
+NEAR = 24  # thresholds of the function, the smallest ones, at which and beside which sizes are tried
 LIMIT = 1 << 18  # elements of inputs up to which a function is called for these sizes
 VARIATIONS = 4  # recordings for other elements of the inputs
 # Operators whose results have sizes that depend on elements; index and custom operators may do so, too.
@@ -96,9 +98,13 @@ def run_equals(first: Recording, function: Callable[..., Any], state: dict[str, 
     return False
 
 
-def _list_samples(symbols: list[Symbol]) -> Iterator[tuple[Symbol, list[int]]]:
+def _list_samples(symbols: list[Symbol], thresholds: list[int]) -> Iterator[tuple[Symbol, list[int]]]:
     """Returns the sizes to try for each symbol alone: in each list until the function accepts one."""
+    near = dict.fromkeys(n + step for n in [n for n in thresholds if n > 1][:NEAR] for step in (0, 1, -1))
     for symbol in symbols:
+        for n in near:
+            if n != symbol.hint and n > 1 and n >= symbol.least and (symbol.most is None or n <= symbol.most):
+                yield symbol, [n]
         most = symbol.most
         yield symbol, [n for n in ([] if most is None else [most]) + [n for n in FAR if most is None or n < most] if n > symbol.hint]
         yield symbol, [n for n in (symbol.least, 2, 3) if symbol.least <= n < symbol.hint and n > 1]
@@ -115,8 +121,9 @@ def check_sizes(
     sizes: list[dict[int, Size]],
     symbols: list[Symbol],
 ) -> None:
-    """Raises NotImplementedError if the graph differs from what the function does for small and large sizes. A graph that does not hold for the
-    size 1 requires 2 or more. Sizes for which the function fails are not compared: the program fails for them, too."""
+    """Raises NotImplementedError if the graph differs from what the function does for small and large sizes, and for those near the numbers that
+    its code compares sizes with. A graph that does not hold for the size 1 requires 2 or more. Sizes for which the function fails are not
+    compared: the program fails for them, too."""
 
     def attempt(of: dict[Symbol, int]) -> Recording | None:
         try:
@@ -143,7 +150,8 @@ def check_sizes(
             return False
 
     hints = {symbol: symbol.hint for symbol in symbols}
-    for symbol, candidates in _list_samples(symbols):
+    thresholds = list_thresholds(lambda: attempt(hints)) if symbols else []
+    for symbol, candidates in _list_samples(symbols, thresholds):
         for size in candidates:
             other = attempt({**hints, symbol: size})
             if other is None:
