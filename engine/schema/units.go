@@ -27,7 +27,7 @@ type macro struct {
 	body   string
 }
 
-// readMacros adds the macros that a source defines to those known. LT_ROW and LT_NONE stay as they are: the first stands for a function.
+// readMacros adds the macros that a source defines to those known. LT_ROW and LT_NONE are not expanded: the first is a function.
 func readMacros(text string, known map[string]macro) {
 	for _, m := range macroLine.FindAllStringSubmatch(strings.ReplaceAll(text, "\\\n", " "), -1) {
 		if m[1] == "LT_ROW" || m[1] == "LT_NONE" {
@@ -57,7 +57,7 @@ func closeOf(text string) int {
 	return len(text) - 1
 }
 
-// splitList splits at commas outside of brackets, of which < and > are some: the texts are types.
+// splitList splits at commas outside of brackets, including < and > of types.
 func splitList(text string) []string {
 	var items []string
 	depth, from := 0, 0
@@ -75,7 +75,7 @@ func splitList(text string) []string {
 	return append(items, strings.TrimSpace(text[from:]))
 }
 
-// expandMacros replaces macros by what they stand for, until only LT_ROW and LT_NONE are left.
+// expandMacros replaces macros by their bodies, until only LT_ROW and LT_NONE are left.
 func expandMacros(text string, known map[string]macro) string {
 	for {
 		var at []int

@@ -56,7 +56,8 @@ static bool read_request(PyObject *const *values, PyObject *names, request *r) {
     } else if (!strcmp(name, "stream") && value != &_Py_NoneStruct) {
       if (!read_int(value, &number) || number != -1) return false;
       r->waits = false;
-    } else if (value != &_Py_NoneStruct || (strcmp(name, "stream") != 0 && strcmp(name, "dl_device") != 0)) {
+    } else if (value != &_Py_NoneStruct ||
+               (strcmp(name, "stream") != 0 && strcmp(name, "dl_device") != 0)) {
       return false;
     }
   }

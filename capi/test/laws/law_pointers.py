@@ -41,15 +41,11 @@ static tensor_t *make_tensor(void) {
 def list_functions(text):
     """(name, types of the arguments) of each function that the header declares."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
-    for name, given in re.findall(
-        r"TENSOR_API\s[\w\s*]*?\b(tensor_\w+)\(([^;]*)\)\s*;", text
-    ):
+    for name, given in re.findall(r"TENSOR_API\s[\w\s*]*?\b(tensor_\w+)\(([^;]*)\)\s*;", text):
         items = [" ".join(item.split()) for item in given.split(",")]
         yield (
             name,
-            []
-            if items == ["void"]
-            else [re.sub(r"\b\w+$", "", item).strip() for item in items],
+            [] if items == ["void"] else [re.sub(r"\b\w+$", "", item).strip() for item in items],
         )
 
 
@@ -81,16 +77,10 @@ def write_calls(header):
             continue
         for tested in ([i] for i in pointers) if len(pointers) > 1 else ():
             for number in (0, 1):
-                args = [
-                    "NULL" if i in tested else write_value(kind, number, callbacks)
-                    for i, kind in enumerate(kinds)
-                ]
+                args = ["NULL" if i in tested else write_value(kind, number, callbacks) for i, kind in enumerate(kinds)]
                 yield name, f"{name}({', '.join(args)})"
         for number in (0, 1):
-            args = [
-                "NULL" if i in pointers else write_value(kind, number, callbacks)
-                for i, kind in enumerate(kinds)
-            ]
+            args = ["NULL" if i in pointers else write_value(kind, number, callbacks) for i, kind in enumerate(kinds)]
             yield name, f"{name}({', '.join(args)})"
 
 
@@ -98,9 +88,7 @@ def build(calls, library):
     folder = ROOT / "build/laws"
     folder.mkdir(parents=True, exist_ok=True)
     source, program = folder / "pointers.c", folder / "pointers"
-    cases = "\n".join(
-        f"    case {i}: {statement}; break;" for i, (_, statement) in enumerate(calls)
-    )
+    cases = "\n".join(f"    case {i}: {statement}; break;" for i, (_, statement) in enumerate(calls))
     source.write_text(
         f"{MAIN}static void call(int i) {{\n  switch (i) {{\n{cases}\n  }}\n}}\n"
         "int main(int argc, char **argv) {\n"
@@ -125,15 +113,9 @@ def build(calls, library):
 
 
 def run(options, law, report):
-    library = Path(
-        os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so"
-    ).resolve()
+    library = Path(os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so").resolve()
     calls = list(write_calls((ROOT / "include/tensor.h").read_text()))
-    chosen = [
-        (name, call)
-        for name, call in calls
-        if options.operator in (None, name, name.removeprefix("tensor_"))
-    ]
+    chosen = [(name, call) for name, call in calls if options.operator in (None, name, name.removeprefix("tensor_"))]
     program, first = build(chosen, library), 0
     while first < len(chosen):
         with tempfile.TemporaryDirectory() as folder:
@@ -158,6 +140,4 @@ def run(options, law, report):
         )
         first = at + 1
     report.count(law, len(chosen) - first)
-    print(
-        f"{law}: {len(chosen)} calls of {len({name for name, _ in chosen})} functions with NULL"
-    )
+    print(f"{law}: {len(chosen)} calls of {len({name for name, _ in chosen})} functions with NULL")

@@ -20,7 +20,7 @@ from .trace import Recording, call_plainly, copy_state, have_same_constants, is_
 __all__ = ["check_elements", "check_sizes", "list_varying", "record_variations"]
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
-NEAR = 24  # thresholds of the function, the smallest ones, at which and beside which sizes are tried
+NEAR = 24  # the number of thresholds of the function for which sizes are tried, the smallest ones
 LIMIT = 1 << 18  # elements of inputs up to which a function is called for these sizes
 VARIATIONS = 4  # recordings for other elements of the inputs
 # Operators whose results have sizes that depend on elements; index and custom operators may do so, too.

@@ -86,7 +86,7 @@ PLAIN = frozenset(
         "result_type",
     ]
 )
-# What calls of functions that are not public stand for, by the beginnings of their names.
+# What users call, by the beginnings of the names of functions that are not public.
 INTERNAL = {
     "transform_": "a transform of torch.func, such as vmap or grad,",
     "vmap_": "a transform of torch.func, such as vmap or grad,",
