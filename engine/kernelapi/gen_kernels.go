@@ -328,8 +328,7 @@ const (
 	Xlog1py
 	Xlogy
 	Zeta
-
-	Count = 324 // with None
+	Count // the number of kernels, and None
 )
 
 var table = [Count]facts{
