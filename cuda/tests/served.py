@@ -51,7 +51,7 @@ def table(only=None):
     """For each operator, what the device does with its dtypes: all, some or none of the calls."""
     library, inputs, found = Library(), Inputs(), {}
     for operator in OPERATORS:
-        if operator["category"] in LEFT_OUT or only is not None and operator["id"] not in only:
+        if operator["category"] in LEFT_OUT or not operator["forms"] or only is not None and operator["id"] not in only:
             continue
         words = {}
         for dtype, made in calls(inputs, operator).items():

@@ -282,10 +282,10 @@ linalg.tensorinv LinalgTensorinv composite composite false false false 0x1fe00 r
 linalg.tensorsolve LinalgTensorsolve composite composite false false false 0x1fe00 refused
 linalg.cholesky_ex LinalgCholeskyEx kernel rule true false false 0x1fe00 refused
 linalg.cholesky LinalgCholesky composite composite true false false 0x1fe00 refused
-cholesky Cholesky composite composite true false false 0x1fe00 refused
+cholesky Cholesky composite composite true false false 0x1fe00
 linalg.lu_factor_ex LinalgLuFactorEx kernel rule true false false 0x1fe00 refused
 linalg.lu_factor LinalgLuFactor composite composite true false false 0x1fe00 refused
-lu Lu composite composite true false false 0x1fe00 refused
+lu Lu composite composite true false false 0x1fe00
 linalg.lu LinalgLu composite composite true false false 0x1fe00 refused
 lu_unpack LuUnpack composite composite false false false 0x1fe00
 pivots_permutation PivotsPermutation kernel constant false false false 0x1fe
@@ -293,7 +293,7 @@ linalg.ldl_factor_ex LinalgLdlFactorEx kernel refused true false false 0x1fe00 r
 linalg.ldl_factor LinalgLdlFactor composite composite true false false 0x1fe00 refused
 geqrf Geqrf kernel refused true false false 0x1fe00 refused
 linalg.qr LinalgQr kernel rule true false false 0x1fe00 refused
-qr Qr composite composite true false false 0x1fe00 refused
+qr Qr composite composite true false false 0x1fe00
 linalg.householder_product LinalgHouseholderProduct kernel rule false false false 0x1fe00 refused
 orgqr LinalgHouseholderProduct kernel rule false false false 0x1fe00 refused
 ormqr Ormqr kernel rule false false false 0x1fe00 refused
@@ -329,9 +329,9 @@ linalg.inv_ex LinalgInvEx kernel rule true false false 0x1fe00 refused
 linalg.inv LinalgInv composite composite true false false 0x1fe00 refused
 inverse LinalgInv composite composite true false false 0x1fe00 refused
 linalg.solve_triangular LinalgSolveTriangular kernel rule false false false 0x1fe00 refused
-triangular_solve TriangularSolve composite composite false false false 0x1fe00 refused
+triangular_solve TriangularSolve composite composite false false false 0x1fe00
 linalg.lu_solve LinalgLuSolve composite composite false false false 0x1fe00 refused
-lu_solve LuSolve composite composite false false false 0x1fe00 refused
+lu_solve LuSolve composite composite false false false 0x1fe00
 cholesky_solve CholeskySolve composite rule false false false 0x1fe00 refused
 cholesky_inverse CholeskyInverse composite rule true false false 0x1fe00 refused
 linalg.ldl_solve LinalgLdlSolve kernel refused false false false 0x1fe00 refused
@@ -677,9 +677,9 @@ rnn_relu_cell RnnReluCell composite composite false false false 0x1e00 refused
 pack_padded_sequence PackPaddedSequence composite composite false false true 0x1ffff
 pad_packed_sequence PadPackedSequence composite composite false false true 0x1ffff
 nn.interpolate NnInterpolate composite composite false false false 0x1e02 refused
-nn.upsample NnUpsample composite composite false false false 0x1e02 refused
-nn.upsample_nearest NnUpsampleNearest composite composite false false false 0x1e02 refused
-nn.upsample_bilinear NnUpsampleBilinear composite composite false false false 0x1e02 refused
+nn.upsample NnUpsample composite composite false false false 0x1e02
+nn.upsample_nearest NnUpsampleNearest composite composite false false false 0x1e02
+nn.upsample_bilinear NnUpsampleBilinear composite composite false false false 0x1e02
 grid_sampler GridSampler composite composite false false false 0x1e00 refused
 grid_sampler_2d GridSampler2d composite composite false false false 0x1e00 refused
 grid_sampler_3d GridSampler3d composite composite false false false 0x1e00 refused
