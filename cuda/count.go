@@ -21,8 +21,6 @@ type binning struct {
 	n, dims, place, total int64
 }
 
-var scatterAdd = kernelapi.ScatterAdd
-
 // countUp counts integers, or adds up their weights.
 func countUp(op string, w backend.Counting) (err error) {
 	s := owner.Scope{Op: op}
@@ -48,7 +46,7 @@ func tally(s *owner.Scope, to, index, weights *tensor.Tensor) error {
 	}
 	weights = backend.RowMajor(s, weights, to.DType())
 	still := s.Track(to.View(s.Op, []int64{n}, []int64{0}, to.Offset()))
-	return combine(s.Op, backend.Indexed{Kernel: scatterAdd, Compute: to.DType(), Operands: [3]*tensor.Tensor{still, index, weights}, Step: to.DType().Size(), Size: to.Numel()})
+	return combine(s.Op, backend.Indexed{Kernel: kernelapi.ScatterAdd, Compute: to.DType(), Operands: [3]*tensor.Tensor{still, index, weights}, Step: to.DType().Size(), Size: to.Numel()})
 }
 
 // histogram finds the bins of points and counts them. Points outside of all bins are counted in an additional last bin.

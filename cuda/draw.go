@@ -143,8 +143,6 @@ func (d *drawing) choose(op string, w backend.Drawing) (entry kernels.Entry, err
 	return entry, status.NotImplementedf("%s is not implemented on cuda, which does not support this distribution; move the tensors to the cpu", op)
 }
 
-var smallest, largest = kernelapi.Amin, kernelapi.Amax
-
 // probabilities returns an error for a tensor with an element that is not in [0, 1].
 func probabilities(op string, p *tensor.Tensor) error {
 	return bounded(op, p, "probability in [0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
@@ -166,7 +164,7 @@ func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool
 	for d := range mask {
 		mask[d] = true
 	}
-	for _, k := range []kernelapi.Kernel{smallest, largest} {
+	for _, k := range []kernelapi.Kernel{kernelapi.Amin, kernelapi.Amax} {
 		v, err := backend.Item(op, reduced(&s, k, p, mask))
 		s.Check(err)
 		if x := v.Float(); !fits(x) {

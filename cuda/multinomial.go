@@ -20,8 +20,6 @@ type choosing struct {
 	words                     random.Words
 }
 
-var divKernel, sortKernel = kernelapi.Div, kernelapi.Sort
-
 // choose draws indices of weights: with replacement by their running sums, and otherwise those of the largest weights over exponentials.
 func choose(op string, w backend.Drawing, from random.Multinomial) (err error) {
 	s := owner.Scope{Op: op}
@@ -62,8 +60,8 @@ func chooseWithout(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generat
 	e := drawing{to: uintptr(keys.Data()), n: n, a: -1, memory: d, words: g.ReserveWords(2 * int(n))}
 	s.Check(on(s.Op, to.Device(), func(m *machine) error { return call(m, s.Op, kernels.Alone("draw_exponentials"), n, &e) }))
 	rows := s.Track(weights.View(s.Op, line, []int64{from.Categories, 1}, weights.Offset()))
-	s.Check(elementwise(s.Op, backend.Elementwise{Kernel: divKernel, Compute: d.Compute(), Operands: [backend.MaxOperands]*tensor.Tensor{keys, rows, keys}}))
-	s.Check(sort(s.Op, backend.Sorting{Kernel: sortKernel, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories, Params: [2]int64{1}}))
+	s.Check(elementwise(s.Op, backend.Elementwise{Kernel: kernelapi.Div, Compute: d.Compute(), Operands: [backend.MaxOperands]*tensor.Tensor{keys, rows, keys}}))
+	s.Check(sort(s.Op, backend.Sorting{Kernel: kernelapi.Sort, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories, Params: [2]int64{1}}))
 	first := s.Track(view.Narrow(s.Op, positions, 1, 0, from.Samples))
 	target := s.Track(to.View(s.Op, []int64{line[0], from.Samples}, []int64{from.Samples, 1}, to.Offset()))
 	s.Check(copyTo(s.Op, backend.Copying{To: target, From: first}))
@@ -79,13 +77,13 @@ func checkWeights(op string, weights *tensor.Tensor, from random.Multinomial, wa
 	d, good := weights.DType(), true
 	mask := make([]bool, weights.Dim())
 	mask[len(mask)-1] = true
-	for _, k := range []kernelapi.Kernel{smallest, largest} {
+	for _, k := range []kernelapi.Kernel{kernelapi.Amin, kernelapi.Amax} {
 		ends := reduced(&s, k, weights, mask)
 		at, err := backend.Elements(op, ends)
 		s.Check(err)
 		for i := range ends.Numel() {
 			v := at(i).Float()
-			good = good && v >= 0 && !math.IsInf(v, 1) && (k == smallest || v > 0)
+			good = good && v >= 0 && !math.IsInf(v, 1) && (k == kernelapi.Amin || v > 0)
 		}
 	}
 	if good {

@@ -87,8 +87,6 @@ func indexed(op string, w backend.Indexed) error {
 	return err
 }
 
-var outOfRange = kernelapi.OutOfRange
-
 // checkBounds returns an error for an index with an element out of range. Elements that are repeated are looked at once.
 func checkBounds(op string, w backend.Bounds) (err error) {
 	start := places{size: w.Size}
@@ -104,7 +102,7 @@ func checkBounds(op string, w backend.Bounds) (err error) {
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	index := s.Track(w.Index.View(op, sizes, w.Index.Strides(), w.Index.Offset()))
-	p, err := missed(op, outOfRange, dtype.Int64, []*tensor.Tensor{index}, start)
+	p, err := missed(op, kernelapi.OutOfRange, dtype.Int64, []*tensor.Tensor{index}, start)
 	if err == nil && p.failed != 0 {
 		err = w.Refusal(p.bad)
 	}

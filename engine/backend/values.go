@@ -104,7 +104,7 @@ func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	for _, by := range []struct {
 		key    tensor.Keys
 		kernel kernelapi.Kernel
-	}{{tensor.Conjugate, conjKernel}, {tensor.Negative, negKernel}} {
+	}{{tensor.Conjugate, kernelapi.ConjPhysical}, {tensor.Negative, kernelapi.Neg}} {
 		if t.Lazy()&by.key == 0 {
 			continue
 		}
@@ -116,8 +116,6 @@ func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	}
 	return from
 }
-
-var conjKernel, negKernel = kernelapi.ConjPhysical, kernelapi.Neg
 
 // RowMajorCopy keeps a copy of t in dtype d and row-major order.
 func RowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {

@@ -13,8 +13,6 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-var addKernel = kernelapi.Add
-
 const (
 	// columnChannels is the number of channels of results from which their products take longer than writing and adding up columns.
 	columnChannels = 128
@@ -49,7 +47,7 @@ func (c *convolver) imagesByColumns() bool {
 		strides := make([]int64, c.Images.Dim())
 		strides[1] = c.Bias.Strides()[0]
 		bias := p.Track(c.Bias.View(p.Op, c.Images.Sizes(), strides, c.Bias.Offset()))
-		p.Check(elementwise(p.Op, backend.Elementwise{Kernel: addKernel, Compute: c.d, Operands: [backend.MaxOperands]*tensor.Tensor{c.Images, c.Images, bias}}))
+		p.Check(elementwise(p.Op, backend.Elementwise{Kernel: kernelapi.Add, Compute: c.d, Operands: [backend.MaxOperands]*tensor.Tensor{c.Images, c.Images, bias}}))
 	}
 	return true
 }

@@ -50,7 +50,7 @@ func fillRange(op string, w backend.Range) (err error) {
 	case w.Base != nil && d == dtype.Float64:
 		base := s.Track(tensor.Empty(op, nil, d, device.Host))
 		elements[float64](base)[0] = *w.Base
-		if err := elementwise(op, backend.Elementwise{Kernel: powKernel, Compute: d, Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}); err != nil {
+		if err := elementwise(op, backend.Elementwise{Kernel: kernelapi.Pow, Compute: d, Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}); err != nil {
 			return err
 		}
 	case w.Base != nil:
@@ -66,8 +66,6 @@ func fillRange(op string, w backend.Range) (err error) {
 }
 
 func parts(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
-
-var powKernel = kernelapi.Pow
 
 // power returns base to the power of x; 0 to the power of NaN is NaN. Roots of negative numbers are complex.
 func power(base float64, x complex128) complex128 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -25,7 +26,7 @@ func Equal(self, other *tensor.Tensor) (bool, error) {
 	if common == dtype.Unpromoted {
 		return false, newPromotionError("equal", self, other)
 	}
-	found, err := findAny("equal", differs, differs.Compute(common), self, other)
+	found, err := findAny("equal", kernelapi.Differs, kernelapi.Differs.Compute(common), self, other)
 	return !found, err
 }
 
@@ -77,7 +78,7 @@ func isAllTrue(op string, find func() (*tensor.Tensor, error)) (_ bool, err erro
 	s := newScope(op)
 	defer s.Close(&err)
 	all := s.Track(find())
-	found, err := findAny(op, hasZero, dtype.Bool, all)
+	found, err := findAny(op, kernelapi.HasZero, dtype.Bool, all)
 	return !found, err
 }
 

@@ -12,8 +12,6 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-var convolutionKernel = kernelapi.Convolution
-
 // NnConvolution makes results of images and kernels.
 func NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	c := convolution{op: "nn_convolution", sizes: sizes, Convolution: backend.Convolution{Images: self, Kernels: weight, Bias: bias, Making: backend.Results,
@@ -70,7 +68,7 @@ func (c *convolution) newResult(format shape.MemoryFormat) (_ *tensor.Tensor, er
 			return nil, status.Runtimef("%s: expected all operands to have the same dtype, but got %v and %v", c.op, a.DType(), t.DType())
 		}
 	}
-	if err := convolutionKernel.Check(c.op, a.DType()); err != nil {
+	if err := kernelapi.Convolution.Check(c.op, a.DType()); err != nil {
 		return nil, err
 	}
 	dev, err := tensoriter.Device(c.op, given...)

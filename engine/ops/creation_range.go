@@ -15,8 +15,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-var rangeKernel, linspaceKernel = kernelapi.Range, kernelapi.Linspace
-
 // newRangeOutput opens the output of n elements that k fills; an out of as many elements keeps its shape.
 func newRangeOutput(op string, k kernelapi.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (tensoriter.Output, error) {
 	size, fills := []int64{n}, d
@@ -142,9 +140,9 @@ func newSequence(op string, out *tensor.Tensor, n float64, start, step dtype.Sca
 	if n >= math.MaxInt64 {
 		return nil, status.Runtimef("%s: invalid size, possible overflow: %v elements", op, n)
 	}
-	to, err := newRangeOutput(op, rangeKernel, out, int64(n), d, otherwise, layout, dev)
+	to, err := newRangeOutput(op, kernelapi.Range, out, int64(n), d, otherwise, layout, dev)
 	if err == nil {
-		err = backend.On(to.To).Range(op, backend.Range{Kernel: rangeKernel, To: to.To, Start: start, Step: step})
+		err = backend.On(to.To).Range(op, backend.Range{Kernel: kernelapi.Range, To: to.To, Start: start, Step: step})
 	}
 	return to.Done(err)
 }
@@ -190,7 +188,7 @@ func newSpacedOutput(op string, out *tensor.Tensor, start, end dtype.Scalar, ste
 	if err := cmp.Or(checkFits(op, start, fills), checkFits(op, end, fills)); err != nil {
 		return to, err
 	}
-	return newRangeOutput(op, linspaceKernel, out, steps, d, otherwise, layout, dev)
+	return newRangeOutput(op, kernelapi.Linspace, out, steps, d, otherwise, layout, dev)
 }
 
 // Linspace makes evenly spaced values from start to end, both included.
@@ -218,7 +216,7 @@ func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, b
 	if steps == 1 { // the end does not count, whatever it is
 		to, step = from, 0
 	}
-	return backend.On(t).Range(op, backend.Range{Kernel: linspaceKernel, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
+	return backend.On(t).Range(op, backend.Range{Kernel: kernelapi.Linspace, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
 }
 
 func clampFinite(v float64) float64 { return max(min(v, math.MaxFloat64), -math.MaxFloat64) }

@@ -70,7 +70,7 @@ func Fmod(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // checkedDivide runs a kernel that cannot divide integers by zero; a zero in an integer divisor is an error.
 func (p *pointwise) checkedDivide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if d := resultType(self, other); d.IsIntegral() && backend.Known(other) && self.Numel() > 0 {
-		zero, err := findAny(p.name, hasZero, d, other)
+		zero, err := findAny(p.name, kernelapi.HasZero, d, other)
 		if err != nil {
 			return nil, err
 		}

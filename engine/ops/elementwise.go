@@ -14,8 +14,6 @@ func runElementwise(op string, k kernelapi.Kernel, compute dtype.DType, params *
 	return backend.On(operands[0]).Elementwise(op, w)
 }
 
-var differs, hasZero = kernelapi.Differs, kernelapi.HasZero
-
 // findAny reports whether a kernel finds an element that it searches for.
 func findAny(op string, k kernelapi.Kernel, compute dtype.DType, operands ...*tensor.Tensor) (bool, error) {
 	w := backend.Elementwise{Kernel: k, Compute: compute}

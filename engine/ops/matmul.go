@@ -14,8 +14,6 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-var gemmKernel, dotKernel = kernelapi.Gemm, kernelapi.Dot
-
 var (
 	zero    = dtype.IntScalar(0)
 	unscale = dtype.IntScalar(1)
@@ -96,7 +94,7 @@ func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) erro
 	if self == nil && d == dtype.Bool && (a.Numel() == 0 || b.Numel() == 0) {
 		return nil // nothing is multiplied
 	}
-	if err := gemmKernel.Check(op, d); err != nil || self == nil {
+	if err := kernelapi.Gemm.Check(op, d); err != nil || self == nil {
 		return err
 	}
 	if !shape.ExpandsTo(self.Sizes(), sizes) {
@@ -289,7 +287,7 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 	if self.Numel() != other.Numel() {
 		return nil, status.Runtimef("%s: inconsistent tensor size, expected tensors to have the same number of elements, but got %d and %d", op, self.Numel(), other.Numel())
 	}
-	if err := dotKernel.Check(op, self.DType()); err != nil {
+	if err := kernelapi.Dot.Check(op, self.DType()); err != nil {
 		return nil, err
 	}
 	to, err := productOutput(op, out, self, other, nil, unscale, zero)
@@ -416,7 +414,7 @@ func (s *scope) mergeBatches(t *tensor.Tensor, batch []int64, count int64) *tens
 // that is multiplied and on one device.
 func Linears(self, weight, bias *tensor.Tensor) bool {
 	alike := func(t *tensor.Tensor) bool { return t.DType() == self.DType() && t.Device() == self.Device() }
-	if self.Dim() != 2 || weight.Dim() != 2 || !alike(weight) || !gemmKernel.Has(self.DType()) || self.Numel() == 0 || weight.Numel() == 0 {
+	if self.Dim() != 2 || weight.Dim() != 2 || !alike(weight) || !kernelapi.Gemm.Has(self.DType()) || self.Numel() == 0 || weight.Numel() == 0 {
 		return false
 	}
 	n := weight.Sizes()[0]

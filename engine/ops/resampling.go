@@ -11,8 +11,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var resampleKernel = kernelapi.Resample
-
 // NnResampled are images with other sizes.
 func NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
 	return resampleTensor("nn_resampled", self, sizes, backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias})
@@ -37,7 +35,7 @@ func resampleTensor(op string, self *tensor.Tensor, sizes []int64, w backend.Res
 		}
 	}
 	d := self.DType()
-	if err := resampleKernel.Check(op, d); err != nil || w.Transposed && d == dtype.Uint8 {
+	if err := kernelapi.Resample.Check(op, d); err != nil || w.Transposed && d == dtype.Uint8 {
 		s.Check(err)
 		s.Failf("not implemented for %v", d)
 	}

@@ -38,8 +38,6 @@ func checkOperands(b *build.Builder, qa, qb *tensor.Tensor) {
 	checkSameDevice(b, qa, qb)
 }
 
-var addKernel, mulKernel = kernelapi.QuantizedAdd, kernelapi.QuantizedMul
-
 // runBinary runs a kernel on two operands, with the factor of their sums or products. With relu, negative values become 0.
 func runBinary(b *build.Builder, k kernelapi.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32, relu bool) (*tensor.Tensor, error) {
 	checkOperands(b, qa, qb)
@@ -71,7 +69,7 @@ func runBinary(b *build.Builder, k kernelapi.Kernel, qa, qb *tensor.Tensor, q *t
 func addQuantized(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
-	return runBinary(b, addKernel, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
+	return runBinary(b, kernelapi.QuantizedAdd, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
 }
 
 // applyRelu returns relu(t) if wanted is set, and t otherwise.
@@ -108,7 +106,7 @@ func mulQuantized(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale fl
 	defer b.Close(&err)
 	checkOperands(b, qa, qb)
 	factor := float32(qa.Quantizer().Scales[0]) * float32(qb.Quantizer().Scales[0]) * (1 / float32(scale))
-	return runBinary(b, mulKernel, qa, qb, tensor.PerTensor(scale, zero), factor, relu)
+	return runBinary(b, kernelapi.QuantizedMul, qa, qb, tensor.PerTensor(scale, zero), factor, relu)
 }
 
 // QuantizedAddScalar returns a tensor plus a scalar, with a quantizer that represents all values of the result.

@@ -40,8 +40,6 @@ func asQuantized(b *build.Builder, ints *tensor.Tensor, d dtype.DType, q *tensor
 	return b.Track(ints.AsQuantized(b.Op, d, q))
 }
 
-var quantizeKernel, dequantizeKernel = kernelapi.Quantize, kernelapi.Dequantize
-
 // makeParameters returns a factor of dtype d and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
 func makeParameters(b *build.Builder, q *tensor.Quantizer, dev device.Device, n int, d dtype.DType, factor func(i int) float64) (factors, zeros *tensor.Tensor) {
 	sizes := broadcastSizes(q, n)
@@ -72,7 +70,7 @@ func quantizeTo(b *build.Builder, x *tensor.Tensor, d dtype.DType, q *tensor.Qua
 	var params backend.Params
 	params.Set(0, dtype.Int32, dtype.IntScalar(lo))
 	params.Set(1, dtype.Int32, dtype.IntScalar(hi))
-	runKernel(b, quantizeKernel, d.Stored(), &params, to, x, inverses, zeros)
+	runKernel(b, kernelapi.Quantize, d.Stored(), &params, to, x, inverses, zeros)
 	return result
 }
 
@@ -90,7 +88,7 @@ func asDequantized(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 		}
 		return float64(float32(q.Scales[i]))
 	})
-	runKernel(b, dequantizeKernel, ints.DType(), nil, to, ints, scales, zeros)
+	runKernel(b, kernelapi.Dequantize, ints.DType(), nil, to, ints, scales, zeros)
 	return to
 }
 
