@@ -186,6 +186,16 @@ func (p *planner) appendArg(s scope, a *arg, st *step) {
 	st.words = words
 }
 
+// appendItem appends the words of an argument that is no list: a run has memory for the lists of calls alone.
+func (p *planner) appendItem(s scope, a *arg, st *step) {
+	switch a.kind {
+	case argTensors, argInts, argFloats, argBools, argStrings, argSymInts, argSymFloats, argSymBools:
+		p.setError("node %.100q has a list where a tensor or a number is expected", st.name)
+	default:
+		p.appendArg(s, a, st)
+	}
+}
+
 func (p *planner) lookupDType(n int64) dtype.DType {
 	d, ok := dtype.OfExported(n)
 	if !ok {
@@ -245,7 +255,7 @@ func (p *planner) planBlock(g *graph, s scope, outputs []arg) []int64 {
 	p.planNodes(g, s, &all)
 	outs := &step{name: "output", words: []int64{int64(len(outputs))}}
 	for i := range outputs {
-		p.appendArg(s, &outputs[i], outs)
+		p.appendItem(s, &outputs[i], outs)
 	}
 	if p.err != nil {
 		return nil
@@ -528,7 +538,7 @@ func (p *planner) planCond(n *node, s scope, st *step) {
 	if p.err != nil {
 		return
 	}
-	p.appendArg(s, &n.args[0].arg, st)
+	p.appendItem(s, &n.args[0].arg, st)
 	operands := operandsOf(n.args[3:])
 	st.useValues(operands, s)
 	results := flattenResults(n.results)
@@ -554,7 +564,7 @@ func (p *planner) planWhile(n *node, s scope, st *step) {
 	st.useValues(rest, s)
 	st.words = append(st.words, int64(len(carried)))
 	for i := range carried {
-		p.appendArg(s, &carried[i], st)
+		p.appendItem(s, &carried[i], st)
 	}
 	// The carried values have separate numbers, which each iteration sets.
 	outer := scope{}

@@ -60,6 +60,7 @@ def examples():
 
 INTEGERS = [0, 1, -1, 2, 3, 5, 7, 8, 31, 255, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63), 2**64, 10**30]
 OTHERS = [None, True, False, "", "x", "a", "NaN", "Infinity", 0.5, -1e308, [], {}, [[]], {"as_int": 1}, {"as_none": True}, {"name": "x"}]
+OTHERS += [{"as_bools": [True] * 2000}, w.tensors(*["x"] * 2000), {"as_strings": ["x"] * 2000}, {"as_sym_ints": [{"as_int": 1}] * 2000}]
 
 
 def walk(value, found):
