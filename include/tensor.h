@@ -668,8 +668,8 @@ TENSOR_API tensor_status tensor_program_load_memory(const void *data, int64_t le
 // Returns the inputs of a program, in the order of the leaves of its nested arguments (pytree). The
 // array is valid until the program is freed.
 TENSOR_API tensor_status tensor_program_inputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
-// Returns the outputs of a program, in the order of the leaves of its nested result. See
-// tensor_program_inputs.
+// Returns the outputs of a program, in the order of the leaves of its nested result. Output i has
+// the name output_i if it is a constant. See tensor_program_inputs.
 TENSOR_API tensor_status tensor_program_outputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
 // Returns the parameters, buffers and constants of a program. See tensor_program_inputs.
 TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);

@@ -208,7 +208,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 		known := true
 		switch out.kind {
 		case "user_output", "loss_output":
-			outputs = p.appendOutput(outputs, out, m.graph, numbers)
+			outputs = p.appendOutput(outputs, out, len(results), m.graph, numbers)
 			results = append(results, out.arg)
 			continue
 		case "token":
@@ -284,10 +284,14 @@ func (p *planner) appendConstant(words []int64, in *spec, s scope) []int64 {
 	return append(words, st.words...)
 }
 
-// appendOutput appends the words of a user output: its name, dtype and text.
-func (p *planner) appendOutput(words []int64, out *spec, g *graph, numbers map[string]int64) []int64 {
-	words = append(words, p.textOffset(out.arg.text))
-	m := g.metas[out.arg.text]
+// appendOutput appends the words of user output i: its name, dtype and text. A constant has no name in the file: it is output_i.
+func (p *planner) appendOutput(words []int64, out *spec, i int, g *graph, numbers map[string]int64) []int64 {
+	name := out.arg.text
+	if out.arg.kind != argValue {
+		name = status.Textf("output_%d", i)
+	}
+	words = append(words, p.textOffset(name))
+	m := g.metas[name]
 	if out.arg.kind != argValue || m == nil {
 		return append(words, -1, p.textOffset(""))
 	}

@@ -256,6 +256,11 @@ def test_lists_where_one_value_is_expected_are_errors(kind):
             opened(w.model({"x": F32}, nodes, outputs))
 
 
+def test_constant_outputs_are_named_by_their_index():
+    program = opened(w.model({"x": F32}, [w.aten("relu.default", "y", "x")], ["y", 2, None, "y", {"as_string": "y"}]))
+    assert [x.name for x in program.outputs] == ["y", "output_1", "output_2", "y", "output_4"]
+
+
 def test_graphs_under_no_grad_are_inlined():
     inner = w.subgraph("inner", ["a"], [w.aten("add.Tensor", "b", "a", 1)], ["b"])
     call = w.node("torch.ops.higher_order.wrap_with_set_grad_enabled", "c", False, inner, "x")
