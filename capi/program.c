@@ -146,6 +146,16 @@ static int64_t *visit_step(walk *k, int64_t *w) {
       w = visit_values(k, w, n);
       w = visit_block(k, visit_block(k, w));
       w = visit_values(k, w + 1, *w);
+      break;
+    }
+    case LT_STEP_SCAN: {
+      int64_t n = 0;
+      for (int list = 0; list < 2; list++) {
+        int64_t count = *w++;
+        for (n += count; count--;) w = (int64_t *)lt_skip_argument(w);
+      }
+      w = visit_block(k, visit_values(k, w, n));
+      w = visit_values(k, w + 1, *w);
     }
   }
   if (kind == LT_STEP_CALL || kind == LT_STEP_SYM) {

@@ -492,6 +492,15 @@ static const int64_t *skip_step(const int64_t *w) {
     case LT_STEP_COND:
       w = skip_block(skip_block(lt_skip_argument(w)));
       return w + 1 + *w;
+    case LT_STEP_SCAN: {
+      int64_t n = 0;
+      for (int list = 0; list < 2; list++) {
+        int64_t count = *w++;
+        for (n += count; count--;) w = lt_skip_argument(w);
+      }
+      w = skip_block(w + n);
+      return w + 1 + *w;
+    }
     default: {
       const int64_t n = *w++;
       for (int64_t i = 0; i < n; i++) w = lt_skip_argument(w);
@@ -562,6 +571,101 @@ static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
   return outs + 1 + outs[0];
 }
 
+// Ends the run if the program asks for it.
+static bool is_interrupted(run *r, const char *step) {
+  if (__builtin_expect(lt_interruptible == 0, 1) || !lt_poll_interrupt()) return false;
+  lt_fail_step(r, step, "the call was cancelled");
+  r->problem.code = TENSOR_ERROR_CANCELLED;
+  return true;
+}
+
+// Sets the values of the slices `i` of tensors along their first dimension.
+static bool set_slices(run *r, const int64_t *xs, int64_t count, const int64_t *slices, int64_t i,
+                       const char *step) {
+  for (int64_t k = 0; k < count; k++) {
+    tensor_value x, slice = {.kind = TENSOR_VALUE_TENSOR};
+    char *scratch = r->scratch;
+    xs = evaluate(r, xs, &x, &scratch);
+    if (tensor_select(x.as.tensor, 0, i, &slice.as.tensor))
+      return lt_fail_step(r, step, "%s", tensor_last_error()), false;
+    store(r, slices[k], slice);
+  }
+  return true;
+}
+
+// Returns the size of tensors in their first dimension; -1 if they have no slice, or differ.
+static int64_t count_slices(run *r, const int64_t *xs, int64_t count, const char *step) {
+  int64_t length = -1;
+  for (int64_t k = 0; k < count; k++) {
+    tensor_value x;
+    char *scratch = r->scratch;
+    xs = evaluate(r, xs, &x, &scratch);
+    const bool is_tensor = x.kind == TENSOR_VALUE_TENSOR && tensor_dim(x.as.tensor) > 0;
+    const int64_t size = is_tensor ? tensor_sizes(x.as.tensor)[0] : 0;
+    if (size < 1 || (k && size != length)) {
+      lt_fail_step(r, step, "the inputs must be tensors of one size, above 0, in dimension 0");
+      return -1;
+    }
+    length = size;
+  }
+  return length;
+}
+
+// Runs a block for each slice of tensors, with values that are carried from one to the next. The
+// other results of the block are stacked.
+static const int64_t *run_scan(run *r, const int64_t *w, const char *step) {
+  const int64_t n = *w++, *init = w;
+  for (int64_t i = 0; i < n; i++) w = lt_skip_argument(w);
+  const int64_t m = *w++, *xs = w;
+  for (int64_t i = 0; i < m; i++) w = lt_skip_argument(w);
+  const int64_t *carried = w, *slices = w + n;
+  w += n + m;
+  const int64_t *outs = skip_block(w), count = *outs++, length = count_slices(r, xs, m, step);
+  if (length < 0) return NULL;
+  int64_t size = 0;
+  tensor_value *results = calloc((size_t)count + 1, sizeof *results);
+  tensor_t **made = NULL;
+  if (!__builtin_mul_overflow(length, count - n, &size)) made = calloc((size_t)size + 1, sizeof *made);
+  if (!results || !made) lt_fail_step(r, step, "there is no memory for the results");
+  for (int64_t i = 0; i < n && !r->problem.code; i++) {
+    tensor_value v, own;
+    char *scratch = r->scratch;
+    init = evaluate(r, init, &v, &scratch);
+    if (duplicate(r, step, &v, &own)) store(r, carried[i], own);
+  }
+  for (int64_t i = 0; i < length && !r->problem.code; i++) {
+    if (!set_slices(r, xs, m, slices, i, step) || !run_branch(r, w, step, results)) break;
+    for (int64_t k = 0; k < count; k++) {
+      if (k < n) {
+        store(r, carried[k], results[k]);
+      } else if (results[k].kind == TENSOR_VALUE_TENSOR) {
+        made[(k - n) * length + i] = results[k].as.tensor;
+      } else {
+        tensor_value_free(results + k);
+        lt_fail_step(r, step, "a result that is stacked is no tensor");
+      }
+    }
+    is_interrupted(r, step);
+  }
+  for (int64_t i = 0; i < m; i++) release(r, slices[i]);
+  for (int64_t k = n; k < count && !r->problem.code; k++) {
+    tensor_value v = {.kind = TENSOR_VALUE_TENSOR};
+    if (tensor_stack((const tensor_t *const *)made + (k - n) * length, length, 0, &v.as.tensor))
+      lt_fail_step(r, step, "%s", tensor_last_error());
+    else
+      give(r, outs[k], &v);
+  }
+  for (int64_t i = 0; made && i < size; i++) tensor_free(made[i]);
+  free(made);
+  free(results);
+  if (r->problem.code) return NULL;
+  for (int64_t i = 0; i < n; i++) {
+    r->owned[carried[i]] = false;
+    give(r, outs[i], r->values + carried[i]);
+  }
+  return outs + count;
+}
+
 // Runs the steps of a block; returns its outputs, NULL after an error.
 static const int64_t *run_block(run *r, const int64_t *w) {
   w += 2;
@@ -580,15 +684,14 @@ static const int64_t *run_block(run *r, const int64_t *w) {
       case LT_STEP_COND:
         w = run_cond(r, w, step);
         break;
+      case LT_STEP_SCAN:
+        w = run_scan(r, w, step);
+        break;
       default:
         w = run_while(r, w, step);
     }
     if (!w || r->problem.code) return NULL;
-    if (__builtin_expect(lt_interruptible != 0, 0) && lt_poll_interrupt()) {
-      lt_fail_step(r, step, "the call was cancelled");
-      r->problem.code = TENSOR_ERROR_CANCELLED;
-      return NULL;
-    }
+    if (is_interrupted(r, step)) return NULL;
     for (int64_t i = 0; i < freed; i++) release(r, dead[i]);
   }
   return w;

@@ -32,6 +32,8 @@ enum {
   LT_STEP_COND,   // a predicate, two blocks, a list of values
   LT_STEP_WHILE,  // a list of arguments, as many values that are carried, two blocks, as many
                   // values
+  LT_STEP_SCAN    // a list of arguments that are carried, one of tensors, as many values as both, a
+                  // block, a list of values
 };
 // A block: the range of its values, the number of steps, the steps, a list of arguments.
 

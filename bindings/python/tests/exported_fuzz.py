@@ -56,6 +56,17 @@ def examples():
     mutations = [("user_input_mutation", "e", "user_input_name", "x")]
     text = w.model({"x": w.meta("float32", [2, 3]), "t": n}, nodes, ["y", "f"], mutations=mutations, constants=[("flag", {"as_bool": True})])
     yield w.archive(text)
+    test = w.subgraph("test", ["i", "v", "k"], [w.aten("lt.Scalar", "c", "i", 3)], ["c"])
+    body = w.subgraph("body", ["i", "v", "k"], [w.aten("add.Tensor", "n", "i", 1), w.aten("mul.Tensor", "d", "v", "k")], ["n", "d"])
+    combine = w.subgraph("combine", ["c", "a", "k"], [w.aten("add.Tensor", "s", "c", "a"), w.aten("mul.Tensor", "d", "a", "k")], ["s", "d"])
+    each = w.subgraph("each", ["a", "b", "k"], [w.aten("sub.Tensor", "d", "a", "b")], ["d", "a"])
+    nodes = [
+        w.node("torch.ops.higher_order.while_loop", [w.tensor("i1"), w.tensor("v1")], test, body, w.tensors("i", "x"), w.tensors("k")),
+        w.node("torch.ops.higher_order.scan", [w.tensor("c1"), w.tensor("ys")], combine, w.tensors("k"), w.tensors("v1"), w.tensors("k")),
+        w.node("torch.ops.higher_order.map_impl", [w.tensor("m1"), w.tensor("m2")], each, w.tensors("ys", "x"), w.tensors("k")),
+    ]
+    text = w.model({"i": n, "x": x, "k": w.meta("float32", [4])}, nodes, ["i1", "c1", "m1", "m2"])
+    yield w.archive(text)
 
 
 INTEGERS = [0, 1, -1, 2, 3, 5, 7, 8, 31, 255, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63), 2**64, 10**30]

@@ -227,6 +227,52 @@ def test_while_loop_carries_values():
         assert i.item() == k and v.tolist() == [2.0**k] * 3
 
 
+def scans(outputs=("s", "ys"), init="i", xs="x"):
+    body = w.subgraph("body", ["c", "v", "k"], [w.aten("add.Tensor", "n", "c", "v"), w.aten("mul.Tensor", "d", "c", "k")], ["n", "d"])
+    return w.node("torch.ops.higher_order.scan", [w.tensor(x) for x in outputs], body, w.tensors(init), w.tensors(xs), w.tensors("k"))
+
+
+SCANNED = {"i": w.meta("float32", [2]), "x": w.meta("float32", [w.symbol("s0"), 2]), "k": w.meta("float32", [])}
+
+
+def test_scan_carries_values_and_stacks_results():
+    module = runs(SCANNED, [scans()], ["s", "ys"], ranges={"s0": {"min_val": 0, "max_val": None}})
+    for n in (1, 2, 7):
+        x = torch.arange(2.0 * n).reshape(n, 2)
+        carry, ys = module(torch.ones(2), x, torch.tensor(3.0))
+        sums = torch.cat([torch.ones(1, 2), 1 + x.cumsum(0)])
+        assert torch.equal(carry, sums[-1]) and torch.equal(ys, 3 * sums[:-1])
+    with pytest.raises(RuntimeError, match=r"node .*: the inputs must be tensors of one size, above 0, in dimension 0"):
+        module(torch.ones(2), torch.ones(0, 2), torch.tensor(3.0))
+
+
+def test_map_stacks_results():
+    body = w.subgraph("body", ["a", "b", "k"], [w.aten("mul.Tensor", "m", "a", "k"), w.aten("sub.Tensor", "d", "a", "b")], ["m", "d", "a"])
+    call = w.node("torch.ops.higher_order.map_impl", [w.tensor(x) for x in ("p", "q", "r")], body, w.tensors("x", "y"), w.tensors("k"))
+    inputs = {"x": w.meta("float32", [w.symbol("s0"), 2]), "y": w.meta("float32", [w.symbol("s1")]), "k": w.meta("float32", [])}
+    module = runs(inputs, [call], ["p", "q", "r"])
+    x, y = torch.randn(3, 2), torch.randn(3)
+    p, q, r = module(x, y, torch.tensor(2.0))
+    assert torch.equal(p, x * 2) and torch.equal(q, x - y[:, None]) and torch.equal(r, x)
+    with pytest.raises(RuntimeError, match="the inputs must be tensors of one size"):
+        module(x, y[:2], torch.tensor(2.0))
+
+
+def test_scan_frees_its_values():
+    module = runs(SCANNED, [scans(), w.aten("relu.default", "y", "ys")], ["y"])
+    inputs = torch.ones(2), torch.ones(5, 2), torch.tensor(3.0)
+    broken = runs(SCANNED, [scans(init="k")], ["s", "ys"])
+    module(*inputs)
+    gc.collect()
+    before = live_handles()
+    for _ in range(3):
+        module(*inputs)
+        with pytest.raises(RuntimeError, match="stack: expects each tensor to be equal size"):
+            broken(*inputs)
+    gc.collect()
+    assert live_handles() == before
+
+
 LISTS = {
     "bools": {"as_bools": [True] * 5000},
     "tensors": w.tensors(*["x"] * 5000),
@@ -250,6 +296,8 @@ def test_lists_where_one_value_is_expected_are_errors(kind):
         ([w.node("torch.ops.higher_order.cond", "y", value, yes, yes, w.tensors("x"))], ["y"]),
         ([w.node("torch.ops.higher_order.cond", "y", "x", yes, w.subgraph("no", ["a"], [], [value]), w.tensors("x"))], ["y"]),
         ([w.node("torch.ops.higher_order.while_loop", "y", test, yes, nested, w.tensors())], ["y"]),
+        ([w.node("torch.ops.higher_order.scan", "y", yes, nested, w.tensors("x"), w.tensors())], ["y"]),
+        ([w.node("torch.ops.higher_order.map_impl", "y", yes, nested, w.tensors())], ["y"]),
     ]
     for nodes, outputs in programs:
         with pytest.raises(RuntimeError, match="has a list where a tensor or a number is expected|inputs"):
