@@ -100,7 +100,6 @@ def test_results_with_names_keep_their_class(function):
 @pytest.mark.parametrize(
     "function, fact",
     [
-        (lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)), "torch.cond of a tensor is not supported; select elements with torch.where"),
         (lambda x: torch.vmap(lambda row: row * 2)(x), "a transform of torch.func, such as vmap"),
         (lambda x: torch.func.grad(lambda y: y.sum())(x), "a transform of torch.func, such as vmap or grad"),
         (lambda x: copy.deepcopy(x) + 1, r"as by copy.deepcopy \(use clone\(\)\)"),

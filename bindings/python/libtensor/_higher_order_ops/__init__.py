@@ -1,6 +1,8 @@
-"""Operators over functions: cond, while_loop and associative_scan."""
+"""Operators over functions: cond, while_loop, map, scan and associative_scan."""
 
-from .._inert.names import cond, while_loop
+from .._inert.control_flow import cond, while_loop
 from .associative_scan import associative_scan
+from .map import map
+from .scan import scan
 
-__all__ = ["associative_scan", "cond", "while_loop"]
+__all__ = ["associative_scan", "cond", "map", "scan", "while_loop"]

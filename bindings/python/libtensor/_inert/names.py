@@ -11,8 +11,8 @@ from .._base.overrides import NOBODY, dispatch, hook
 from .._core.tensor import Tensor
 from .._data.create import tensor
 from .._gen import gen_functions as _f
-from . import losses, refuse
-from .compilation import compile, exporting
+from . import control_flow, losses, refuse
+from .compilation import compile
 
 ROOT = __name__.partition(".")[0]
 _bool, _int64 = NAMES["bool"], NAMES["int64"]
@@ -208,36 +208,6 @@ def detach_(input):
     return input.detach_()
 
 
-def cond(pred, true_fn, false_fn, operands=()):
-    """Returns true_fn(*operands) where `pred` is true, and otherwise false_fn(*operands).
-
-    >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))
-    tensor([0.])
-    """
-    _check_predicate("cond", pred)
-    return true_fn(*operands) if bool(pred) else false_fn(*operands)
-
-
-def _check_predicate(name, pred):
-    """Raises NotImplementedError for a predicate that is a tensor in torch.export.export, which would record one branch."""
-    if exporting.active and isinstance(pred, Tensor):
-        raise NotImplementedError(
-            f"export: torch.{name} of a tensor is not supported; select elements with torch.where. A program that PyTorch exported with torch.{name} "
-            "can be loaded and run"
-        )
-
-
-def while_loop(cond_fn, body_fn, carried_inputs):
-    """Returns the values after body_fn(*values), repeated while cond_fn(*values) is true."""
-    values = carried_inputs
-    if exporting.active:
-        _check_predicate("while_loop", cond_fn(*values))
-    while bool(cond_fn(*values)):
-        made = body_fn(*values)
-        values = made if isinstance(made, (tuple, list)) else (made,)
-    return values
-
-
 def _shape_as_tensor(self):
     """Returns the shape as a tensor of dtype int64."""
     return tensor(list(self.shape), dtype=_int64)
@@ -321,7 +291,7 @@ def _masked_softmax(input, mask, dim=None, mask_type=None):
 SCRIPT = "TorchScript is not supported; functions and modules run as they are"
 PUBLIC = "SymInt SymFloat SymBool FatalError AcceleratorError JITException Tag sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum _sym_sqrt"
 PUBLIC += " _check _check_with _check_index _check_value _check_type _check_not_implemented _check_is_size _check_tensor_all _check_tensor_all_with"
-PUBLIC += " _assert _assert_async get_device_module compiled_with_cxx11_abi is_distributed is_vulkan_available get_device detach_ cond while_loop"
+PUBLIC += " _assert _assert_async get_device_module compiled_with_cxx11_abi is_distributed is_vulkan_available get_device detach_"
 PUBLIC += " _has_compatible_shallow_copy_type"
 PUBLIC += " _shape_as_tensor _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data _is_all_true _is_any_true native_dropout"
 PUBLIC += " convolution _masked_softmax"
@@ -333,6 +303,8 @@ NAMED |= {"math": math, "os": os, "sys": sys, "torch": sys.modules[ROOT]}
 NAMED |= {"has_lapack": True, "has_mkl": False, "has_openmp": False, "has_spectral": True}
 NAMED |= {"legacy_contiguous_format": contiguous_format, "compile": compile}
 NAMED |= {name: getattr(losses, name) for name in losses.__all__}
+NAMED |= {"cond": control_flow.cond, "while_loop": control_flow.while_loop}
+control_flow.cond.__module__ = control_flow.while_loop.__module__ = ROOT
 _refused = {"__name__": ROOT}
 refuse(
     _refused,

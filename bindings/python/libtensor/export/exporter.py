@@ -17,8 +17,9 @@ from ..nn import Module
 from ..utils import _pytree as pytree
 from .dims import Size, Symbol, expand_rest, find_symbols
 from .program import ExportedProgram, Program
-from .trace import Recording, Sizes, record, sample, unify
-from .verify import check_elements, check_sizes, list_varying, record_variations
+from .recording import Recording
+from .trace import Sizes, record, sample, unify
+from .verify import check_elements, check_graphs, check_sizes, list_varying, record_variations
 from .writer import write_archive, write_model, write_samples
 
 __all__ = ["export", "save"]
@@ -106,6 +107,7 @@ def _record_all(
                 raise
             given = ", ".join(f"{symbol.name} = {of[symbol]}" for symbol in symbols)
             raise RuntimeError(f"export: the function fails for other variable sizes ({given}): {error}") from error
+    check_graphs(recordings[0])
     variations = record_variations(recordings[0], function, state, names, values, spec)
     recordings += variations
     samples += [samples[0]] * len(variations)

@@ -19,8 +19,9 @@ from ..fx.graph import Graph
 from ..library.aten import AtenOverload
 from ..library.core_table import TABLE
 from ..nn import Module
+from .recording import Recording
 from .signature import FORMATS
-from .trace import Recording, Sizes, unify
+from .trace import Sizes, unify
 from .writer import is_number, write_call, write_meta, write_size
 
 __all__ = ["Lowering", "Table", "find_operator", "list_names", "replace_names"]

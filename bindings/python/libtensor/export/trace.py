@@ -15,7 +15,6 @@ from .. import equal as are_equal
 from .._core.tensor import Tensor
 from .._inert.compilation import exporting
 from ..func import functional_call
-from ..fx.experimental.proxy_tensor import OperatorTracer
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ..library.aten import AtenOverload
@@ -23,12 +22,14 @@ from ..library.lowering import choose, write_out
 from ..nn import Module
 from ..utils import _pytree as pytree
 from .composites import COMPOSED, KEPT, RULES
+from .control import ControlTracer, name_inputs
 from .dims import Size, Symbol
+from .recording import Recording
 
-__all__ = ["Recording", "Sizes", "record", "unify"]
+__all__ = ["Sizes", "record", "unify"]
 
 
-class Tracer(OperatorTracer):
+class Tracer(ControlTracer):
     """Records operators, with the composite ones of `composites` whole."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -53,7 +54,9 @@ class Tracer(OperatorTracer):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         for a, value in zip(func._schema.arguments, args, strict=False) if isinstance(func, AtenOverload) else ():
-            if a.is_write and isinstance(value, Tensor) and self.is_constant(value):
+            if a.is_write and isinstance(value, Tensor) and self.is_outer(value):
+                raise NotImplementedError(f"export: {self.where} writes with {func} to a tensor that it does not create; clone() it first")
+            if a.is_write and isinstance(value, Tensor) and self.outer is None and self.is_constant(value):
                 raise NotImplementedError(
                     f"export: {func} writes to a tensor that is neither an input nor a buffer; register it with register_buffer, or clone() it"
                 )
@@ -97,24 +100,6 @@ class Tracer(OperatorTracer):
             name, _, overload = operator.partition(".")
             operator = getattr(getattr(ops.aten, name), overload)
         return self.__torch_dispatch__(operator, (), args, kwargs)
-
-
-class Recording:
-    """A graph, whose placeholders are the state and the flat inputs, with the flat outputs and the sizes of each value."""
-
-    def __init__(self, graph: Graph, spec: Any, constants: dict[str, tuple[str, Tensor]]) -> None:
-        self.graph, self.spec, self.constants = graph, spec, constants
-        self.nodes: list[Node] = list(graph.nodes)
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The flat results: nodes, numbers, strings and None."""
-        return list(self.nodes[-1].args[0])
-
-    def sizes(self, at: int) -> tuple[int, ...] | None:
-        """Returns the shape of the value of node `at`; None if it is no tensor."""
-        value = self.nodes[at].meta.get("val")
-        return tuple(value.shape) if isinstance(value, Tensor) else None
 
 
 def resize(value: Tensor, dim: int, size: int, device: str) -> Tensor:
@@ -194,6 +179,7 @@ def record(
             )
     graph.output([tracer.find(x) for x in flat])
     constants = name_constants(function, graph, root)
+    name_inputs(graph)
     return Recording(graph, out_spec, constants)
 
 
@@ -434,6 +420,8 @@ class Unifier:
             if any(type(v) is not type(first) or len(v) != len(first) for v in values):
                 raise NotImplementedError(f"export: the length of {where} depends on the variable sizes")
             return type(first)(self.argument(item, where) for item in zip(*values, strict=True))
+        if isinstance(first, Recording):
+            return unify(list(values))
         if isinstance(first, Node):
             if any(not isinstance(v, Node) or v.name != first.name for v in values):
                 raise NotImplementedError(f"export: {where} is another value for other variable sizes")

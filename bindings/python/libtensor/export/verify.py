@@ -14,10 +14,11 @@ from ..fx.node import Node
 from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
 from .dims import Size, Symbol
+from .recording import Recording
 from .thresholds import list_thresholds
-from .trace import Recording, call_plainly, copy_state, have_same_constants, is_close, record, sample
+from .trace import call_plainly, copy_state, have_same_constants, is_close, record, sample
 
-__all__ = ["check_elements", "check_sizes", "list_varying", "record_variations"]
+__all__ = ["check_elements", "check_graphs", "check_sizes", "list_varying", "record_variations"]
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
 NEAR = 24  # the number of thresholds of the function for which sizes are tried, the smallest ones
@@ -48,6 +49,8 @@ class _Evaluator:
 
     def agree(self, value: Any, found: Any) -> bool:
         """Returns whether an argument of the graph is an argument of the other recording."""
+        if isinstance(value, Recording):
+            return isinstance(found, Recording) and find_difference(value, found) is None
         if isinstance(value, Node):
             if "values" in value.meta:
                 return type(found) is int and self.number(value) == found
@@ -77,25 +80,9 @@ def run_equals(first: Recording, function: Callable[..., Any], state: dict[str, 
     expected = call_plainly(function, state, inputs, spec)
     if expected is None:
         return False
-    given = iter([*copy_state(state).values(), *inputs])
-    found: dict[Node, Any] = {}
-
-    def value_of(x: Any) -> Any:
-        if isinstance(x, Node):
-            return found[x]
-        return type(x)(map(value_of, x)) if isinstance(x, list | tuple) else x
-
     with no_grad():
-        for node in first.graph.nodes:
-            if node.op == "placeholder":
-                found[node] = next(given)
-            elif node.op == "get_attr":
-                found[node] = first.constants[node.name][1]
-            elif node.op == "call_function":
-                found[node] = node.target(*value_of(node.args), **{k: value_of(v) for k, v in node.kwargs.items()})
-            else:
-                return all(map(is_close, value_of(list(node.args[0])), expected))
-    return False
+        found = first.run(*copy_state(state).values(), *inputs)
+    return all(map(is_close, found, expected))
 
 
 def _list_samples(symbols: list[Symbol], thresholds: list[int]) -> Iterator[tuple[Symbol, list[int]]]:
@@ -180,6 +167,19 @@ def list_varying(recording: Recording) -> list[Node]:
         return node.target.op_name in VARYING
 
     return [node for node in recording.nodes if varies(node)]
+
+
+def check_graphs(recording: Recording) -> None:
+    """Raises NotImplementedError if a graph of control flow has results with sizes that depend on elements."""
+    for node in recording.nodes:
+        for graph in (x for x in node.args if isinstance(x, Recording)):
+            check_graphs(graph)
+            varying = list_varying(graph)
+            if varying:
+                raise NotImplementedError(
+                    f"export: a function of {node.target} calls {varying[0].target}, whose result has a size that depends on elements; call it "
+                    "outside of the function, or use a mask"
+                )
 
 
 def _vary(value: Any, step: int, is_strong: bool) -> Any:

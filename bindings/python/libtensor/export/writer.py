@@ -22,9 +22,11 @@ from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
 from ..library.schemas import Schema
 from ..utils import _pytree as pytree
+from .control import ControlFlow
 from .dims import Symbol
+from .recording import Recording
 from .signature import FORMATS
-from .trace import Recording, Sizes
+from .trace import Sizes
 
 __all__ = ["schema_of", "write_archive", "write_model", "write_samples"]
 
@@ -169,6 +171,35 @@ def write_call(node: Node) -> dict[str, Any]:
     }
 
 
+def write_control(nodes: list[Node], sizes: Sizes) -> dict[str, Any]:
+    """Returns a node of control flow, from its nodes in all recordings."""
+    inputs = []
+    for values in zip(*(node.args for node in nodes), strict=True):
+        first = values[0]
+        arg = {"as_graph": {"name": first.name, "graph": write_part(values, sizes)}} if isinstance(first, Recording) else write_operand(first)
+        inputs.append({"name": "", "arg": arg, "kind": 1})
+    node = nodes[0]
+    return {
+        "target": f"torch.ops.{node.target}",
+        "inputs": inputs,
+        "outputs": write_results(node),
+        "metadata": {},
+        "is_hop_single_tensor_return": False,
+        "name": node.name,
+    }
+
+
+def write_operand(value: Any) -> dict[str, Any]:
+    return write_list(list(value), "Tensor[]") if isinstance(value, list | tuple) else write_argument(value)
+
+
+def write_part(graphs: tuple[Recording, ...], sizes: Sizes) -> dict[str, Any]:
+    """Returns the graph of a function of control flow."""
+    inputs = [{"as_tensor": {"name": node.name}} for node in graphs[0].nodes if node.op == "placeholder"]
+    graph = write_graph(list(graphs), sizes, [write_argument(x) for x in graphs[0].outputs], inputs)
+    return graph | {"is_single_tensor_return": graphs[0].is_single}
+
+
 def write_results(node: Node) -> list[dict[str, Any]]:
     """Returns the results of a node, by the names of the nodes that select them."""
     if is_number(node):
@@ -195,10 +226,14 @@ def write_graph(recordings: list[Recording], sizes: Sizes, outputs: list[dict[st
             values[node.name] = write_meta(metas, sizes, node.meta.get("requires_grad", False))
     calls = [node for node in first.graph.nodes if node.op == "call_function" and node.target is not operator.getitem]
     numbers = {n.name: write_size(sizes.express(n.meta["values"]), n.meta["values"][0]) for n in calls if is_number(n)}
+
+    def write(node: Node) -> dict[str, Any]:
+        return write_control([r.nodes[order[node]] for r in recordings], sizes) if isinstance(node.target, ControlFlow) else write_call(node)
+
     return {
         "inputs": inputs,
         "outputs": outputs,
-        "nodes": [write_call(node) for node in calls],
+        "nodes": [write(node) for node in calls],
         "tensor_values": values,
         "sym_int_values": {name: size if "as_expr" in size else {"as_int": size["as_int"]} for name, size in numbers.items()},
         "sym_bool_values": {},

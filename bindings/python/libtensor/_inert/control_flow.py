@@ -1,0 +1,36 @@
+"""Control flow that depends on tensors: cond and while_loop."""
+
+from .._base import overrides
+from .._core.tensor import Tensor
+
+__all__ = ["cond", "find_recorder", "while_loop"]
+
+
+def find_recorder():
+    """Returns the mode that records control flow, as torch.export.export does; None without one."""
+    modes = overrides.state.modes
+    return modes[-1] if modes and hasattr(modes[-1], "record_cond") else None
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    """Returns true_fn(*operands) where `pred` is true, and otherwise false_fn(*operands).
+
+    >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))
+    tensor([0.])
+    """
+    recorder = find_recorder()
+    if recorder is not None and isinstance(pred, Tensor):
+        return recorder.record_cond(pred, true_fn, false_fn, tuple(operands))
+    return true_fn(*operands) if bool(pred) else false_fn(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    """Returns the values after body_fn(*values), repeated while cond_fn(*values) is true."""
+    recorder = find_recorder()
+    if recorder is not None:
+        return recorder.record_while(cond_fn, body_fn, tuple(carried_inputs))
+    values = carried_inputs
+    while bool(cond_fn(*values)):
+        made = body_fn(*values)
+        values = made if isinstance(made, (tuple, list)) else (made,)
+    return values

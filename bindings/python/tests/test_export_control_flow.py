@@ -1,0 +1,183 @@
+"""Export of torch.cond, while_loop, map and scan: their functions are graphs of the program, for any elements and sizes."""
+
+import gc
+import io
+
+import pytest
+
+import libtensor as torch
+from libtensor import nn
+from libtensor._base.library import live_handles
+from libtensor._higher_order_ops import map as map_slices
+from libtensor._higher_order_ops import scan, while_loop
+from libtensor.export import Dim, export, load, save
+
+cond, leaves = torch.cond, torch.utils._pytree.tree_leaves
+CONSTANT = torch.tensor([1.0, 2.0, 3.0])
+ROWS = {0: Dim("rows")}
+
+
+class Module(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+        self.weight = nn.Parameter(torch.tensor([1.5, -0.5, 2.0]))
+        self.register_buffer("mean", torch.full((3,), 0.25))
+        self.attribute = torch.full((3,), 2.0)
+
+    def forward(self, x):
+        return self.function(self, x)
+
+
+def nested(m, x):
+    inner = lambda y: cond(y.max() > 1, lambda y: y + m.mean, lambda y: y * m.weight, (y,))  # noqa: E731
+    return cond(x.sum() > 0, inner, torch.sin, (x,))
+
+
+def chained(m, x):
+    first = cond(x.sum() > 0, lambda: x + 1, lambda: x - 1)
+    return cond(first.sum() > 0, lambda y: y - first * CONSTANT, lambda y: y * 2, (first,)) + first
+
+
+FUNCTIONS = {
+    "operands": lambda m, x: cond(x.sum() > 0, torch.sin, torch.cos, (x,)),
+    "a closure": lambda m, x: cond(x.sum() > 0, lambda y: y * m.weight, lambda y: y + CONSTANT + m.attribute, (x,)),
+    "no operands": lambda m, x: cond(x.sum() > 0, lambda: x + 1, lambda: x - m.mean),
+    "structures": lambda m, x: torch.cond(
+        x.sum() > 0, lambda d: (d["a"] * 2, [d["b"].cos()]), lambda d: (d["a"] + 1, [d["b"] - 1]), ({"a": x, "b": x},)
+    ),
+    "constants": lambda m, x: cond(x.sum() > 0, lambda y: (y.cos(), None, 3), lambda y: (y.sin(), None, 3), (x,)),
+    "sizes": lambda m, x: cond(x.sum() > 0, lambda y: y.reshape(y.shape[0] * 3) / y.shape[0], lambda y: y.sin().flatten(), (x,)),
+    "writes to results": lambda m, x: cond(x.sum() > 0, lambda y: y.clone().add_(1), lambda y: (y * 2).relu_(), (x,)).mul_(3),
+    "a loop": lambda m, x: while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y * m.weight + CONSTANT), (torch.tensor(0), x)),
+    "a loop by elements": lambda m, x: while_loop(lambda y: y.abs().sum() > 1, lambda y: (y / 2,), (x,)),
+    "a loop of no iterations": lambda m, x: while_loop(lambda y: y.sum() < y.sum() - 1, lambda y: (y + 1,), (x,)),
+    "a condition in a loop": lambda m, x: while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, nested(m, y)), (torch.tensor(0), x)),
+    "slices": lambda m, x: map_slices(lambda row, k: (row * k * m.weight, row.sum()), x, CONSTANT),
+    "slices of several": lambda m, x: map_slices(lambda d: d["a"] - d["b"].mean(), {"a": x, "b": x.sin()}),
+    "a scan": lambda m, x: scan(lambda carry, row: (carry + row, carry * m.weight), torch.zeros(3), x),
+    "a scan of structures": lambda m, x: scan(lambda c, row: ({"s": c["s"] + row}, (c["s"] * 2, row + 1)), {"s": m.mean.clone()}, x, reverse=True),
+    "a loop in a scan": lambda m, x: scan(
+        lambda c, r: (while_loop(lambda y: y.abs().sum() > 1, lambda y: (y / 2,), (c + r,))[0], c * 2), CONSTANT, x
+    ),
+    "nested conditions": nested,
+    "chained conditions": chained,
+}
+
+
+def assert_same(found, expected):
+    for a, b in zip(leaves(found), leaves(expected), strict=True):
+        assert torch.equal(a, b) if isinstance(b, torch.Tensor) else a == b
+
+
+@pytest.mark.parametrize("shapes", [None, (ROWS,)])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_programs_follow_elements_and_sizes(name, shapes):
+    module, x = Module(FUNCTIONS[name]), torch.arange(12.0).reshape(4, 3).sin()
+    program, file = export(module, (x,), dynamic_shapes=shapes), io.BytesIO()
+    save(program, file)
+    loaded, core = load(io.BytesIO(file.getvalue())).module(), program.run_decompositions().module()
+    for rows in (4,) if shapes is None else (4, 1, 2, 9):
+        for factor in (1, -1, 4, -0.01):
+            y = torch.arange(3.0 * rows).reshape(rows, 3).cos() * factor
+            with torch.no_grad():
+                expected = module(y)
+                assert_same(loaded(y), expected)
+                for a, b in zip(leaves(core(y)), leaves(expected), strict=True):
+                    assert torch.allclose(a, b, 1e-5, 1e-6) if isinstance(b, torch.Tensor) else a == b
+
+
+def test_functions_are_graphs_of_one_node():
+    graph = export(Module(FUNCTIONS["a closure"]), (torch.ones(3),))._text["graph_module"]["graph"]
+    (node,) = (n for n in graph["nodes"] if n["target"] == "torch.ops.higher_order.cond")
+    names = [x["arg"]["as_graph"]["name"] for x in node["inputs"][1:3]]
+    inputs = [x["arg"]["as_graph"]["graph"]["inputs"] for x in node["inputs"][1:3]]
+    assert names == ["true_graph_0", "false_graph_0"] and inputs[0] == inputs[1]
+    operands = [x["name"] for x in node["inputs"][3]["arg"]["as_tensors"]]
+    assert operands == ["x", "p_weight", "c_lifted_tensor_0", "c_attribute"]  # tensors of the closures are operands
+    assert node["is_hop_single_tensor_return"] is False and list(node["outputs"][0]) == ["as_tensor"]
+
+
+def test_gradients_go_through_the_function_that_was_called():
+    module = export(Module(FUNCTIONS["a closure"]), (torch.ones(3),)).module()
+    for sign in (1, -1):
+        x = (CONSTANT * sign).requires_grad_()
+        module(x).sum().backward()
+        assert x.grad.tolist() == ([1.5, -0.5, 2.0] if sign == 1 else [1, 1, 1])
+
+
+def test_export_leaves_the_generator_and_handles_as_they_were():
+    function = lambda m, x: cond(x.sum() > 0, lambda y: nn.functional.dropout(y, 0.5, True), lambda y: y + torch.rand(3), (x,))  # noqa: E731
+    export(Module(function), (torch.ones(3),))
+    gc.collect()
+    before, handles = torch.get_rng_state(), live_handles()
+    export(Module(function), (torch.ones(3),))
+    gc.collect()
+    assert live_handles() == handles
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(7)
+    expected = Module(function)(-torch.ones(3))
+    torch.manual_seed(7)
+    assert torch.equal(export(Module(function), (torch.ones(3),)).module()(-torch.ones(3)), expected)
+
+
+def leak(m, x):
+    kept = []
+    return cond(x.sum() > 0, lambda y: kept.append(y + 1) or y * 2, lambda y: y * 3, (x,)) + kept[0]
+
+
+def assign(m, x):
+    def true_fn(y):
+        m.mean = m.mean * 2
+        return y + 1
+
+    return cond(x.sum() > 0, true_fn, torch.sin, (x,)) + m.mean
+
+
+ERRORS = [
+    (lambda m, x: cond(x.sum() > 0, lambda y: y, torch.sin, (x,)), NotImplementedError, r"true_fn of torch.cond returns .* with clone\(\)"),
+    (lambda m, x: cond(x.sum() > 0, torch.sin, lambda y: y.view(-1, 1), (x,)), NotImplementedError, r"false_fn .* with clone\(\)"),
+    (lambda m, x: cond(x.sum() > 0, torch.sin, lambda y: m.mean, (x,)), NotImplementedError, r"false_fn .* with clone\(\)"),
+    (
+        lambda m, x: cond(x.sum() > 0, lambda y: y.add_(1) * 2, torch.sin, (x,)),
+        NotImplementedError,
+        r"true_fn of torch.cond writes with aten.add_",
+    ),
+    (lambda m, x: cond(x.sum() > 0, torch.sin, lambda y: m.mean.mul_(2) + y, (x,)), NotImplementedError, r"false_fn of torch.cond writes with"),
+    (lambda m, x: cond(x.sum() > 0, lambda y: y[:2] * 1, torch.sin, (x,)), NotImplementedError, r"shapes \[2\] and \[3\]"),
+    (
+        lambda m, x: cond(x.sum() > 0, lambda y: y.int(), torch.sin, (x,)),
+        RuntimeError,
+        "expected same dtype but got torch.int32 and torch.float32",
+    ),
+    (lambda m, x: cond(x.sum() > 0, lambda y: (y + 1,), torch.sin, (x,)), RuntimeError, "must return the same structure"),
+    (lambda m, x: cond(x.sum() > 0, lambda y: (y + 1, 2), lambda y: (y + 1, 3), (x,)), NotImplementedError, "return 2 and 3"),
+    (lambda m, x: cond(x.sum() > 0, lambda y: y[y > 0].sum(), lambda y: y.sum(), (x,)), NotImplementedError, "size that depends on elements"),
+    (lambda m, x: cond(x.sum() > 0, lambda y: y * 2 if y.sum() > 0 else y * 3, torch.sin, (x,)), RuntimeError, "values of tensors"),
+    (lambda m, x: while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (0, x)), NotImplementedError, "must be tensors, not a int"),
+    (lambda m, x: while_loop(lambda y: y.sum() < 9, lambda y: (y[:2] * 2,), (x,)), RuntimeError, r"must have the shape \[3\]"),
+    (lambda m, x: while_loop(lambda y: y < 9, lambda y: (y * 2,), (x,)), RuntimeError, "cond_fn must return a tensor with one element"),
+    (lambda m, x: scan(lambda c, y: c + y, torch.zeros(()), x), RuntimeError, "must return a pair of a carry"),
+    (lambda m, x: scan(lambda c, y: (c.double(), y * 2), torch.zeros(()), x), RuntimeError, "the carry .* torch.float32, not .* torch.float64"),
+    (lambda m, x: map_slices(lambda y: 3, x), NotImplementedError, "results of the function must be tensors, not a int"),
+    (leak, NotImplementedError, "true_fn of torch.cond creates is used outside of it; return it"),
+    (assign, NotImplementedError, "true_fn of torch.cond creates is used outside of it; return it"),
+]
+
+
+@pytest.mark.parametrize("function, kind, fact", ERRORS)
+def test_functions_that_no_graph_describes(function, kind, fact):
+    gc.collect()
+    handles = live_handles()
+    with pytest.raises(kind, match=fact):
+        export(Module(function), (torch.ones(3),))
+    gc.collect()
+    assert live_handles() == handles
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: map_slices(torch.sin, torch.ones(0, 2)), lambda: scan(torch.add, torch.ones(2), (torch.ones(2), torch.ones(3)))]
+)
+def test_slices_must_exist_and_have_one_size(call):
+    with pytest.raises(ValueError, match="xs must have one size, which is not 0"):
+        call()
