@@ -625,7 +625,8 @@ static const int64_t *run_scan(run *r, const int64_t *w, const char *step) {
   int64_t size = 0;
   tensor_value *results = calloc((size_t)count + 1, sizeof *results);
   tensor_t **made = NULL;
-  if (!__builtin_mul_overflow(length, count - n, &size)) made = calloc((size_t)size + 1, sizeof *made);
+  if (!__builtin_mul_overflow(length, count - n, &size))
+    made = calloc((size_t)size + 1, sizeof *made);
   if (!results || !made) lt_fail_step(r, step, "there is no memory for the results");
   for (int64_t i = 0; i < n && !r->problem.code; i++) {
     tensor_value v, own;

@@ -66,18 +66,52 @@ class Program {
     return Tensor(made);
   }
 
+  // Returns a tensor that shares memory with the item of state() of a name.
+  Tensor tensor(const std::string &name) const { return tensor(find(state(), name)); }
+
   // Runs the program without autograd: program.run({x, 0.5}).tensor().
   Outputs run(const std::vector<Value> &inputs) const {
-    std::vector<std::vector<tensor_t *>> handles(inputs.size());
-    std::vector<tensor_value> given, made(outputs().size());
-    for (const Value &each : inputs) given.push_back(each.get(handles[given.size()]));
-    detail::check(tensor_program_run(program_.get(), given.data(),
-                                     static_cast<int32_t>(given.size()), made.data(),
-                                     static_cast<int32_t>(made.size())));
-    return Outputs(std::move(made));
+    tensor_program_options options = {};
+    options.size = sizeof options;
+    return run_with(options, inputs);
+  }
+  // Runs the program with the tensors of `replaced` in place of those of state(), by name, and with
+  // `gradients` records the run on the autograd graph, if autograd is enabled on the thread.
+  // Tensors of tensor(name) that require grad have gradients after a backward pass: bias =
+  // program.tensor("bias").requires_grad_(); program.run({x}, {{"bias",
+  // bias}}).tensor().sum().backward(). See tensor_program_run_with.
+  Outputs run(const std::vector<Value> &inputs,
+              const std::vector<std::pair<std::string, Tensor>> &replaced,
+              bool gradients = true) const {
+    const std::vector<tensor_program_value> items = state();
+    std::vector<const tensor_t *> tensors(items.size());
+    for (const auto &[name, each] : replaced)
+      tensors[static_cast<size_t>(find(items, name))] = each.get();
+    tensor_program_options options = {};
+    options.size = sizeof options;
+    options.state = tensors.data();
+    options.state_count = static_cast<int32_t>(tensors.size());
+    options.gradients = gradients;
+    return run_with(options, inputs);
   }
 
  private:
+  // Returns the index of an item of state().
+  static int32_t find(const std::vector<tensor_program_value> &items, const std::string &name) {
+    for (size_t i = 0; i < items.size(); i++)
+      if (items[i].name == name) return static_cast<int32_t>(i);
+    throw Error(TENSOR_ERROR_VALUE, "tensor::Program: there is no parameter, buffer or constant '" +
+                                        name + "'; state() has the names");
+  }
+  Outputs run_with(const tensor_program_options &options, const std::vector<Value> &inputs) const {
+    std::vector<std::vector<tensor_t *>> handles(inputs.size());
+    std::vector<tensor_value> given, made(outputs().size());
+    for (const Value &each : inputs) given.push_back(each.get(handles[given.size()]));
+    detail::check(tensor_program_run_with(program_.get(), &options, given.data(),
+                                          static_cast<int32_t>(given.size()), made.data(),
+                                          static_cast<int32_t>(made.size())));
+    return Outputs(std::move(made));
+  }
   template <class F>
   std::vector<tensor_program_value> list(F function) const {
     const tensor_program_value *values = nullptr;
