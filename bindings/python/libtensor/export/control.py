@@ -93,7 +93,7 @@ class _Part:
                 )
             seen |= {memory} if memory else set()
 
-    def finish(self, lifted: list[Tensor], name: str) -> Recording:
+    def finish(self, lifted: list[Tensor]) -> Recording:
         """Returns the graph, with the `lifted` tensors as its last inputs."""
         graph = self.tracer.graph
         end = graph.output([self.tracer.find(x) for x in self.tensors])
@@ -102,18 +102,19 @@ class _Part:
         first = next((node for node in graph.nodes if node.op != "placeholder"), end)
         for value in lifted:
             first.prepend(self.tracer.find(value))
-        return Recording(graph, None, {}, name, self.is_single)
+        return Recording(graph, None, {}, self.tracer.path[-1], self.is_single)
 
 
 class ControlTracer(OperatorTracer):
     """Records operators, and control flow with its functions as graphs. Such a graph has a tracer, whose `outer` is that of the graph around it."""
 
-    def __init__(self, graph: Graph, root: Any, outer: ControlTracer | None = None, where: str = "") -> None:
+    def __init__(self, graph: Graph, root: Any, outer: ControlTracer | None = None, where: str = "", path: tuple[str, ...] = ()) -> None:
         super().__init__(graph, root)
         self.outer, self.where = outer, where
+        self.path = path  # the names of the graphs in which this one is, and its own
         self.lifted: dict[int, Tensor] = {}  # the tensors of the outer graph that this one has as inputs besides its operands
         self.hidden: dict[int, tuple[Tensor, str]] = {}  # the tensors that functions of control flow have created, which no other graph can use
-        self.counts: dict[str, int] = {}
+        self.counts: dict[str, int] = {}  # the graphs of each name
 
     # ------------------------------------------------------------------------------------------------------ tensors of other graphs
 
@@ -150,11 +151,12 @@ class ControlTracer(OperatorTracer):
 
     # ------------------------------------------------------------------------------------------------------------------- functions
 
-    def trace(self, where: str, function: Callable[[], Any], operands: Sequence[Tensor], names: Sequence[str] = ()) -> _Part:
-        """Calls a function of the operands, and records its operators in a graph of its own."""
-        inner = type(self)(Graph(), self.root, self, where)
-        for value, name in zip(operands, names or [self.find(x).name for x in operands], strict=True):
-            inner.track(value, inner.graph.placeholder(name))
+    def trace(self, name: str, where: str, function: Callable[[], Any], operands: Sequence[Tensor], inputs: Sequence[str] = ()) -> _Part:
+        """Calls a function of the operands, and records its operators in a graph of its own. `inputs` are the names of the operands in it."""
+        number = self.counts[name] = self.counts.get(name, -1) + 1
+        inner = type(self)(Graph(), self.root, self, where, (*self.path, f"{name}_graph_{number}"))
+        for value, placeholder in zip(operands, inputs or [self.find(x).name for x in operands], strict=True):
+            inner.track(value, inner.graph.placeholder(placeholder))
         with inner:
             result = function()
         part = _Part(where, inner, result)
@@ -164,12 +166,10 @@ class ControlTracer(OperatorTracer):
     def find_top(self) -> ControlTracer:
         return self if self.outer is None else self.outer.find_top()
 
-    def add_node(self, target: ControlFlow, parts: list[_Part], names: list[str], args: Callable[[list[Recording], list[Node]], Any]) -> Node:
+    def add_node(self, target: ControlFlow, parts: list[_Part], args: Callable[[list[Recording], list[Node]], Any]) -> Node:
         """Adds the node of control flow. `args` returns its arguments for the graphs, and the tensors that these use besides their operands."""
         lifted = list({key: value for part in parts for key, value in part.tracer.lifted.items()}.values())
-        number = self.counts.get(target.__name__, 0)
-        self.counts[target.__name__] = number + 1
-        graphs = [part.finish(lifted, f"{name}_graph_{number}") for part, name in zip(parts, names, strict=True)]
+        graphs = [part.finish(lifted) for part in parts]
         return self.graph.call_function(target, args(graphs, map_nodes(self, lifted)), name=target.__name__)
 
     def finish_node(self, node: Node, parts: list[_Part], values: Sequence[Tensor]) -> None:
@@ -187,12 +187,12 @@ class ControlTracer(OperatorTracer):
     def record_cond(self, pred: Tensor, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
         """Records torch.cond, and returns the results of the function that `pred` selects."""
         tensors = [x for x in pytree.tree_leaves(operands) if isinstance(x, Tensor)]
-        yes = self.trace("true_fn of torch.cond", lambda: true_fn(*operands), tensors)
-        no = self.trace("false_fn of torch.cond", lambda: false_fn(*operands), tensors)
+        yes = self.trace("true", "true_fn of torch.cond", lambda: true_fn(*operands), tensors)
+        no = self.trace("false", "false_fn of torch.cond", lambda: false_fn(*operands), tensors)
         check_equal("torch.cond", "true_fn", yes, "false_fn", no)
         if any(a.stride() != b.stride() for a, b in zip(yes.tensors, no.tensors, strict=True)):
             raise NotImplementedError("export: true_fn and false_fn of torch.cond return tensors of different strides; use contiguous() in both")
-        node = self.add_node(COND, [yes, no], ["true", "false"], lambda graphs, rest: (self.find(pred), *graphs, [*map_nodes(self, tensors), *rest]))
+        node = self.add_node(COND, [yes, no], lambda graphs, rest: (self.find(pred), *graphs, [*map_nodes(self, tensors), *rest]))
         taken = yes if pred.device.type == "meta" or bool(pred) else no
         self.finish_node(node, [yes, no], taken.tensors)
         return pytree.tree_unflatten(taken.flat, taken.spec)
@@ -202,7 +202,7 @@ class ControlTracer(OperatorTracer):
         """Records torch.while_loop, and returns the values after the last iteration."""
         tensors, spec = pytree.tree_flatten(carried)
         check_tensors("torch.while_loop: carried_inputs", tensors)
-        test = self.trace("cond_fn of torch.while_loop", lambda: cond_fn(*carried), tensors)
+        test = self.trace("while_loop_cond", "cond_fn of torch.while_loop", lambda: cond_fn(*carried), tensors)
         if len(test.flat) != 1 or len(test.tensors) != 1 or test.tensors[0].numel() != 1:
             raise RuntimeError("torch.while_loop: cond_fn must return a tensor with one element")
         test.is_single = True
@@ -211,11 +211,9 @@ class ControlTracer(OperatorTracer):
             made = body_fn(*values)
             return tuple(made) if isinstance(made, tuple | list) else (made,)
 
-        body = self.trace("body_fn of torch.while_loop", lambda: step(*carried), tensors)
+        body = self.trace("while_loop_body", "body_fn of torch.while_loop", lambda: step(*carried), tensors)
         check_carried("torch.while_loop", "body_fn", tensors, spec, body)
-        node = self.add_node(
-            WHILE_LOOP, [test, body], ["while_loop_cond", "while_loop_body"], lambda graphs, rest: (*graphs, map_nodes(self, tensors), rest)
-        )
+        node = self.add_node(WHILE_LOOP, [test, body], lambda graphs, rest: (*graphs, map_nodes(self, tensors), rest))
         values = body.tensors if tensors[0].device.type == "meta" else pytree.tree_leaves(while_loop(cond_fn, step, carried))
         values = [x.clone() if any(x is value for value in tensors) else x for x in values]
         self.finish_node(node, [test, body], values)
@@ -227,9 +225,9 @@ class ControlTracer(OperatorTracer):
         rest = [x for x in pytree.tree_leaves(args) if isinstance(x, Tensor)]
         slices = [x[0] for x in xs]
         names = [f"{self.find(x).name}_slice" for x in xs] + [self.find(x).name for x in rest]
-        body = self.trace("the function of map", lambda: f(spec.unflatten(slices), *args), [*slices, *rest], names)
+        body = self.trace("body", "the function of map", lambda: f(spec.unflatten(slices), *args), [*slices, *rest], names)
         check_tensors("map: the results of the function", body.flat)
-        node = self.add_node(MAP, [body], ["body"], lambda graphs, lifted: (*graphs, map_nodes(self, xs), [*map_nodes(self, rest), *lifted]))
+        node = self.add_node(MAP, [body], lambda graphs, lifted: (*graphs, map_nodes(self, xs), [*map_nodes(self, rest), *lifted]))
         values = repeat(body.tensors, xs[0]) or pytree.tree_leaves(map(lambda leaves: f(spec.unflatten(leaves), *args), xs))
         self.finish_node(node, [body], values)
         return pytree.tree_unflatten(values, body.spec)
@@ -241,14 +239,14 @@ class ControlTracer(OperatorTracer):
         check_tensors("scan: init", first)
         slices = [x[0] for x in xs]
         names = [self.find(x).name for x in first] + [f"{self.find(x).name}_slice" for x in xs]
-        body = self.trace("combine_fn of scan", lambda: combine_fn(init, spec.unflatten(slices)), [*first, *slices], names)
+        body = self.trace("scan_combine", "combine_fn of scan", lambda: combine_fn(init, spec.unflatten(slices)), [*first, *slices], names)
         parts = body.spec.children_specs
         if len(parts) != 2 or parts[0] != init_spec:
             raise RuntimeError(f"scan: combine_fn must return a pair of a carry, of the structure {init_spec}, and a result, not {body.spec}")
         check_tensors("scan: the results of combine_fn", body.flat)
         count = len(first)
         check_sizes("scan: the carry that combine_fn returns", first, body.tensors[:count])
-        node = self.add_node(SCAN, [body], ["scan_combine"], lambda graphs, rest: (*graphs, map_nodes(self, first), map_nodes(self, xs), rest))
+        node = self.add_node(SCAN, [body], lambda graphs, rest: (*graphs, map_nodes(self, first), map_nodes(self, xs), rest))
         made = repeat(body.tensors[count:], xs[0])
         carry: Any = body.tensors[:count]
         if xs[0].device.type != "meta":

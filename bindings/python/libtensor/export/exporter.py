@@ -16,6 +16,7 @@ from .._storages.files import is_path, writing
 from ..nn import Module
 from ..utils import _pytree as pytree
 from .dims import Size, Symbol, expand_rest, find_symbols
+from .guards import find_expressions
 from .program import ExportedProgram, Program
 from .recording import Recording
 from .trace import Sizes, record, sample, unify
@@ -113,7 +114,8 @@ def _record_all(
     samples += [samples[0]] * len(variations)
     first = unify(recordings)
     check_elements(first, function, state, names, values, spec)
-    check_sizes(first, function, state, names, values, spec, sizes, symbols)
+    expressions = find_expressions(recordings, Sizes(symbols, samples).express) if symbols else {}
+    check_sizes(recordings, expressions, (function, state, names, spec), values, sizes, symbols)
     return recordings, symbols, samples
 
 

@@ -80,6 +80,10 @@ class Tracer(ControlTracer):
                 )
         return write_out(self.call, made, out)
 
+    def finish(self, results: list[Any]) -> list[Any]:
+        """Returns the flat results of the call, after it."""
+        return results
+
     def track(self, value: Any, node: Node) -> None:
         if isinstance(value, Tensor) and value.layout is not strided:
             raise NotImplementedError(
@@ -141,13 +145,19 @@ def check_overlaps(state: dict[str, tuple[str, Tensor]], written: list[str]) -> 
 
 
 def record(
-    function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], names: list[str], values: list[Any], spec: Any, device: str = "cpu"
+    function: Callable[..., Any],
+    state: dict[str, tuple[str, Tensor]],
+    names: list[str],
+    values: list[Any],
+    spec: Any,
+    device: str = "cpu",
+    tracer: Tracer | None = None,
 ) -> Recording:
     """Calls a function with flat inputs, whose structure is `spec`, and returns the operators.
 
     `state` has a name and the tensor of each parameter and buffer, by the name of its placeholder. Nothing that the function writes to is kept."""
-    graph, root = Graph(), Module()
-    tracer = Tracer(graph, root)
+    tracer = tracer or Tracer(Graph(), Module())
+    graph, root = tracer.graph, tracer.root
     copies = copy_state(state, device)
     inputs = [value.clone() if isinstance(value, Tensor) else value for value in values]
     tracked = dict(copies)
@@ -169,6 +179,7 @@ def record(
         set_rng_state(before)
     check_overlaps(state, [name for name, value in tracked.items() if value._version != versions[name]])
     flat, out_spec = pytree.tree_flatten(result)
+    flat = tracer.finish(flat)
     check_outputs(flat)
     expected = call_plainly(function, state, values, spec) if device == "cpu" else None
     for i, (found, known) in enumerate(zip(flat, expected or flat, strict=True)):

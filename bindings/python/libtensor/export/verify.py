@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import random
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
 from typing import Any
 
 from .. import arange, no_grad
@@ -14,6 +16,7 @@ from ..fx.node import Node
 from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
 from .dims import Size, Symbol
+from .guards import Expressions, Guard, Guards, record_guards
 from .recording import Recording
 from .thresholds import list_thresholds
 from .trace import call_plainly, copy_state, have_same_constants, is_close, record, sample
@@ -22,6 +25,11 @@ __all__ = ["check_elements", "check_graphs", "check_sizes", "list_varying", "rec
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
 NEAR = 24  # the number of thresholds of the function for which sizes are tried, the smallest ones
+SCANNED = 4096  # sizes up to which all are looked at for another result of a comparison
+GRID = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128, 129, 256, 512, 1024, 4096)
+POWERS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+TRIES = 4  # sizes that are tried for one comparison until the function accepts some
+MOST = 256  # calls of the function for comparisons
 LIMIT = 1 << 18  # elements of inputs up to which a function is called for these sizes
 VARIATIONS = 4  # recordings for other elements of the inputs
 # Operators whose results have sizes that depend on elements; index and custom operators may do so, too.
@@ -75,8 +83,9 @@ def find_difference(first: Recording, other: Recording) -> str | None:
     return None if have_same_constants(first, other) else "a constant tensor is another"
 
 
-def run_equals(first: Recording, function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], inputs: list[Any], spec: Any) -> bool:
+def run_equals(first: Recording, call: tuple[Any, ...], inputs: list[Any]) -> bool:
     """Returns whether a graph, after unify, computes the outputs of a function for the flat inputs."""
+    function, state, _, spec = call
     expected = call_plainly(function, state, inputs, spec)
     if expected is None:
         return False
@@ -85,74 +94,185 @@ def run_equals(first: Recording, function: Callable[..., Any], state: dict[str, 
     return all(map(is_close, found, expected))
 
 
-def _list_samples(symbols: list[Symbol], thresholds: list[int]) -> Iterator[tuple[Symbol, list[int]]]:
-    """Returns the sizes to try for each symbol alone: in each list until the function accepts one."""
-    near = dict.fromkeys(n + step for n in [n for n in thresholds if n > 1][:NEAR] for step in (0, 1, -1))
-    for symbol in symbols:
-        for n in near:
-            if n != symbol.hint and n > 1 and n >= symbol.least and (symbol.most is None or n <= symbol.most):
-                yield symbol, [n]
-        most = symbol.most
-        yield symbol, [n for n in ([] if most is None else [most]) + [n for n in FAR if most is None or n < most] if n > symbol.hint]
-        yield symbol, [n for n in (symbol.least, 2, 3) if symbol.least <= n < symbol.hint and n > 1]
-        yield symbol, [1] if symbol.least <= 1 < symbol.hint else []
+class _Sizes:
+    """Chooses the sizes for which a graph is compared with the function."""
+
+    def __init__(self, symbols: list[Symbol]) -> None:
+        self.symbols = symbols
+        self.hints = {symbol: symbol.hint for symbol in symbols}
+
+    def fits(self, symbol: Symbol, size: int) -> bool:
+        return size > 1 and size >= symbol.least and (symbol.most is None or size <= symbol.most)
+
+    def list_each(self, numbers: list[int], escaped: set[str]) -> Iterator[tuple[Symbol, list[int]]]:
+        """Returns the sizes to try for each symbol alone: in each list until the function accepts one. `numbers` are those that code has. Near
+        these and near powers of two the symbols in `escaped` are tried, too."""
+        near = dict.fromkeys(n + step for n in [*[n for n in numbers if n > 1][:NEAR], *POWERS] for step in (0, 1, -1))
+        for symbol in self.symbols:
+            for n in near if symbol.name in escaped else ():
+                if n != symbol.hint and self.fits(symbol, n):
+                    yield symbol, [n]
+            most = symbol.most
+            yield symbol, [n for n in ([] if most is None else [most]) + [n for n in FAR if most is None or n < most] if n > symbol.hint]
+            yield symbol, [n for n in (symbol.least, 2, 3) if symbol.least <= n < symbol.hint and n > 1]
+            yield symbol, [1] if symbol.least <= 1 < symbol.hint else []
+
+    def list_flips(self, guard: Guard, before: list[Guard], of: dict[Symbol, int]) -> list[dict[Symbol, int]]:
+        """Returns sizes, small ones first, for which a comparison has another result and those before it have the same."""
+        involved = [symbol for symbol in self.symbols if symbol.name in guard.names]
+        others = [symbol for symbol in self.symbols if symbol in involved or any(symbol.name in x.names for x in before)]
+        values = {symbol.name: size for symbol, size in of.items()}
+        found: list[dict[Symbol, int]] = []
+        lists = (self._list_single(involved, of), self._list_grid(involved), self._list_grid(others if len(others) > len(involved) else []))
+        for sizes in itertools.chain(*lists):
+            chosen = values | {symbol.name: size for symbol, size in sizes.items()}
+            if not guard.holds(chosen) and all(x.holds(chosen) for x in before):
+                found.append({**of, **sizes})
+                if len(found) == TRIES:
+                    break
+        return found
+
+    def _list_single(self, symbols: list[Symbol], of: dict[Symbol, int]) -> Iterator[dict[Symbol, int]]:
+        """Returns other sizes of one symbol, the nearest ones first."""
+        for symbol in symbols:
+            near = range(2, min(symbol.most or SCANNED, SCANNED) + 1)
+            far = [2**k for k in range(12, 25)] + ([] if symbol.most is None else [symbol.most])
+            for size in sorted({*near, *far}, key=functools.partial(_distance, of[symbol])):
+                if size != of[symbol] and self.fits(symbol, size):
+                    yield {symbol: size}
+
+    def _list_grid(self, symbols: list[Symbol]) -> Iterator[dict[Symbol, int]]:
+        """Returns sizes of several symbols, the smallest ones first."""
+        lists = [[n for n in GRID if self.fits(symbol, n)] for symbol in symbols]
+        if len(symbols) == 2:
+            choices = list(itertools.product(*lists))
+        else:
+            rng = random.Random(len(symbols))
+            choices = [tuple(map(rng.choice, lists)) for _ in range(4000 if len(symbols) > 2 and all(lists) else 0)]
+        for sizes in sorted(choices, key=sum):
+            yield dict(zip(symbols, sizes, strict=True))
 
 
-def check_sizes(
-    first: Recording,
-    function: Callable[..., Any],
-    state: dict[str, tuple[str, Tensor]],
-    names: list[str],
-    values: list[Any],
-    spec: Any,
-    sizes: list[dict[int, Size]],
-    symbols: list[Symbol],
-) -> None:
-    """Raises NotImplementedError if the graph differs from what the function does for small and large sizes, and for those near the numbers that
-    its code compares sizes with. A graph that does not hold for the size 1 requires 2 or more. Sizes for which the function fails are not
-    compared: the program fails for them, too."""
+def _distance(one: int, two: int) -> int:
+    return abs(one - two)
 
-    def attempt(of: dict[Symbol, int]) -> Recording | None:
-        try:
-            inputs = sample([v.detach().to("meta") if isinstance(v, Tensor) else v for v in values], sizes, of, "meta")
-            return record(function, state, names, inputs, spec, "meta")
-        except ERRORS:
-            pass
-        try:
-            inputs = sample(values, sizes, of)
-            if sum(v.numel() for v in inputs if isinstance(v, Tensor)) > LIMIT:
-                return None
-            return record(function, state, names, inputs, spec)
-        except ERRORS:
-            return None
 
-    def holds(of: dict[Symbol, int]) -> bool:
+class _Checker:
+    """Compares a graph with what a function does for other sizes."""
+
+    def __init__(
+        self, recordings: list[Recording], expressions: Expressions, call: tuple[Any, ...], values: list[Any], sizes: list[dict[int, Size]]
+    ) -> None:
+        self.values = values
+        self.first, self.expressions, self.sizes, self.call = recordings[0], expressions, sizes, call
+
+    def record(self, of: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
+        """Returns a recording for sizes, and the comparisons of sizes; None if the function fails, or if inputs are too large to compute with."""
+        for device in ("meta", "cpu"):
+            try:
+                inputs = sample([v.detach().to(device) if isinstance(v, Tensor) else v for v in self.values], self.sizes, of, device)
+                if device == "cpu" and sum(v.numel() for v in inputs if isinstance(v, Tensor)) > LIMIT:
+                    return None
+                return record_guards(self.expressions, self.call, inputs, device)
+            except ERRORS:
+                continue
+        return None
+
+    def has_results(self, of: dict[Symbol, int]) -> bool:
         """Returns whether the graph has the results of the function for sizes, though the operators of the function are others."""
-        inputs = sample(values, sizes, of)
+        inputs = sample(self.values, self.sizes, of)
         if sum(v.numel() for v in inputs if isinstance(v, Tensor)) > LIMIT:
             return False
         try:
-            return run_equals(first, function, state, inputs, spec)
+            return run_equals(self.first, self.call, inputs)
         except ERRORS:
             return False
 
-    hints = {symbol: symbol.hint for symbol in symbols}
-    thresholds = list_thresholds(lambda: attempt(hints)) if symbols else []
-    for symbol, candidates in _list_samples(symbols, thresholds):
+    def compare(self, other: Recording, of: dict[Symbol, int]) -> str | None:
+        """Returns what differs for sizes; None if nothing does."""
+        difference = find_difference(self.first, other)
+        return None if difference is None or self.has_results(of) else difference
+
+
+def _raise_difference(difference: str, of: dict[Symbol, int], hints: dict[Symbol, int], guard: Guard | None) -> None:
+    changed = [symbol for symbol in of if of[symbol] != hints[symbol]]
+    if len(changed) == 1:
+        what, now, before = f"size {changed[0].name}", str(of[changed[0]]), str(hints[changed[0]])
+    else:
+        what = f"sizes {', '.join(symbol.name for symbol in changed)}"
+        now, before = (", ".join(f"{symbol.name} = {sizes[symbol]}" for symbol in changed) for sizes in (of, hints))
+    compared = "" if guard is None else f" ({guard.where} compares {guard.text})"
+    raise NotImplementedError(
+        f"export: the function depends on the variable {what} in a way that no graph describes: for {now}, {difference} "
+        f"than for {before}{compared}; make the size static, or bound it with min and max of Dim to sizes for which the function does the same"
+    )
+
+
+def _check_comparisons(checker: _Checker, chooser: _Sizes) -> set[str] | None:
+    """Compares the graph with the function for sizes for which a comparison in its code has another result. Returns the names of the sizes that
+    became plain numbers, whose comparisons are not known; None if the function cannot be called with sizes whose comparisons are collected."""
+    made = checker.record(chooser.hints)
+    if made is None:
+        return None
+    escaped: set[str] = set()
+    queue, tried, known, calls = [(chooser.hints, made[1])], set(), {symbol.name for symbol in chooser.symbols}, 0
+    while queue:
+        of, guards = queue.pop()
+        escaped |= guards.escaped
+        for i, guard in enumerate(guards.found):
+            if (guard.text, guard.outcome) in tried or (guard.is_own and not known.issuperset(guard.names)):
+                continue
+            tried.add((guard.text, guard.outcome))
+            if not known.issuperset(guard.names):
+                raise NotImplementedError(
+                    f"export: {guard.where} compares a size that depends on elements of the inputs ({guard.text}); select with torch.where or masks"
+                )
+            for sizes in chooser.list_flips(guard, guards.found[:i], of):
+                calls += 1
+                if calls > MOST:
+                    raise NotImplementedError(
+                        f"export: the function compares variable sizes in more ways than can be checked, such as {guard.text} ({guard.where}); "
+                        "make sizes static, or bound them with min and max of Dim"
+                    )
+                other = checker.record(sizes)
+                if other is None:
+                    continue
+                difference = checker.compare(other[0], sizes)
+                if difference is not None:
+                    _raise_difference(difference, sizes, chooser.hints, guard)
+                queue.append((sizes, other[1]))
+                break
+    return escaped
+
+
+def check_sizes(
+    recordings: list[Recording],
+    expressions: Expressions,
+    call: tuple[Any, ...],
+    values: list[Any],
+    sizes: list[dict[int, Size]],
+    symbols: list[Symbol],
+) -> None:
+    """Raises NotImplementedError if the graph differs from what the function does for small and large sizes, or for sizes for which a comparison in
+    its code has another result. A graph that does not hold for the size 1 requires 2 or more. Sizes for which the function fails are not compared:
+    the program fails for them, too. `call` has the function, the state, the names of inputs and their structure, and `values` are the inputs."""
+    if not symbols:
+        return
+    checker, chooser = _Checker(recordings, expressions, call, values, sizes), _Sizes(symbols)
+    escaped = _check_comparisons(checker, chooser)
+    names = {symbol.name for symbol in symbols} if escaped is None else escaped
+    numbers = list_thresholds(lambda: checker.record(chooser.hints)) if names else []
+    for symbol, candidates in chooser.list_each(numbers, names):
         for size in candidates:
-            other = attempt({**hints, symbol: size})
+            of = {**chooser.hints, symbol: size}
+            other = checker.record(of)
             if other is None:
                 continue
-            difference = find_difference(first, other)
-            if difference is not None and holds({**hints, symbol: size}):
-                break
+            difference = checker.compare(other[0], of)
             if difference is not None and size == 1:
                 symbol.least = 2
             elif difference is not None:
-                raise NotImplementedError(
-                    f"export: the function depends on the variable size {symbol.name} in a way that no graph describes: for {size}, {difference} "
-                    f"than for {symbol.hint}; make the size static, or bound it with min and max of Dim to sizes for which the function does the same"
-                )
+                _raise_difference(difference, of, chooser.hints, None)
             break
 
 
@@ -210,7 +330,7 @@ def record_variations(
                 other = record(function, state, names, [_vary(v, step, is_strong) for v in values], spec)
             except ERRORS:
                 continue
-            pairs = zip_longest(first.nodes, other.nodes)
+            pairs = itertools.zip_longest(first.nodes, other.nodes)
             if any(a is None or b is None or (a.op, a.target, a.name) != (b.op, b.target, b.name) for a, b in pairs) or first.spec != other.spec:
                 raise NotImplementedError(
                     "export: the operators depend on elements of the inputs: Python code branches on, or repeats for, "
