@@ -1,7 +1,7 @@
 """Loads and runs mutated exported programs: exported_fuzz.py COUNT [SEED] [FILE...]. Every mutation is an error or a run; prints their numbers.
 
 A crash ends the process. So does a load or run that takes more than a second of processor time or does not end, and a load that takes more memory
-than 16 times the file and 4 MB. The last mutation is in the file /tmp/exported_fuzz.SEED. Files are archives of small programs; without any,
+than 16 times the file and 4 MB. Endless loops of programs are interrupted by a signal. The last mutation is in the file /tmp/exported_fuzz.SEED. Files are archives of small programs; without any,
 programs with all kinds of nodes are generated.
 """
 
@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import random
+import signal
 import sys
 import time
 import zipfile
@@ -184,6 +185,20 @@ def limited(what):
             sys.exit(f"{what} took {took:.1f} s")
 
 
+def interrupt(*_):
+    raise RuntimeError("the program did not end")
+
+
+@contextlib.contextmanager
+def interrupted():
+    """Raises RuntimeError in a body that takes more than 0.4 seconds of processor time."""
+    signal.setitimer(signal.ITIMER_PROF, 0.4)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
 def attempt(data):
     """Loads and runs a program; returns how far it came."""
     source = torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.zeros(0, dtype=torch.uint8)
@@ -199,7 +214,7 @@ def attempt(data):
         if grown > 16 * len(data) + (4 << 20):
             sys.exit(f"a file of {len(data)} bytes took {grown} bytes of memory")
     try:
-        with limited("a run"):
+        with limited("a run"), interrupted():
             program.run(*arguments(program))
     except ERRORS:
         return "failed"
@@ -209,6 +224,7 @@ def attempt(data):
 def main(count, seed=0, *files):
     rng = random.Random(int(seed))
     seeds = [pathlib.Path(x).read_bytes() for x in files] if files else list(examples())
+    signal.signal(signal.SIGPROF, interrupt)
     torch.set_num_threads(1)
     torch.set_memory_limit(LIMIT)
     for data in seeds:
