@@ -1,8 +1,8 @@
 """Loads and runs mutated exported programs: exported_fuzz.py COUNT [SEED] [FILE...]. Every mutation is an error or a run; prints their numbers.
 
 A crash ends the process. So does a load or run that takes more than a second of processor time or does not end, and a load that takes more memory
-than 16 times the file and 4 MB. Endless loops of programs are interrupted by a signal. The last mutation is in the file /tmp/exported_fuzz.SEED. Files are archives of small programs; without any,
-programs with all kinds of nodes are generated.
+than 16 times the file and 4 MB. Endless loops of programs are interrupted by a signal. The last mutation is in the file /tmp/exported_fuzz.SEED.
+Files are archives of small programs; without any, programs with all kinds of nodes are generated.
 """
 
 import contextlib

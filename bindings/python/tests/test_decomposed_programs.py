@@ -94,7 +94,24 @@ def write_parts(parts):
     return lambda x: [part.add_(i + 1) for i, part in enumerate(parts(x))]
 
 
+def write_lists(call, *parts):
+    """Returns a function that calls an operator on lists of views of its argument."""
+    return lambda x: then(x, call(*([part(x) for part in views] for views in parts)))
+
+
+ROWS = [lambda x: x[:2], lambda x: x[1:3], lambda x: x[2:]]
+OTHERS = [lambda x: x[2:], lambda x: x[:1], lambda x: x[:2]]
 WRITES = {
+    "a list of disjoint views": write_lists(lambda views: torch._foreach_add_(views, [1.0, 2.0]), ROWS[::2]),
+    "a list of overlapping views": write_lists(lambda views: torch._foreach_mul_(views, [1.5, 2.0, -1.0]), ROWS),
+    "the same tensor twice": write_lists(lambda views: torch._foreach_mul_(views, 3.0), [lambda x: x, lambda x: x.t()]),
+    "lists of overlapping views": write_lists(lambda views, others: torch._foreach_sub_(views, others, alpha=2), ROWS, OTHERS),
+    "out": lambda x: torch.add(x, 1, out=x),
+    "out of a composite operator": lambda x: torch.matmul(x, x.t() + 1, out=torch.empty(4, 4)),
+    "out of another dtype": lambda x: torch.add(x, 1, out=torch.empty(4, 4, dtype=torch.float64)).mul_(2),
+    "out that is a view": lambda x: then(x, torch.sum(x, 1, out=x[2])),
+    "several results": lambda x: (lambda made: (*made, torch.max(x * 2, 1, out=made).values))((x[0] * 0, torch.zeros(4, dtype=torch.int64))),
+    "a list of results": lambda x: then(x, torch.ops.aten._foreach_abs.out([x[0] - 1, x[1] - 2], out=[x[2], x[3]])),
     "bits": write_bits,
     "a view and its base": write_both,
     "transpose in place": lambda x: x.clone().transpose_(0, 1),

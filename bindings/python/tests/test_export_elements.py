@@ -7,6 +7,7 @@ import pytest
 
 import libtensor as torch
 from libtensor.export import Dim, export, load, save
+from libtensor.utils._pytree_nodes import find_serialized
 
 F = torch.nn.functional
 SIZES = {
@@ -97,12 +98,18 @@ def test_results_with_names_keep_their_class(function):
     assert repr(found) == repr(expected) and type(found) is type(expected)
 
 
+def test_results_that_pytorch_wrote_to_out_have_the_class_of_other_results():
+    assert find_serialized("torch.return_types.max_out") is torch.return_types.max
+
+
 @pytest.mark.parametrize(
     "function, fact",
     [
         (lambda x: torch.vmap(lambda row: row * 2)(x), "a transform of torch.func, such as vmap"),
         (lambda x: torch.func.grad(lambda y: y.sum())(x), "a transform of torch.func, such as vmap or grad"),
         (lambda x: copy.deepcopy(x) + 1, r"as by copy.deepcopy \(use clone\(\)\)"),
+        (lambda x: torch.add(x, 1, out=CONV.weight), "aten.add.out writes to a tensor that is neither an input nor a buffer"),
+        (lambda x: torch._foreach_add_([CONV.weight], 1), "aten._foreach_add_.Scalar writes to a tensor that is neither an input nor a buffer"),
         (lambda x: x.to_sparse(), r"layout torch.sparse_coo; .* convert with to_dense\(\)"),
     ],
 )

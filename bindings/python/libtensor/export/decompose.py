@@ -6,9 +6,11 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..library.aten import AtenOverload
 from ..library.core_table_nn import TABLE
-from .functionalize import find_written, functionalize
+from .functionalize import find_returning, find_written, functionalize
 from .lowering import Lowering, Node, Table, find_operator, list_names, replace_names
+from .writer import schema_of
 
 __all__ = ["CustomDecompTable", "decompose", "default_decompositions"]
 
@@ -99,6 +101,36 @@ def inline(lowering: Lowering, graph: dict[str, Any]) -> None:
     graph["outputs"] = replace_names(graph["outputs"], renamed)
 
 
+def replace_out(lowering: Lowering, graph: dict[str, Any]) -> None:
+    """Replaces overloads that write their results to arguments, such as add.out, by those that return them, and copies."""
+    made: list[Node] = []
+    for node in graph["nodes"]:
+        for x in node["inputs"]:
+            if "as_graph" in x["arg"]:
+                replace_out(lowering, x["arg"]["as_graph"]["graph"])
+        op = find_operator(node["target"])
+        plain = find_returning(op) if isinstance(op, AtenOverload) else None
+        if plain is None:
+            made.append(node)
+            continue
+        written = {a.name for a in op._schema.arguments if a.is_write}
+        targets = [name for x in node["inputs"] if x["name"] in written for name in list_names(x["arg"])]
+        values = [lowering.name(name) for name in targets]
+        graph["tensor_values"] |= {value: copy.deepcopy(graph["tensor_values"][name]) for name, value in zip(targets, values, strict=True)}
+        outputs: list[Any] = [{"as_tensor": {"name": value}} for value in values]
+        if schema_of(plain).returns[0].endswith("[]"):
+            outputs = [{"as_tensors": [{"name": value} for value in values]}]
+        inputs = [x for x in node["inputs"] if x["name"] not in written]
+        made.append({**node, "target": f"torch.ops.{plain}", "inputs": inputs, "outputs": outputs, "name": lowering.name(plain.op_name)})
+        results = list(list_names(node["outputs"])) or [lowering.name(name) for name in targets]
+        for target, value, result in zip(targets, values, results, strict=True):
+            graph["tensor_values"].setdefault(result, copy.deepcopy(graph["tensor_values"][target]))
+            arguments = [{"name": k, "arg": {"as_tensor": {"name": v}}, "kind": 1} for k, v in (("self", target), ("src", value))]
+            copied = {"target": "torch.ops.aten.copy_.default", "inputs": arguments, "outputs": [{"as_tensor": {"name": result}}], "metadata": {}}
+            made.append({**copied, "is_hop_single_tensor_return": None, "name": result})
+    graph["nodes"] = made
+
+
 def remove_unused(graph: dict[str, Any]) -> None:
     """Removes the nodes whose results nothing uses, and the descriptions of values that do not exist."""
     used = set(list_names(graph["outputs"]))
@@ -146,6 +178,7 @@ def decompose(text: dict[str, Any], table: Table | None) -> dict[str, Any]:
     has_writes = any(updates_statistics(node) or find_written(find_operator(node["target"])) for node in walk_nodes(graph))
     lowering = Lowering(text, default_decompositions() if table is None else dict(table), list_all_names(graph), not has_writes)
     inline(lowering, graph)
+    replace_out(lowering, graph)
     if has_writes:
         # Whether these share memory with their argument depends on its dtype and strides: their decompositions decide.
         lowering.table |= {find_operator(f"torch.ops.aten.{name}"): TABLE[name] for name in ALIASES}

@@ -88,6 +88,20 @@ def find_plain(op: AtenOverload) -> AtenOverload | None:
     return None
 
 
+def find_returning(op: AtenOverload) -> AtenOverload | None:
+    """Returns the overload that returns what `op` writes to keyword arguments such as out; None for other operators."""
+    written = [a for a in op._schema.arguments if a.is_write]
+    if not written or not all(a.kwarg_only for a in written):
+        return None
+    parameters = [(a.name, a.kind) for a in op._schema.arguments if not a.is_write]
+    packet = getattr(aten, op.op_name)
+    for found in (getattr(packet, x, None) for x in packet.overloads()):
+        if found is not None and not find_written(found) and [(a.name, a.kind) for a in found._schema.arguments][: len(parameters)] == parameters:
+            returning: AtenOverload = found
+            return returning
+    return None
+
+
 def find_functional(op: AtenOverload) -> Callable[..., Any]:
     """Returns a function that returns the value that an operator writes to its first argument."""
     found = find_plain(op)
@@ -166,10 +180,21 @@ class _Functionalizer:
             self.names[result], self.seen[result] = self.names[target], self.writes[self.root(target)]
 
     def write_list(self, node: Node, op: AtenOverload) -> None:
-        """Replaces an operator that writes to the tensors of a list, such as _foreach_add_."""
+        """Replaces an operator that writes to the tensors of a list, such as _foreach_add_. If tensors may share memory, the operator is called for
+        one after the other, as it is executed."""
         plain = find_plain(op)
         if plain is None:
             raise RuntimeError(f"run_decompositions: the program calls {op}, which writes to its arguments and has no form that returns new tensors")
+        lists = [x["arg"]["as_tensors"] for x in node["inputs"] if "as_tensors" in x["arg"]]
+        roots = [self.root(x["name"]) for items in lists for x in items]
+        if len(set(roots)) == len(roots):
+            self.write_items(node, plain)
+            return
+        count = len(lists[0])
+        for i in range(count):
+            self.write_items({**node, "inputs": [select_item(x, i, count) for x in node["inputs"]]}, plain)
+
+    def write_items(self, node: Node, plain: AtenOverload) -> None:
         targets = list(list_names(node["inputs"][0]["arg"]))
         values = [self.lowering.name(name) for name in targets]
         for name, value in zip(targets, values, strict=True):
@@ -235,6 +260,13 @@ class _Functionalizer:
             self.made.append({**node, "inputs": replace_names(node["inputs"], self.present)})
         self.graph["outputs"] = replace_names(self.graph["outputs"], self.last)
         self.graph["nodes"] = self.made
+
+
+def select_item(argument: dict[str, Any], i: int, count: int) -> dict[str, Any]:
+    """Returns an argument of an operator on lists of `count` tensors for item i alone."""
+    ((kind, value),) = argument["arg"].items()
+    is_list = kind in ("as_tensors", "as_ints", "as_floats", "as_bools") and len(value) == count
+    return {**argument, "arg": {kind: [value[i]]}} if is_list else argument
 
 
 ALIAS: Node = {

@@ -18,7 +18,7 @@ from ..func import functional_call
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ..library.aten import AtenOverload
-from ..library.lowering import choose, write_out
+from ..library.lowering import choose, choose_out, name_operator, write_out
 from ..nn import Module
 from ..utils import _pytree as pytree
 from .composites import COMPOSED, KEPT, RULES
@@ -29,6 +29,13 @@ from .recording import Recording
 __all__ = ["Sizes", "record", "unify"]
 
 
+def list_written(func: Any, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:
+    """Returns the tensors that an operator writes to."""
+    arguments = func._schema.arguments if isinstance(func, AtenOverload) else []
+    given = [args[i] if i < len(args) else kwargs.get(a.name) for i, a in enumerate(arguments) if a.is_write]
+    return [x for value in given for x in (value if isinstance(value, list | tuple) else [value]) if isinstance(x, Tensor)]
+
+
 class Tracer(ControlTracer):
     """Records operators, with the composite ones of `composites` whole."""
 
@@ -36,8 +43,7 @@ class Tracer(ControlTracer):
         kwargs = dict(kwargs or {})
         out = self.take_out(func, kwargs)
         if out is not None:
-            plain = func.overloadpacket if isinstance(func, AtenOverload) else func
-            return self.write_out(self.__torch_function__(plain, types, args, kwargs), out)
+            return self.record_out(func, types, args, kwargs, out)
         if func in RULES:
             return RULES[func](self.call, *args, **kwargs)
         name = getattr(func, "__name__", "").rpartition(".")[2]
@@ -53,10 +59,10 @@ class Tracer(ControlTracer):
         return super().__torch_function__(func, types, args, kwargs)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        for a, value in zip(func._schema.arguments, args, strict=False) if isinstance(func, AtenOverload) else ():
-            if a.is_write and isinstance(value, Tensor) and self.is_outer(value):
+        for value in list_written(func, args, kwargs or {}):
+            if self.is_outer(value):
                 raise NotImplementedError(f"export: {self.where} writes with {func} to a tensor that it does not create; clone() it first")
-            if a.is_write and isinstance(value, Tensor) and self.outer is None and self.is_constant(value):
+            if self.outer is None and self.is_constant(value):
                 raise NotImplementedError(
                     f"export: {func} writes to a tensor that is neither an input nor a buffer; register it with register_buffer, or clone() it"
                 )
@@ -70,15 +76,23 @@ class Tracer(ControlTracer):
         found = [kwargs.pop(name) for name in names]
         return found[0] if len(found) == 1 else found or None
 
-    def write_out(self, made: Any, out: Any) -> Any:
-        """Records copies of results to `out`: a program has no operators with results of the caller's."""
-        targets, results = (list(x) if isinstance(x, tuple | list) else [x] for x in (out, made))
-        for target, result in zip(targets, results, strict=True):
-            if target.shape != result.shape:
+    def record_out(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any], out: Any) -> Any:
+        """Records a call that writes to `out`: with the overload that does, or with copies of the results of another one."""
+        chosen = choose_out(func.op_name if isinstance(func, AtenOverload) else name_operator(func), args, kwargs, out)
+        targets = list(out) if isinstance(out, tuple | list) else [out]
+        shapes = [target.shape for target in targets]
+        if chosen is not None:
+            made: Any = self.__torch_dispatch__(chosen[0], types, chosen[1], chosen[2])
+            results = targets
+        else:
+            made = self.__torch_function__(func.overloadpacket if isinstance(func, AtenOverload) else func, types, args, kwargs)
+            results = list(made) if isinstance(made, tuple | list) else [made]
+        for shape, result in zip(shapes, results, strict=True):
+            if shape != result.shape:
                 raise NotImplementedError(
-                    f"export: `out` has the shape {list(target.shape)}, but the result {list(result.shape)}; create it with the shape of the result"
+                    f"export: `out` has the shape {list(shape)}, but the result {list(result.shape)}; create it with the shape of the result"
                 )
-        return write_out(self.call, made, out)
+        return made if chosen is not None else write_out(self.call, made, out)
 
     def finish(self, results: list[Any]) -> list[Any]:
         """Returns the flat results of the call, after it."""

@@ -267,6 +267,15 @@ def write_out(call: Callable[..., Any], made: Any, out: Any) -> Any:
     return out
 
 
+def name_operator(function: Any) -> str:
+    """Returns the name that the operator of a function has in ATen."""
+    name = str(function.__name__).rpartition(".")[2]
+    family = str(getattr(function, "__module__", "")).rpartition(".")[2]
+    if family in ("linalg", "special", "fft") and (name not in RULES or (family, name) == ("linalg", "norm")):
+        name = name if name.startswith(f"{family}_") else f"{family}_{name}"
+    return f"_{name}" if name.startswith("foreach_") else RENAMED.get(name, name)
+
+
 def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emit: Emit) -> Any:
     """Returns the result of a call of a function, method or operator whose operators `emit` runs. Raises NotImplementedError for a function that
     is not known as operators of ATen."""
@@ -281,12 +290,10 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
         return emit(function, tuple(args), kwargs)  # a custom operator
     else:
         name = function.__name__.rpartition(".")[2]
-        family = str(getattr(function, "__module__", "")).rpartition(".")[2]
-        if family in ("linalg", "special", "fft") and (name not in RULES or (family, name) == ("linalg", "norm")):
-            name = name if name.startswith(f"{family}_") else f"{family}_{name}"
+        if name not in PLAIN:
+            name = name_operator(function)
     if name in PLAIN:
         return function(*args, **kwargs)
-    name = RENAMED.get(name, name)
 
     def call(operator: str, *args: Any, **kwargs: Any) -> Any:
         name, _, overload = operator.partition(".")

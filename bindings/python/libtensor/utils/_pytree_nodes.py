@@ -284,7 +284,9 @@ def register_results(kind: Any) -> None:
 
 
 def find_serialized(name: str) -> Any:
-    """Returns the class of a name in files; None for one that is not registered."""
+    """Returns the class of a name in files; None for one that is not registered. PyTorch has other classes of results that were written to `out`."""
+    if name.startswith(RESULTS):
+        name = name.removesuffix("_out")
     if name not in SERIALIZED_TYPE_TO_PYTHON_TYPE and name.startswith(RESULTS):
         _importlib.import_module("..linalg", __package__)  # which registers its classes when it is imported
         kind = result_types.get(name.removeprefix(RESULTS))
