@@ -219,6 +219,30 @@ def _pair(value: Any) -> list[int]:
     return [value, value] if isinstance(value, int) else list(value)
 
 
+def _unpool(
+    dims: int, call: Call, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    kernel, steps, pads = (_repeat(x, dims) for x in (kernel_size, kernel_size if stride is None else stride, padding))
+    if output_size is None:
+        size = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-dims:], steps, pads, kernel, strict=True)]
+    else:
+        size = list(output_size)[-dims:]
+    if dims == 3:
+        return call("max_unpool3d.default", input, indices, size, steps, pads)
+    if dims == 2:
+        return call("max_unpool2d.default", input, indices, size)
+    wide = (call("unsqueeze.default", x, -1) for x in (input, indices))
+    return call("squeeze.dim", call("max_unpool2d.default", *wide, [*size, 1]), -1)
+
+
+def _repeat(value: Any, count: int) -> list[int]:
+    items = [value] if isinstance(value, int) else list(value)
+    return items * count if len(items) == 1 else items
+
+
+RULES |= {getattr(F, f"max_unpool{dims}d"): functools.partial(_unpool, dims) for dims in (1, 2, 3)}
+
+
 @rule
 def logsigmoid(call: Call, input: Tensor) -> Any:
     return call("log_sigmoid.default", input)

@@ -18,6 +18,8 @@ __all__ = ["functionalize"]
 RESHAPED = frozenset(("view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "_unsafe_view", "view_as", "reshape_as"))
 # In-place operators that change only the shape and the strides of their argument.
 SHAPED = frozenset(("squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "as_strided_"))
+# Operators whose operands can have sizes that depend on elements, as in x[mask] = y: they cannot be recorded on the device meta.
+ASSIGNING = frozenset(("index_put_", "masked_scatter_"))
 RESIZING = frozenset(("resize_", "resize_as_"))
 SAME = frozenset(("alias", "detach", "contiguous", "to", "lift_fresh"))
 
@@ -170,11 +172,22 @@ class _Functionalizer:
         self.made += found[0]
         return found[1].get(name, name)
 
+    def rename(self, node: Node, op: AtenOverload) -> str | None:
+        """Adds the node with the form of an operator that returns what it writes to its first argument; returns the name of the result."""
+        plain, target = find_plain(op), next(list_names(node["inputs"][0]["arg"]))
+        if plain is None:
+            return None
+        name = self.lowering.name(target)
+        self.graph["tensor_values"][name] = copy.deepcopy(self.graph["tensor_values"][target])
+        self.made.append({**node, "target": f"torch.ops.{plain}", "outputs": [{"as_tensor": {"name": name}}], "name": name})
+        return name
+
     def write(self, node: Node, op: AtenOverload) -> None:
         target = next(list_names(node["inputs"][0]["arg"]))
         result = next(list_names(node["outputs"]), None)
         inputs = replace_names(node["inputs"], self.present)
-        self.store(target, self.expand({**node, "inputs": inputs}, find_functional(op), target))
+        value = self.rename({**node, "inputs": inputs}, op) if op.op_name in ASSIGNING else None
+        self.store(target, value or self.expand({**node, "inputs": inputs}, find_functional(op), target))
         if result is not None:
             self.parents[result] = target, ALIAS, 0
             self.names[result], self.seen[result] = self.names[target], self.writes[self.root(target)]

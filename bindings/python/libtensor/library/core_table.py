@@ -12,6 +12,7 @@ from typing import Any
 from .. import arange, finfo, ops
 from .. import bfloat16 as torch_bfloat16
 from .. import bool as torch_bool
+from .. import contiguous_format as torch_contiguous_format
 from .. import float16 as torch_float16
 from .. import float32 as torch_float32
 from .. import float64 as torch_float64
@@ -439,7 +440,7 @@ def repeat_interleave(x: Tensor, repeats: int, dim: int | None = None, *, output
     x, dim = (x.flatten(), 0) if dim is None else (x, dim % x.dim())
     sizes = list(x.shape)
     wide = aten.expand.default(x.unsqueeze(dim + 1), [*sizes[: dim + 1], repeats, *sizes[dim + 1 :]])
-    return aten.view.default(wide.clone(), [*sizes[:dim], sizes[dim] * repeats, *sizes[dim + 1 :]])
+    return aten.view.default(wide.clone(memory_format=torch_contiguous_format), [*sizes[:dim], sizes[dim] * repeats, *sizes[dim + 1 :]])
 
 
 @decomposition("roll")

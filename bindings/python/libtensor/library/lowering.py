@@ -202,8 +202,11 @@ def _is_default(a: Argument, value: Any) -> bool:
 
 
 def _accepts(a: Argument, value: Any) -> bool:
-    if isinstance(value, bool) and a.kind.replace("SymInt", "int").rstrip("?") in ("int", "float", "int[1]"):
+    kind = a.kind.replace("SymInt", "int").rstrip("?")
+    if isinstance(value, bool) and kind in ("int", "float", "int[1]"):
         return False
+    if kind == "bool" and not isinstance(value, bool | None):
+        return False  # var_mean(x, 1): a dimension
     return a.accepts(value)
 
 
