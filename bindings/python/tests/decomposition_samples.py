@@ -22,9 +22,9 @@ absolute.default: f(4)
 adaptive_avg_pool2d.default: f(1, 2, 6, 5), [1, 1] | f(1, 2, 6, 5), [3, 2]
 adaptive_avg_pool3d.default: f(1, 2, 4, 6, 5), [1, 1, 1] | f(1, 2, 4, 6, 5), [2, 3, 2]
 adaptive_max_pool1d.default: f(2, 3, 7), [3]
-addcdiv.default: f(4), f(4), p(4) | f(4), f(4), p(4), value=2
-addcmul.default: f(4), f(4), f(4) | f(4), f(4), f(4), value=2
-addmv.default: f(2), f(2, 3), f(3) | f(2), f(2, 3), f(3), beta=2, alpha=3
+addcdiv.default: f(4), f(4), p(4) | f(4), f(4), p(4), value=2 | f(4).half(), f(4).half(), p(4).half(), value=3.14
+addcmul.default: f(4), f(4), f(4) | f(4), f(4), f(4), value=2 | f(4).bfloat16(), f(4).bfloat16(), f(4).bfloat16(), value=3.14
+addmv.default: f(2), f(2, 3), f(3) | f(2), f(2, 3), f(3), beta=2, alpha=3 | i(2), i(2, 3), i(3), beta=0.4, alpha=1.6
 addr.default: f(2, 3), f(2), f(3) | f(2, 3), f(2), f(3), beta=0, alpha=3
 affine_grid_generator.default: f(2, 2, 3), [2, 1, 3, 4], False | f(2, 2, 3), [2, 1, 3, 4], True | f(2, 3, 4), [2, 1, 3, 4, 2], False
 alias_copy.default: f(4)
@@ -44,9 +44,9 @@ arctan2.default: f(4), f(4)
 arctanh.default: u(4) * 0.9
 argsort.default: f(3, 5) | f(3, 5), 0, True
 argsort.stable: f(3, 5), stable=True
-baddbmm.default: f(2, 3, 4), f(2, 3, 5), f(2, 5, 4) | f(2, 3, 4), f(2, 3, 5), f(2, 5, 4), beta=0.5, alpha=2
+baddbmm.default: f(2, 3, 4), f(2, 3, 5), f(2, 5, 4) | f(2, 3, 4), f(2, 3, 5), f(2, 5, 4), beta=0.5, alpha=2 | i(1, 2), i(1, 1, 1), i(1, 1, 2), beta=0.5
 batch_norm.default: f(4, 3), p(3), f(3), f(3), p(3), False, 0.1, 1e-5, True | f(4, 3, 5), p(3), f(3), None, None, True, 0.1, 1e-5, True
-bilinear.default: f(4, 3), f(4, 5), f(2, 3, 5), f(2)
+bilinear.default: f(4, 3), f(4, 5), f(2, 3, 5), f(2) | f(3), f(5), f(2, 3, 5), f(2)
 binary_cross_entropy.default: u(4).abs(), u(4).abs() | u(4).abs(), u(4).abs(), p(4), 2
 binary_cross_entropy_with_logits.default: f(4), u(4).abs() | f(4), u(4).abs(), p(4), p(4), 0
 broadcast_tensors.default: [f(3, 1), f(4)]
@@ -86,7 +86,7 @@ divide.Scalar: f(4), 2
 divide.Scalar_mode: f(4), 0.3, rounding_mode='trunc'
 divide.Tensor: f(4), p(4)
 divide.Tensor_mode: f(4), p(4), rounding_mode='floor'
-dot.default: f(4), f(4)
+dot.default: f(4), f(4) | i(4).int(), i(4).int()
 dropout.default: f(4), 0.5, False
 einsum.default: 'bij,bjk->bik', [f(2, 3, 4), f(2, 4, 5)] | 'ij,jk,kl', [f(2, 3), f(3, 4), f(4, 2)] | 'ij->j', [f(2, 3)] | 'i,j', [f(2), f(3)]
 embedding_bag.default: f(5, 3), i(4), torch.tensor([0, 2])
@@ -133,9 +133,9 @@ hinge_embedding_loss.default: f(4), torch.tensor([1, -1, 1, -1])
 hstack.default: [f(2), f(3)] | [f(2, 1), f(2, 3)]
 huber_loss.default: f(4) * 3, f(4), 1, 0.5
 im2col.default: f(2, 3, 5, 6), [2, 3], [1, 2], [1, 0], [2, 1] | f(3, 5, 6), [2, 2], [1, 1], [0, 0], [1, 1]
-index_add.default: f(3, 4), 0, i(5), f(5, 4) | f(3, 4), 1, i(5), f(3, 5), alpha=2
-index_copy.default: f(3, 4), 1, torch.tensor([2, 0]), f(3, 2)
-index_fill.int_Scalar: f(3, 4), 1, i(2), 2.5
+index_add.default: f(3, 4), 0, i(5), f(5, 4) | f(3, 4), 1, i(5), f(3, 5), alpha=2 | f(), 0, i(1) * 0, f()
+index_copy.default: f(3, 4), 1, torch.tensor([2, 0]), f(3, 2) | f(), 0, i(1) * 0, f()
+index_fill.int_Scalar: f(3, 4), 1, i(2), 2.5 | f(), 0, i(1) * 0, 2
 index_fill.int_Tensor: f(3, 4), 0, i(2), torch.tensor(2.5)
 inner.default: f(2, 4), f(3, 4)
 instance_norm.default: f(2, 3, 5), p(3), f(3), None, None, True, 0.1, 1e-5, True
@@ -164,15 +164,15 @@ linspace.default: 0, 1, 7 | -2.5, 3, 4 | 1, 2, 1
 log_sigmoid.default: f(4) * 20
 log_softmax.int: f(3, 4), 1 | f(3, 4), 0, torch.float64
 logaddexp.default: f(4), f(4)
-logit.default: u(4).abs() | u(4), 0.1
-logsumexp.default: f(3, 4), [1] | masked(), [1], True
+logit.default: u(4).abs() | u(4), 0.1 | i(4) * 0
+logsumexp.default: f(3, 4), [1] | masked(), [1], True | f(3, 4), [0, 1]
 lstm.input: f(2, 5, 3), [f(2, 2, 4), f(2, 2, 4)], rnn(4, 3, 4, 1) + rnn(4, 4, 4, 1), True, 2, 0.0, False, False, True
 lstm_cell.default: f(2, 3), [f(2, 4), f(2, 4)], f(16, 3), f(16, 4), f(16), f(16)
 mT.default: f(2, 3, 4)
 margin_ranking_loss.default: f(4), f(4), torch.tensor([1, -1, 1, -1])
 masked_fill.Scalar: f(4), b(4), 2
 masked_fill.Tensor: f(4), b(4), torch.tensor(2.0)
-matmul.default: f(3), f(3) | f(2, 3), f(3) | f(3), f(3, 2) | f(2, 3), f(3, 2) | f(4, 2, 3), f(3) | f(4, 1, 2, 3), f(5, 3, 2)
+matmul.default: f(3), f(3) | f(2, 3), f(3) | f(3), f(3, 2) | f(2, 3), f(3, 2) | f(4, 2, 3), f(3) | f(4, 1, 2, 3), f(5, 3, 2) | f(2, 3, 0), f(0, 4)
 max.other: f(4), f(4)
 max_pool1d.default: f(2, 3, 9), [3] | f(2, 3, 9), [3], [2], [1], [1], True
 max_pool1d_with_indices.default: f(2, 3, 9), [3], [2], [1]
@@ -225,7 +225,7 @@ prelu.default: f(2, 3, 4), p(3) | f(4), p(1)
 rad2deg.default: f(4)
 ravel.default: f(2, 3) | f(2, 3).t()
 relu6.default: f(4) * 8
-repeat_interleave.self_int: f(2, 3), 2 | f(2, 3), 3, 1
+repeat_interleave.self_int: f(2, 3), 2 | f(2, 3), 3, 1 | f(2, 3, 4).transpose(1, 2), 3, 1
 reshape.default: f(2, 6), [3, 4] | f(2, 6).t(), [3, 4]
 reshape_as.default: f(2, 6), f(3, 4)
 resolve_conj.default: f(4)
@@ -261,7 +261,7 @@ special_sinc.default: f(4)
 special_xlogy.default: torch.tensor([0.0, 1.0, 0.0]), torch.tensor([0.0, 2.0, math.nan])
 split.Tensor: f(7, 2), 3
 split.sizes: f(7, 2), [3, 4]
-square.default: f(4)
+square.default: f(4) | b(4)
 squeeze.default: f(1, 3, 1)
 squeeze_copy.default: f(1, 3, 1)
 squeeze_copy.dim: f(1, 3, 1), 0
@@ -283,7 +283,7 @@ swapdims.default: f(2, 3, 4), 0, 2
 t.default: f(2, 3) | f(3)
 t_copy.default: f(2, 3)
 take.default: f(2, 3), i(4)
-take_along_dim.default: f(3, 4), i(3, 2), 1 | f(3, 4), i(5)
+take_along_dim.default: f(3, 4), i(3, 2), 1 | f(3, 4), i(5) | f(3, 4), i(3, 2) - 2, 1 | f(3, 4), i(5) - 2
 tensordot.default: f(2, 3, 4), f(4, 3, 5), [1, 2], [1, 0]
 threshold.default: f(4), 0.1, -7
 tile.default: f(2, 3), [2] | f(2), [2, 3]
@@ -312,7 +312,7 @@ var.default: f(3, 4), False
 var_mean.correction: f(3, 4), [1], correction=2, keepdim=True
 var_mean.default: f(3, 4)
 var_mean.dim: f(3, 4), [0, 1]
-vdot.default: f(4), f(4)
+vdot.default: f(4), f(4) | i(4).int(), i(4).int()
 view_as.default: f(2, 6), f(3, 4)
 view_copy.default: f(2, 6), [12]
 vstack.default: [f(3), f(2, 3)]

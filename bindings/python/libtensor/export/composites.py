@@ -244,6 +244,16 @@ RULES |= {getattr(F, f"max_unpool{dims}d"): functools.partial(_unpool, dims) for
 
 
 @rule
+def threshold(call: Call, input: Tensor, threshold: float, value: float, inplace: bool = False) -> Any:
+    return call(f"threshold{'_' * inplace}.default", input, threshold, value)
+
+
+@rule
+def rrelu(call: Call, input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
+    return call(f"rrelu{'_' * inplace}.default", input, lower, upper, training)
+
+
+@rule
 def logsigmoid(call: Call, input: Tensor) -> Any:
     return call("log_sigmoid.default", input)
 

@@ -127,7 +127,7 @@ def scalar(value: Any, like: Tensor) -> Any:
     return aten.full.default([], value, dtype=like.dtype)
 
 
-elementwise("square")(lambda x: x * x)
+elementwise("square")(lambda x: aten.pow.Tensor_Scalar(x, 2) if x.dtype == torch_bool else x * x)
 elementwise("silu")(lambda x: x * x.sigmoid())
 elementwise("hardswish")(lambda x: x * (x + 3).clamp(0, 6) / 6)
 elementwise("hardsigmoid")(lambda x: (x + 3).clamp(0, 6) / 6)
@@ -192,13 +192,13 @@ def glu(x: Tensor, dim: int = -1) -> Any:
     return aten.slice.Tensor(x, dim, 0, half) * aten.slice.Tensor(x, dim, half, 2 * half).sigmoid()
 
 
-@decomposition("addcmul")
+@elementwise("addcmul")
 def addcmul(x: Tensor, first: Tensor, second: Tensor, value: Any = 1) -> Any:
     product = first * second
     return x + (product if value == 1 else product * value)
 
 
-@decomposition("addcdiv")
+@elementwise("addcdiv")
 def addcdiv(x: Tensor, first: Tensor, second: Tensor, value: Any = 1) -> Any:
     quotient = first / second
     return x + (quotient if value == 1 else quotient * value)
@@ -219,11 +219,14 @@ def xlogy(x: Tensor, other: Tensor) -> Any:
 
 @elementwise("logaddexp")
 def logaddexp(x: Tensor, other: Tensor) -> Any:
+    if x.is_complex() or other.is_complex():
+        return NotImplemented
     return aten.where.self(x == other, x + math.log(2), aten.maximum.default(x, other) + (x - other).abs().neg().exp().log1p())
 
 
 @elementwise("logit", "special_logit")
 def logit(x: Tensor, eps: float | None = None) -> Any:
+    x = x if x.is_floating_point() else x.to(default_dtype())
     x = x if eps is None else x.clamp(eps, 1 - eps)
     return (x / (1 - x)).log()
 
@@ -484,18 +487,33 @@ for _overload in ("select_copy.int", "slice_copy.Tensor", "squeeze_copy.dim", "s
 # -------------------------------------------------------------------------------------------------------- indices
 
 
+def _in_one_dimension(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that computes 0-dim tensors as 1-D ones of one element."""
+
+    def apply(x: Tensor, dim: int, index: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if x.dim():
+            return function(x, dim, index, *args, **kwargs)
+        values = (v.view([1]) if isinstance(v, Tensor) and not v.dim() else v for v in (index, *args))
+        return function(x.view([1]), 0, *values, **kwargs).view([])
+
+    return apply
+
+
 @decomposition("index_add")
+@_in_one_dimension
 def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Any:
     source = source if alpha == 1 else source * alpha
     return aten.index_put.default(x, [None] * (dim % max(x.dim(), 1)) + [index], source, True)
 
 
 @decomposition("index_copy")
+@_in_one_dimension
 def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     return aten.index_put.default(x, [None] * (dim % max(x.dim(), 1)) + [index], source)
 
 
 @decomposition("index_fill.int_Scalar", "index_fill.int_Tensor")
+@_in_one_dimension
 def index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     value = value.to(x.dtype) if isinstance(value, Tensor) else scalar(value, x)
     return aten.index_put.default(x, [None] * (dim % max(x.dim(), 1)) + [index], value)
@@ -508,6 +526,8 @@ decomposition("_unsafe_index_put")(lambda x, indices, values, accumulate=False: 
 
 @decomposition("take_along_dim")
 def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Any:
+    size = x.numel() if dim is None else x.size(dim)
+    indices = aten.where.self(indices < 0, indices + size, indices)
     if dim is None:
         return aten.gather.default(x.flatten(), 0, indices.flatten())
     from .. import broadcast_shapes
@@ -546,6 +566,8 @@ def aminmax(x: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @decomposition("logsumexp")
 def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Any:
+    if x.is_complex():
+        return NotImplemented
     x = x if x.is_floating_point() else x.to(default_dtype())
     dims = as_list(dim, 1)
     most = aten.amax.default(x, dims, True)
@@ -617,30 +639,32 @@ use_rule("matmul.default", "matmul")
 use_rule("linalg_matmul.default", "matmul")
 use_rule("linear.default", "linear")
 use_rule("outer.default", "outer")
-decomposition("dot", "vdot")(lambda x, other: NotImplemented if x.is_complex() else (x * other).sum())
+decomposition("dot", "vdot")(lambda x, other: NotImplemented if x.is_complex() else (x * other).sum(dtype=x.dtype))
 decomposition("mv")(lambda x, vec: aten.squeeze.dim(aten.mm.default(x, vec.unsqueeze(1)), 1))
 decomposition("inner")(lambda x, other: NotImplemented if not x.dim() or not other.dim() else aten.tensordot.default(x, other, [-1], [-1]))
 
 
-@decomposition("baddbmm")
-def baddbmm(x: Tensor, first: Tensor, second: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    product = aten.bmm.default(first, second)
+def _add_product(x: Tensor, product: Tensor, beta: Any, alpha: Any) -> Any:
+    """Returns beta * x + alpha * product. For integers the factors are integers, too."""
+    if not (product.is_floating_point() or product.is_complex()):
+        beta, alpha = int(beta), int(alpha)
     product = product if alpha == 1 else product * alpha
     return product if beta == 0 else (x if beta == 1 else x * beta) + product
+
+
+@decomposition("baddbmm")
+def baddbmm(x: Tensor, first: Tensor, second: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _add_product(x, aten.bmm.default(first, second), beta, alpha)
 
 
 @decomposition("addmv")
 def addmv(x: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    product = aten.mv.default(mat, vec)
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else (x if beta == 1 else x * beta) + product
+    return _add_product(x, aten.mv.default(mat, vec), beta, alpha)
 
 
 @decomposition("addr")
 def addr(x: Tensor, first: Tensor, second: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    product = first.unsqueeze(1) * second
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else (x if beta == 1 else x * beta) + product
+    return _add_product(x, first.unsqueeze(1) * second, beta, alpha)
 
 
 @decomposition("tensordot")

@@ -455,7 +455,8 @@ decomposition("pdist")(lambda x, p=2: aten._pdist_forward.default(x, p))
 
 @decomposition("bilinear")
 def bilinear(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
-    made = aten.einsum.default("ni,oij,nj->no", [first.flatten(0, -2), weight, second.flatten(0, -2)])
+    rows = [x.flatten(0, -2) if x.dim() > 1 else x.unsqueeze(0) for x in (first, second)]
+    made = aten.einsum.default("ni,oij,nj->no", [rows[0], weight, rows[1]])
     made = aten.view.default(made, [*first.shape[:-1], weight.size(0)])
     return made if bias is None else made + bias
 
@@ -547,6 +548,8 @@ def resized(x: Tensor, n: int | None, dim: int) -> Tensor:
 
 @decomposition("fft_rfft")
 def rfft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    if not x.is_floating_point():
+        return NotImplemented
     return aten._fft_r2c.default(resized(x, n, dim), [dim % x.dim()], NORMS[norm][0], True)
 
 

@@ -6,6 +6,7 @@ the arguments fit, or applies the rule of that name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -336,7 +337,7 @@ def matmul(call: Call, self: Tensor, other: Tensor) -> Any:
     if a == 2 and b == 2:
         return call("mm.default", self, other)
     if a >= 3 and b <= 2:
-        flat = reshaped(call, self, [self.numel() // self.size(-1), self.size(-1)])
+        flat = reshaped(call, self, [math.prod(self.shape[:-1]), self.size(-1)])
         if b == 1:
             return call("_unsafe_view.default", call("mv.default", flat, other), list(self.shape[:-1]))
         return call("_unsafe_view.default", call("mm.default", flat, other), [*self.shape[:-1], other.size(1)])
