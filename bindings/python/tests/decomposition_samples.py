@@ -44,7 +44,7 @@ arctan2.default: f(4), f(4)
 arctanh.default: u(4) * 0.9
 argsort.default: f(3, 5) | f(3, 5), 0, True
 argsort.stable: f(3, 5), stable=True
-baddbmm.default: f(2, 3, 4), f(2, 3, 5), f(2, 5, 4) | f(2, 3, 4), f(2, 3, 5), f(2, 5, 4), beta=0.5, alpha=2 | i(1, 2), i(1, 1, 1), i(1, 1, 2), beta=0.5
+baddbmm.default: f(2, 3, 4), f(2, 3, 5), f(2, 5, 4) | f(2, 3, 4), f(2, 3, 5), f(2, 5, 4), beta=0.5, alpha=2 | i(1, 2), i(1, 1, 1), i(1, 1, 2), beta=2
 batch_norm.default: f(4, 3), p(3), f(3), f(3), p(3), False, 0.1, 1e-5, True | f(4, 3, 5), p(3), f(3), None, None, True, 0.1, 1e-5, True
 bilinear.default: f(4, 3), f(4, 5), f(2, 3, 5), f(2) | f(3), f(5), f(2, 3, 5), f(2)
 binary_cross_entropy.default: u(4).abs(), u(4).abs() | u(4).abs(), u(4).abs(), p(4), 2
@@ -172,7 +172,7 @@ mT.default: f(2, 3, 4)
 margin_ranking_loss.default: f(4), f(4), torch.tensor([1, -1, 1, -1])
 masked_fill.Scalar: f(4), b(4), 2
 masked_fill.Tensor: f(4), b(4), torch.tensor(2.0)
-matmul.default: f(3), f(3) | f(2, 3), f(3) | f(3), f(3, 2) | f(2, 3), f(3, 2) | f(4, 2, 3), f(3) | f(4, 1, 2, 3), f(5, 3, 2) | f(2, 3, 0), f(0, 4)
+matmul.default: f(3), f(3) | f(2, 3), f(3) | f(3), f(3, 2) | f(2, 3), f(3, 2) | f(4, 2, 3), f(3) | f(4, 1, 2, 3), f(5, 3, 2)
 max.other: f(4), f(4)
 max_pool1d.default: f(2, 3, 9), [3] | f(2, 3, 9), [3], [2], [1], [1], True
 max_pool1d_with_indices.default: f(2, 3, 9), [3], [2], [1]
