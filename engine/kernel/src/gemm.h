@@ -14,6 +14,10 @@ namespace {
 // Rows that share a packed panel, and the bytes of a that more rows may take where k is one part.
 constexpr int64_t kRowBlock = 256, kLeftBytes = 1 << 18;
 
+// Packed panels that one part of k of the rows is multiplied with before the next part is read, if
+// the sums of all of them are stored in c.
+constexpr int64_t kStrip = 8;
+
 // Rows whose sums fill the registers.
 template <class Unit>
 constexpr int kTileRows = kind_of<Unit> == kComplex ? 4
@@ -55,6 +59,7 @@ struct Target {
   int64_t s, i, j, w;  // of the matrix in the batch, its row, its column, and w columns
   bool first, last;
   Ahead ahead = {};
+  int64_t step = W;  // from the sums of a row to those of the next
 
   // Writes the elements of rows, for any number of rows.
   __attribute__((noinline)) void write(int rows) const {
@@ -62,7 +67,7 @@ struct Target {
   }
   void pass(int64_t rows) {
     if (ahead.left > 0) ahead.fetch();
-    if (!first || !last) sums += rows * W;
+    if (!first || !last) sums += rows * step;
     i += rows;
   }
 };
@@ -88,6 +93,13 @@ struct Scaled {
                    typename P::Unit *panel) const {
     pack<P>(b, g->b_row, g->b_col, depth, to.w, panel);
     return panel;
+  }
+  // Returns where in c the sums from row i and column j on can be stored until the last part of k
+  // is added; nullptr if c cannot hold them.
+  Sum *partial_sums(int64_t s, int64_t i, int64_t j) const {
+    if constexpr (kWhole && kind_of<Sum> != kComplex)
+      if (beta == Sum(0) && direct(kPanel<typename P::Unit>)) return at(s, i, j);
+    return nullptr;
   }
   // Whether elements form whole vectors and products with the factors are exact, so that vector
   // code returns the same as finish.
@@ -170,7 +182,7 @@ void tile(const Left &left, const Source &source, int64_t depth, const Target<P,
         to.out.template soon<kRows>(to.s, to.i, to.j);
       else
         unrolled<kRows * 2>([&](int t) __attribute__((always_inline)) {
-          __builtin_prefetch(sums + t * Vec<Sum>::N, 1);
+          __builtin_prefetch(sums + t / 2 * to.step + t % 2 * Vec<Sum>::N, 1);
         });
     }
     // Arrays are kept in registers if their indices are constants.
@@ -192,17 +204,23 @@ void tile(const Left &left, const Source &source, int64_t depth, const Target<P,
       a.next();
       b.next();
     };
-    for (int64_t p = 0; p + P::kSteps <= depth; p += P::kSteps) step(P::kSteps);
+    int64_t p = 0;
+    // Four steps an iteration, in the tiles that take most of the time.
+    if constexpr (__is_same(Source, Packed<P>) && kRows == kTileRows<Unit> && kVectors == 2) {
+      for (; p + 4 * P::kSteps <= depth; p += 4 * P::kSteps)
+        unrolled<4>([&](int) __attribute__((always_inline)) { step(P::kSteps); });
+    }
+    for (; p + P::kSteps <= depth; p += P::kSteps) step(P::kSteps);
     if (depth % P::kSteps != 0) step(depth % P::kSteps);
     constexpr int N = Vec<Sum>::N;
     if (!to.first)
       each([&](int i, int v, Vec<Sum> &x)
-               __attribute__((always_inline)) { x = load(sums + i * W + v * N) + x; });
+               __attribute__((always_inline)) { x = load(sums + i * to.step + v * N) + x; });
     if constexpr (Out::kWhole && kVectors == 2) {
       if (to.last && to.out.direct(to.w)) return to.out.whole(acc, to.s, to.i, to.j);
     }
     each([&](int i, int v, Vec<Sum> &x)
-             __attribute__((always_inline)) { store(sums + i * W + v * N, x); });
+             __attribute__((always_inline)) { store(sums + i * to.step + v * N, x); });
   }
   if (to.last) to.write(kRows);
 }
@@ -273,12 +291,16 @@ void multiply(const lt_gemm *g, const Out &out) {
   if (most > g->m) most = g->m;
   // Columns per strip, with memory for their sums.
   const int64_t strip = most > 0 && most < kRowBlock ? kRowBlock / most * W : W;
+  const bool in_c = parts > 1 && out.partial_sums(0, 0, 0) != nullptr;
   for (int64_t s = 0; s < g->batch; s++) {
     for (int64_t i = 0; i < g->m; i += most) {
       const int64_t rows = g->m - i < most ? g->m - i : most;
       const auto *a = (const typename P::Left *)g->a + s * g->a_batch + i * g->a_row;
-      for (int64_t left = 0; left < g->n; left += strip) {
-        const int64_t right = g->n - left < strip ? g->n : left + strip;
+      for (int64_t left = 0, right; left < g->n; left = right) {
+        const bool keeps = in_c && g->n - left >= W;  // sums of whole packed panels, in c
+        const int64_t most_columns = keeps ? kStrip * W : strip;
+        right = g->n - left < most_columns ? g->n : left + most_columns;
+        if (keeps) right -= (right - left) % W;
         for (int64_t k = 0; k < parts; k++) {
           const int64_t p = k * part, depth = g->k - p < part ? g->k - p : part;
           for (int64_t j = left; j < right; j += W) {
@@ -291,11 +313,10 @@ void multiply(const lt_gemm *g, const Out &out) {
               next_p += part, next_j = left;
             const T *b = (const T *)g->b + s * g->b_batch;
             const Ahead ahead = ahead_of<P>(g, b, next_p, part, next_j, rows);
-            panel_tiles<P>(
-                g, {a + p * g->a_col, g->a_row, g->a_col}, b + p * g->b_row + j * g->b_col, p,
-                depth, panel,
-                Target<P, Out>{out, sums + (j - left) * rows, s, i, j, w, k == 0, last, ahead},
-                rows);
+            Target<P, Out> to{out, sums + (j - left) * rows, s, i, j, w, k == 0, last, ahead};
+            if (keeps) to.sums = out.partial_sums(s, i, j), to.step = g->c_row;
+            panel_tiles<P>(g, {a + p * g->a_col, g->a_row, g->a_col},
+                           b + p * g->b_row + j * g->b_col, p, depth, panel, to, rows);
           }
         }
       }

@@ -67,6 +67,7 @@ struct Requantized {
     return source;
   }
 
+  int32_t *partial_sums(int64_t, int64_t, int64_t) const { return nullptr; }
   bool direct(int64_t w) const { return w == W && q->g.c_col == 1; }
   template <int kRows>
   LT_INLINE void soon(int64_t, int64_t i, int64_t j) const {
