@@ -23,7 +23,7 @@ const { internal, functional } = require('./lib/gen_places.js');
 const { settled } = require('./lib/waiting.js');
 const { version } = require('./package.json');
 
-const { Node, programOpen, programTensor, programRun, programRunAsync, operatorDefine, operatorRemove, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+const { Node, programLoad, programLoadAsync, programAdopt, programFree, programTensor, programRun, programRunAsync, operatorDefine, operatorRemove, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 for (const name of internal) delete operators[name];
 const nn = { ...operators.nn, ...Object.fromEntries(functional.map((name) => [name, operators[name]])) };
 

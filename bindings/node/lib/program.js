@@ -1,7 +1,7 @@
 'use strict';
 
 // Exported programs: structures of arguments and results, as PyTorch's pytrees describe them in JSON.
-const { tensor } = require('./create.js');
+const { asTensor, tensor } = require('./create.js');
 const native = require('./native.js');
 const { typeError } = require('./options.js');
 const { pathOf } = require('./paths.js');
@@ -215,17 +215,30 @@ class ExportedProgram {
 
 if (Symbol.dispose) Object.defineProperty(ExportedProgram.prototype, Symbol.dispose, { value: ExportedProgram.prototype.dispose, writable: true, configurable: true });
 
+// The path of a program, or a list with the tensor of its bytes.
+function sourceOf(op, source, tensorOf) {
+  const bytes = source instanceof Uint8Array ? [tensorOf(source)] : [];
+  const path = bytes.length ? '' : pathOf(source);
+  if (typeof path !== 'string') throw typeError(`program.${op}: argument 'source' must be a path or a Uint8Array`);
+  return [path, bytes];
+}
+
 // Loads a program from a path or the bytes of a file.
-const load = (source, options) => new ExportedProgram(native.programOpen(source instanceof Uint8Array ? source : pathOf(source)), options);
+function load(source, options) {
+  const given = sourceOf('load', source, asTensor);
+  try {
+    return new ExportedProgram(native.programAdopt(native.programLoad(...given)), options);
+  } finally {
+    for (const t of given[1]) t.dispose();
+  }
+}
 
 async function loadAsync(source, { gradients, ...options } = {}) {
-  const bytes = source instanceof Uint8Array ? [tensor(source)] : [];
+  const given = sourceOf('loadAsync', source, tensor);
   try {
-    const path = bytes.length ? '' : pathOf(source);
-    if (typeof path !== 'string') throw typeError("program.loadAsync: argument 'source' must be a path or a Uint8Array");
-    return new ExportedProgram(native.programAdopt(await native.programLoadAsync(path, bytes, options)), { gradients });
+    return new ExportedProgram(native.programAdopt(await native.programLoadAsync(...given, options)), { gradients });
   } finally {
-    for (const t of bytes) t.dispose();
+    for (const t of given[1]) t.dispose();
   }
 }
 

@@ -221,6 +221,7 @@ static const lt_argument load_arguments[] = {
 static const lt_overload load_overload = {
     "programLoad", &load_row, load_arguments, load_arguments + 2, 2, 2, 1, -1};
 static const lt_entry load_entry = {"programLoad", &load_overload, 1, LT_AS_FUNCTION | LT_AS_ASYNC};
+static const lt_binding immediate_load = {"program.load", &load_entry, LT_FUNCTION, false, false};
 static const lt_binding queued_load = {"program.loadAsync", &load_entry, LT_FUNCTION, false, true};
 
 // --------------------------------------------------------------------------------------- handles
@@ -284,38 +285,6 @@ static napi_value describe(napi_env env, const tensor_program_t *program, lister
   return array;
 }
 
-static tensor_program_t *open_source(napi_env env, napi_value source, tensor_status *status) {
-  tensor_program_t *program = NULL;
-  napi_valuetype type;
-  bool bytes = false;
-  if (!lt_ok(env, napi_typeof(env, source, &type))) return NULL;
-  if (type == napi_string) {
-    size_t length;
-    char *path;
-    if (!lt_ok(env, napi_get_value_string_utf8(env, source, NULL, 0, &length))) return NULL;
-    if (!(path = malloc(length + 1))) {
-      lt_throw_status(env, TENSOR_ERROR_MEMORY, "program.load: there is no memory for the path");
-      return NULL;
-    }
-    napi_get_value_string_utf8(env, source, path, length + 1, &length);
-    *status = tensor_program_load(path, &program);
-    free(path);
-  } else {
-    napi_typedarray_type kind;
-    size_t length = 0, offset;
-    void *data = NULL;
-    napi_value buffer;
-    if (type != napi_object || napi_is_typedarray(env, source, &bytes) != napi_ok || !bytes ||
-        napi_get_typedarray_info(env, source, &kind, &length, &data, &buffer, &offset) != napi_ok ||
-        kind != napi_uint8_array) {
-      lt_throw_type(env, "program.load: argument 'source' must be a path or a Uint8Array");
-      return NULL;
-    }
-    *status = tensor_program_load_memory(data ? data : "", (int64_t)length, &program);
-  }
-  return program;
-}
-
 // Throws why a program cannot be loaded. The names of operators that the library lacks are ATen's.
 static napi_value throw_load(napi_env env, tensor_status status) {
   if (status != TENSOR_ERROR_NOT_IMPLEMENTED) return lt_throw_last(env, status, "program.load");
@@ -344,17 +313,6 @@ static napi_value wrap_program(napi_env env, tensor_program_t *program) {
       !set(env, object, "outSpec", lt_from_text(env, outputs)))
     return NULL;
   return object;
-}
-
-// programOpen(path or Uint8Array): the object of a program.
-static napi_value open_program(napi_env env, napi_callback_info info) {
-  size_t argc = 1;
-  napi_value source;
-  tensor_status status = TENSOR_OK;
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &source, NULL, NULL))) return NULL;
-  tensor_program_t *program = open_source(env, source, &status);
-  if (!program) return status ? throw_load(env, status) : NULL;
-  return wrap_program(env, program);
 }
 
 // programAdopt(text): the object of the program that load_program has loaded, or its error.
@@ -401,9 +359,9 @@ static napi_value get_tensor(napi_env env, napi_callback_info info) {
 
 bool lt_define_programs(napi_env env, napi_value exports) {
   const napi_property_descriptor functions[] = {
-      {"programOpen", NULL, open_program, NULL, NULL, NULL, napi_default, NULL},
       {"programAdopt", NULL, adopt_program, NULL, NULL, NULL, napi_default, NULL},
       {"programFree", NULL, close_program, NULL, NULL, NULL, napi_default, NULL},
+      {"programLoad", NULL, lt_invoke, NULL, NULL, NULL, napi_default, (void *)&immediate_load},
       {"programLoadAsync", NULL, lt_invoke_async, NULL, NULL, NULL, napi_default,
        (void *)&queued_load},
       {"programTensor", NULL, get_tensor, NULL, NULL, NULL, napi_default, NULL},
