@@ -10,7 +10,7 @@ from .._base.device import device as Device
 from .._core.tensor import Tensor, checked
 from .._gen import gen_functions as _f
 from .arrow import from_arrow
-from .interop import FOREIGN_ORDER, TYPES, View, from_cuda, from_interface, lendable, reachable
+from .interop import FOREIGN_ORDER, View, from_cuda, from_interface, lendable, reachable
 from .sequence import from_sequence
 
 TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
@@ -236,7 +236,7 @@ def to_numpy_slowly(tensor):
         else:
             return to_numpy(_f.view(tensor, _dtypes.int16)).view(bfloat16)
     reachable(tensor, "numpy")
-    return numpy.asarray(View(tensor)) if tensor.numel() else numpy.empty(tensor.shape, TYPES[tensor.dtype])
+    return numpy.asarray(View(tensor)) if tensor.numel() else numpy.empty(tensor.shape, _dtypes.TYPESTRS[tensor.dtype])
 
 
 def array(tensor, dtype, copy):

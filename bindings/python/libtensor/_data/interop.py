@@ -18,8 +18,7 @@ TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
 if TYPE_CHECKING:
     from typing import Any
 
-TYPES = _dtypes.TYPESTRS
-FROM_TYPESTR = {text: dtype for dtype, text in TYPES.items()}
+FROM_TYPESTR = {text: dtype for dtype, text in _dtypes.TYPESTRS.items()}
 KINDS = (
     {"?": "b"} | dict.fromkeys("bhilqn", "i") | dict.fromkeys("BHILQN", "u") | dict.fromkeys(("e", "f", "d"), "f") | dict.fromkeys(("Zf", "Zd"), "c")
 )
@@ -119,7 +118,7 @@ INTERFACE = (
 
 
 # The address of empty tensors: NumPy does not accept a null pointer.
-NOWHERE = ctypes.create_string_buffer(max(t.itemsize for t in TYPES))
+NOWHERE = ctypes.create_string_buffer(max(t.itemsize for t in _dtypes.TYPESTRS))
 NO_ELEMENTS = ctypes.addressof(NOWHERE)
 
 
@@ -170,7 +169,7 @@ def from_interface(data, name="__array_interface__", device="cpu"):
             )
         if text == "|O":
             raise TypeError("can't convert an array of Python objects (type '|O'); convert it with astype(), or pass its tolist() to tensor()")
-        raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
+        raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in _dtypes.TYPESTRS)}.")
     alignment = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if device == "cpu" and 0 not in size and (address % alignment or any(s < 0 or s % dtype.itemsize for s in stride or ())):
         import numpy
@@ -196,7 +195,7 @@ def reachable(tensor, what):
         raise TypeError(f"can't convert {tensor.layout} layout tensor to {what}. Use Tensor.to_dense() first.")
     if tensor.device.type != "cpu":
         raise TypeError(f"can't convert {tensor.device} device type tensor to {what}. Use Tensor.cpu() to copy the tensor to host memory first.")
-    if tensor.dtype not in TYPES:
+    if tensor.dtype not in _dtypes.TYPESTRS:
         convert = "dequantize() the tensor" if tensor.is_quantized else "convert the tensor to another dtype"
         name = tensor.dtype.name.capitalize() if tensor.dtype in _dtypes.FLOAT8 else tensor.dtype.name
         raise TypeError(f"Got unsupported ScalarType {name}; {convert} for {what} first")
@@ -242,7 +241,7 @@ def lend(tensor):
     return held, {
         "shape": tuple(held.shape),
         "strides": strides_of(held),
-        "typestr": TYPES[held.dtype],
+        "typestr": _dtypes.TYPESTRS[held.dtype],
         "data": (address, read_only),
         "version": 3,
     }
@@ -266,7 +265,7 @@ def cuda_array_interface(tensor):
             f"Can't get __cuda_array_interface__ on non-CUDA tensor on {tensor.device}. "
             "If CUDA data is required use tensor.cuda() to copy tensor to device memory."
         )
-    if tensor.layout is not _dtypes.strided or tensor.dtype not in TYPES:
+    if tensor.layout is not _dtypes.strided or tensor.dtype not in _dtypes.TYPESTRS:
         raise AttributeError(f"Can't get __cuda_array_interface__ on a {tensor.layout} tensor of {tensor.dtype}")
     held, address, read_only = _f.lend(tensor)
     kept = tensor.__dict__.setdefault("_lent", {})
@@ -274,7 +273,7 @@ def cuda_array_interface(tensor):
     return {
         "shape": tuple(held.shape),
         "strides": strides_of(held),
-        "typestr": TYPES[held.dtype],
+        "typestr": _dtypes.TYPESTRS[held.dtype],
         "data": (address or 0, read_only),
         "version": 3,
         "stream": _f.stream_handle(_f.stream_current(tensor.device)),

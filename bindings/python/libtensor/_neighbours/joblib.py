@@ -4,10 +4,9 @@ from joblib.externals.loky.backend.reduction import register
 from joblib.hashing import Hasher
 from joblib.numpy_pickle import NumpyPickler
 
-from .._base.dtypes import strided
+from .._base.dtypes import TYPESTRS, strided
 from .._core.tensor import Tensor
 from .._data.dlpack import from_numpy
-from .._data.interop import TYPES
 
 
 def is_plain(tensor):
@@ -19,7 +18,7 @@ def is_plain(tensor):
 
 def reduce(tensor):
     """Reduces a tensor to an array: joblib maps large arrays into workers, and files on request."""
-    return (from_numpy, (tensor.numpy(),)) if tensor.dtype in TYPES and is_plain(tensor) else tensor.__reduce_ex__(2)
+    return (from_numpy, (tensor.numpy(),)) if tensor.dtype in TYPESTRS and is_plain(tensor) else tensor.__reduce_ex__(2)
 
 
 def dump(pickler, tensor):
