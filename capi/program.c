@@ -1,4 +1,5 @@
 // Loading of exported programs: plans are bound to operators.
+#define _GNU_SOURCE
 #include "program.h"
 
 #include <stdio.h>
@@ -280,6 +281,15 @@ static bool read_plan(lt_program *p) {
   return true;
 }
 
+// Makes the lock of runs, which returns an error to a thread that has it.
+static void make_lock(lt_program *p) {
+  pthread_mutexattr_t checked;
+  pthread_mutexattr_init(&checked);
+  pthread_mutexattr_settype(&checked, PTHREAD_MUTEX_ERRORCHECK);
+  pthread_mutex_init(&p->lock, &checked);
+  pthread_mutexattr_destroy(&checked);
+}
+
 tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor_t **tensors,
                                int64_t tensor_count, lt_program **out) {
   lt_program *p = calloc(1, sizeof *p);
@@ -288,7 +298,7 @@ tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor
     lt_fail(0, "program_load: there is no memory for the program");
     return TENSOR_ERROR_MEMORY;
   }
-  pthread_mutex_init(&p->lock, NULL);
+  make_lock(p);
   p->words = words, p->word_count = count, p->text = text;
   p->tensors = tensors, p->tensor_count = tensor_count;
   tensor_status status = read_plan(p) ? find_operators(p) : TENSOR_ERROR_MEMORY;
@@ -313,7 +323,7 @@ void lt_delete_program(void *program) {
 
 void lt_inherit_program(void *program) {
   lt_program *p = program;
-  pthread_mutex_init(&p->lock, NULL);
+  make_lock(p);
 }
 
 // ----------------------------------------------------------------------------------------- the API
@@ -467,14 +477,20 @@ TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program
   const bool grad = tensor_exchange_grad_enabled(false);
   chosen.gradients &= grad;
   if (chosen.gradients) tensor_exchange_grad_enabled(true);
-  if (p->writes) pthread_mutex_lock(&p->lock);
-  tensor_status status = lt_run_program(p, &chosen, inputs, outputs);
+  const bool taken = p->writes && pthread_mutex_lock(&p->lock) == 0;
+  tensor_status status = TENSOR_ERROR_RUNTIME;
+  if (p->writes && !taken)
+    lt_fail(0,
+            "program_run: the program writes to its state and is running on this thread; its "
+            "operators cannot run it");
+  else
+    status = lt_run_program(p, &chosen, inputs, outputs);
   if (__builtin_expect(lt_cancelling != 0, 0)) {
     const tensor_status ran = status;
     status = lt_report_cancelled(status, "program_run");
     for (int32_t i = 0; !ran && status && i < m; i++) tensor_value_free(outputs + i);
   }
-  if (p->writes) pthread_mutex_unlock(&p->lock);
+  if (taken) pthread_mutex_unlock(&p->lock);
   tensor_exchange_grad_enabled(grad);
   lt_end(before);
   if (__builtin_expect(lt_cancelling != 0, 0)) lt_end_cancelling();

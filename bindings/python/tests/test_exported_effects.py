@@ -66,3 +66,32 @@ def test_tokens_pass_through(name):
     if name in ("inv", "solve"):
         with pytest.raises(torch.linalg.LinAlgError, match=f"linalg.{name}: .* the matrix failed: it is singular"):
             program.module()(singular)
+
+
+def test_a_program_that_writes_to_buffers_cannot_run_itself():
+    """Its operators receive an error, after which it runs as before."""
+    inner = []
+
+    @torch.library.custom_op("tests_effects::again", mutates_args=())
+    def again(x: torch.Tensor) -> torch.Tensor:
+        return inner[0](x) if inner else x.clone()
+
+    again.register_fake(torch.empty_like)
+
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(()))
+
+        def forward(self, x):
+            self.count.add_(1)
+            return again(x) + self.count
+
+    module = torch.export.export(Counter(), (torch.ones(2),)).module()
+    other = torch.export.export(Counter(), (torch.ones(2),)).module()
+    inner.append(module)
+    with pytest.raises(RuntimeError, match="writes to its state and is running on this thread; its operators cannot run it"):
+        module(torch.ones(2))
+    inner[:] = [lambda x: other(x) if inner.clear() is None else x]
+    assert module(torch.ones(2)).tolist() == [4, 4]  # another program runs, whose operator is called without an inner one
+    assert module(torch.ones(2)).tolist() == [4, 4]
