@@ -152,7 +152,11 @@ ERRORS = [
     ),
     (lambda m, x: cond(x.sum() > 0, lambda y: (y + 1,), torch.sin, (x,)), RuntimeError, "must return the same structure"),
     (lambda m, x: cond(x.sum() > 0, lambda y: (y + 1, 2), lambda y: (y + 1, 3), (x,)), NotImplementedError, "return 2 and 3"),
-    (lambda m, x: cond(x.sum() > 0, lambda y: y[y > 0].sum(), lambda y: y.sum(), (x,)), NotImplementedError, "size that depends on elements"),
+    (
+        lambda m, x: cond(x.sum() > 0, lambda y: y[y > 0].sum(), lambda y: y.sum(), (x,)),
+        NotImplementedError,
+        "result has a size that depends on elements",
+    ),
     (lambda m, x: cond(x.sum() > 0, lambda y: y * 2 if y.sum() > 0 else y * 3, torch.sin, (x,)), RuntimeError, "values of tensors"),
     (lambda m, x: while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (0, x)), NotImplementedError, "must be tensors, not a int"),
     (lambda m, x: while_loop(lambda y: y.sum() < 9, lambda y: (y[:2] * 2,), (x,)), RuntimeError, r"must have the shape \[3\]"),

@@ -294,11 +294,11 @@ def check_graphs(recording: Recording) -> None:
     for node in recording.nodes:
         for graph in (x for x in node.args if isinstance(x, Recording)):
             check_graphs(graph)
-            varying = list_varying(graph)
+            varying = [x.target for x in list_varying(graph) if isinstance(x.target, AtenOverload) or getattr(x.target, "fake", None) is None]
             if varying:
+                what = "its result has a size that depends on elements" if isinstance(varying[0], AtenOverload) else "it has no fake implementation"
                 raise NotImplementedError(
-                    f"export: a function of {node.target} calls {varying[0].target}, whose result has a size that depends on elements; call it "
-                    "outside of the function, or use a mask"
+                    f"export: a function of {node.target} calls {varying[0]}, but {what}; call it outside of the function, or use a mask"
                 )
 
 
