@@ -607,7 +607,8 @@ export namespace program {
      * those of the exported function; keyword arguments are properties of an object, the last
      * argument. Tuples and lists are arrays. All arguments are required, nested as in `structure`:
      * throws a TypeError for another structure, and an Error for another dtype or shape. A result can
-     * share memory with an input.
+     * share memory with an input. Throws an Error if the program writes to its state, a `runAsync` has
+     * not ended, and the thread has defined operators, which that run may call.
      */
     run(...args: Value[]): any;
     /**

@@ -15,6 +15,8 @@ function checked(operator, option, fn) {
   return Object.defineProperty(checking, 'name', { value: `${operator}: ${option}` });
 }
 
+const defined = new Set(); // the operators of defineOperator that were not removed
+
 function defineOperator(schema, fn, options = {}) {
   if (typeof schema !== 'string') throw typeError("defineOperator: the first argument is a schema, such as 'ns::scale(Tensor x, float factor) -> Tensor'");
   if (typeof fn !== 'function') throw typeError('defineOperator: the second argument must be a function');
@@ -23,12 +25,22 @@ function defineOperator(schema, fn, options = {}) {
   if (unknown !== undefined) throw typeError(`defineOperator: unknown option '${unknown}'; the options are ${FUNCTIONS.join(', ')} and composite`);
   const name = schema.slice(0, schema.indexOf('(')).trim();
   const id = native.operatorDefine(schema, [checked(name, 'the function', fn), ...FUNCTIONS.map((key) => checked(name, key, options[key]))], Boolean(options.composite));
+  defined.add(id);
   const operator = (...args) => native.call(name, ...args);
   return Object.defineProperties(operator, {
     name: { value: name },
     schema: { value: native.operatorSchemas(name)[0], enumerable: true },
-    remove: { value: () => native.operatorRemove(id), enumerable: true },
+    remove: {
+      value: () => {
+        defined.delete(id);
+        return native.operatorRemove(id);
+      },
+      enumerable: true,
+    },
   });
 }
 
-module.exports = { defineOperator };
+// Returns whether operators are defined whose functions run on this thread.
+const definesOperators = () => defined.size > 0;
+
+module.exports = { defineOperator, definesOperators };

@@ -3,6 +3,7 @@
 // Exported programs: structures of arguments and results, as PyTorch's pytrees describe them in JSON.
 const { asTensor, tensor } = require('./create.js');
 const native = require('./native.js');
+const { definesOperators } = require('./operators.js');
 const { typeError } = require('./options.js');
 const { pathOf } = require('./paths.js');
 
@@ -111,6 +112,8 @@ class ExportedProgram {
   #in;
   #out;
   #trained; // the tensors of the state, if runs record gradients
+  #writes; // whether runs write to the state, and are executed one after the other
+  #running = 0; // runs of runAsync that have not ended
 
   constructor(opened, { gradients = false } = {}) {
     this.#opened = opened;
@@ -119,6 +122,7 @@ class ExportedProgram {
     this.#out = outSpec && JSON.parse(outSpec)[1];
     this.inputs = inputs.map(itemOf);
     this.outputs = outputs.map(itemOf);
+    this.#writes = state.some(({ isWritten }) => isWritten);
     this.state = state.map(({ name, dtype, shape, requiresGrad }, index) => ({ name, kind: shape, dtype, index, requiresGrad }));
     if (gradients) {
       this.#trained = state.map(({ requiresGrad, isWritten }, index) => {
@@ -204,12 +208,21 @@ class ExportedProgram {
   }
 
   run(...args) {
+    if (this.#writes && this.#running && definesOperators()) {
+      throw new Error('program.run: the program writes to its state, and a runAsync() has not ended, which may call operators of this thread; await it first');
+    }
     return this.#restore(native.programRun(...this.#prepare('run', args)));
   }
 
   async runAsync(...args) {
     const options = args.length === this.#count + 1 && isOptions(args.at(-1)) ? [args.pop()] : [];
-    return this.#restore(await native.programRunAsync(...this.#prepare('runAsync', args), ...options));
+    const prepared = this.#prepare('runAsync', args);
+    this.#running++;
+    try {
+      return this.#restore(await native.programRunAsync(...prepared, ...options));
+    } finally {
+      this.#running--;
+    }
   }
 }
 

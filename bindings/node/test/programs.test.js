@@ -185,3 +185,18 @@ test('files that are no programs are errors', () => {
   assert.throws(() => lt.program.load(new Uint8Array([80, 75, 3, 4])), /zip archive/);
   assert.throws(() => lt.program.load(3), /must be a path or a Uint8Array/);
 });
+
+test('a run does not wait for an asynchronous one that may call operators of the thread', async () => {
+  const program = lt.program.load(fileOf('counter'));
+  const x = lt.ones(1, 2);
+  const first = program.run(x).sub(3);
+  const both = program.runAsync(x);
+  program.run(x); // no operator of this thread exists: the runs are executed one after the other
+  await both;
+  const operator = lt.defineOperator('test_programs::same(Tensor x) -> Tensor', (t) => t.clone());
+  const running = program.runAsync(x);
+  assert.throws(() => program.run(x), /program writes to its state, and a runAsync\(\) has not ended, which may call operators of this thread; await it first/);
+  await running;
+  assert.ok(program.run(x).sub(first).abs().sum().item() > 0);
+  operator.remove();
+});
