@@ -703,6 +703,7 @@ func ForeachSubScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Sc
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
@@ -714,6 +715,7 @@ func ForeachSubScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar d
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
@@ -746,6 +748,7 @@ func ForeachSubScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtyp
 	l.checkLengths()
 	l.checkScalars(len(scalars))
 	numbers := l.wrapScalars(scalars)
+	l.allocates = true
 	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
@@ -758,6 +761,7 @@ func ForeachSubScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars
 	l.checkLengths()
 	l.checkScalars(len(scalars))
 	numbers := l.wrapScalars(scalars)
+	l.allocates = true
 	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
@@ -1217,6 +1221,7 @@ func ForeachPowScalar(c dispatch.Context, self []*tensor.Tensor, exponent dtype.
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(exponent)
+	l.allocates = true
 	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], number)
 	})
@@ -1228,6 +1233,7 @@ func ForeachPowScalarInPlace(c dispatch.Context, self []*tensor.Tensor, exponent
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(exponent)
+	l.allocates = true
 	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], number)
 	})
@@ -1240,6 +1246,7 @@ func ForeachPowScalars(c dispatch.Context, self []*tensor.Tensor, exponent []dty
 	l.checkLengths()
 	l.checkScalars(len(exponent))
 	numbers := l.wrapScalars(exponent)
+	l.allocates = true
 	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], numbers[i])
 	})
@@ -1252,6 +1259,7 @@ func ForeachPowScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, exponen
 	l.checkLengths()
 	l.checkScalars(len(exponent))
 	numbers := l.wrapScalars(exponent)
+	l.allocates = true
 	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], numbers[i])
 	})
@@ -1283,6 +1291,7 @@ func ForeachPowBase(c dispatch.Context, self dtype.Scalar, exponent []*tensor.Te
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(self)
+	l.allocates = true
 	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, number, t[0])
 	})

@@ -97,7 +97,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 			args[outs+i] = "l.shared"
 		}
 	}
-	if slices.Contains([]string{"maximum", "minimum"}, of.Name) && strings.Contains(strings.Join(args, " "), "number") {
+	if slices.Contains([]string{"maximum", "minimum", "sub", "pow"}, of.Name) && strings.Contains(strings.Join(args, " "), "number") {
 		checks = append(checks, "\tl.allocates = true\n")
 	}
 	call := fmt.Sprintf("c.%s(%s)", of.GoName(), strings.Join(args, ", "))
