@@ -105,6 +105,8 @@ TWO = {
     "a set": lambda x, y: x.sin() if x.shape[0] in {61, 63} else x.cos(),
     "a large size": lambda x, y: x.sin() if x.shape[0] > 10**6 else x.cos(),
     "a plain number": lambda x, y: x.sin() if int(x.shape[0]) > 300 else x.cos(),
+    "a constant tensor": lambda x, y: x + torch.tensor([1.0] if x.shape[0] > 100 else [2.0]),
+    "a constant tensor of a large size": lambda x, y: x + torch.tensor([1.0] if x.shape[0] > 10**6 else [2.0]),
     "a function of torch.cond": lambda x, y: torch.cond(x.sum() > 0, lambda x: x.sin() if x.shape[0] * 2 > 155 else x.cos(), torch.sin, (x,)),
 }
 
@@ -156,6 +158,15 @@ def test_no_comparison_changes_a_program_silently(seed):
 def test_comparisons_of_sizes_that_depend_on_elements_raise():
     with pytest.raises(NotImplementedError, match=r"test_export_thresholds.py:\d+ compares a size that depends on elements"):
         export(lambda x: x.sin() if x.nonzero().shape[0] > 100 else x.cos(), (torch.tensor([1.0, 0.0, 2.0]),), dynamic_shapes=({0: Dim("n")},))
+
+
+def test_random_functions_with_constant_tensors_have_variable_sizes():
+    function = lambda x: torch.nn.functional.dropout(x, 0.5) + torch.tensor([1.0, 2.0, 3.0])  # noqa: E731
+    program = export(function, (torch.ones(4, 3),), dynamic_shapes=({0: Dim("n")},))
+    torch.manual_seed(3)
+    expected = function(torch.ones(9, 3))
+    torch.manual_seed(3)
+    assert torch.equal(program.module()(torch.ones(9, 3)), expected)
 
 
 def test_export_leaves_tensors_and_len_as_they_were():

@@ -36,6 +36,11 @@ def list_written(func: Any, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:
     return [x for value in given for x in (value if isinstance(value, list | tuple) else [value]) if isinstance(x, Tensor)]
 
 
+def is_meta_copy(func: Any, kwargs: Any) -> bool:
+    """Returns whether an operator copies a tensor to the device meta."""
+    return isinstance(func, AtenOverload) and func.op_name == "_to_copy" and str((kwargs or {}).get("device")) == "meta"
+
+
 class Tracer(ControlTracer):
     """Records operators, with the composite ones of `composites` whole."""
 
@@ -59,6 +64,8 @@ class Tracer(ControlTracer):
         return super().__torch_function__(func, types, args, kwargs)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if is_meta_copy(func, kwargs) and id(args[0]) not in self._nodes:
+            return func(*args, **kwargs)  # by torch.tensor, in a call with inputs on the device meta
         for value in list_written(func, args, kwargs or {}):
             if self.is_outer(value):
                 raise NotImplementedError(f"export: {self.where} writes with {func} to a tensor that it does not create; clone() it first")
@@ -471,11 +478,13 @@ class Unifier:
 
 
 def have_same_constants(one: Recording, two: Recording) -> bool:
-    """Returns whether the constants of two recordings have the same elements."""
+    """Returns whether the constants of two recordings have the same elements, where they have elements: not on the device meta."""
     if one.constants.keys() != two.constants.keys():
         return False
     pairs = [(value, two.constants[name][1]) for name, (_, value) in one.constants.items()]
-    return all(a.data_ptr() == b.data_ptr() or (a.shape == b.shape and a.dtype == b.dtype and is_close(a, b)) for a, b in pairs)
+    return all(
+        a.shape == b.shape and a.dtype == b.dtype and (a.is_meta or b.is_meta or a.data_ptr() == b.data_ptr() or is_close(a, b)) for a, b in pairs
+    )
 
 
 def unify(recordings: list[Recording], numbers: dict[tuple[int, ...], Node] | None = None) -> Recording:

@@ -28,6 +28,7 @@ NEAR = 24  # the number of thresholds of the function for which sizes are tried,
 SCANNED = 4096  # sizes up to which all are looked at for another result of a comparison
 GRID = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128, 129, 256, 512, 1024, 4096)
 POWERS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+UNKNOWN = "a constant tensor may be another"
 TRIES = 4  # sizes that are tried for one comparison until the function accepts some
 MOST = 256  # calls of the function for comparisons
 LIMIT = 1 << 18  # elements of inputs up to which a function is called for these sizes
@@ -153,6 +154,11 @@ class _Sizes:
             yield dict(zip(symbols, sizes, strict=True))
 
 
+def has_unknown_constants(recording: Recording) -> bool:
+    """Returns whether tensors that the function makes from numbers are on the device meta."""
+    return any(value.is_meta for _, value in recording.constants.values())
+
+
 def _distance(one: int, two: int) -> int:
     return abs(one - two)
 
@@ -168,15 +174,18 @@ class _Checker:
 
     def record(self, of: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
         """Returns a recording for sizes, and the comparisons of sizes; None if the function fails, or if inputs are too large to compute with."""
+        made = None
         for device in ("meta", "cpu"):
             try:
                 inputs = sample([v.detach().to(device) if isinstance(v, Tensor) else v for v in self.values], self.sizes, of, device)
                 if device == "cpu" and sum(v.numel() for v in inputs if isinstance(v, Tensor)) > LIMIT:
-                    return None
-                return record_guards(self.expressions, self.call, inputs, device)
+                    return made
+                made = record_guards(self.expressions, self.call, inputs, device)
             except ERRORS:
                 continue
-        return None
+            if not has_unknown_constants(made[0]):
+                return made
+        return made
 
     def has_results(self, of: dict[Symbol, int]) -> bool:
         """Returns whether the graph has the results of the function for sizes, though the operators of the function are others."""
@@ -190,7 +199,7 @@ class _Checker:
 
     def compare(self, other: Recording, of: dict[Symbol, int]) -> str | None:
         """Returns what differs for sizes; None if nothing does."""
-        difference = find_difference(self.first, other)
+        difference = find_difference(self.first, other) or (UNKNOWN if has_unknown_constants(other) else None)
         return None if difference is None or self.has_results(of) else difference
 
 
@@ -269,6 +278,8 @@ def check_sizes(
             if other is None:
                 continue
             difference = checker.compare(other[0], of)
+            if difference == UNKNOWN:
+                continue
             if difference is not None and size == 1:
                 symbol.least = 2
             elif difference is not None:
