@@ -949,6 +949,7 @@ func ForeachClampMaxScalar(c dispatch.Context, self []*tensor.Tensor, scalar dty
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], number)
 	})
@@ -960,6 +961,7 @@ func ForeachClampMaxScalarInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], number)
 	})
@@ -992,6 +994,7 @@ func ForeachClampMaxScalars(c dispatch.Context, self []*tensor.Tensor, scalars [
 	l.checkLengths()
 	l.checkScalars(len(scalars))
 	numbers := l.wrapScalars(scalars)
+	l.allocates = true
 	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], numbers[i])
 	})
@@ -1004,6 +1007,7 @@ func ForeachClampMaxScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sc
 	l.checkLengths()
 	l.checkScalars(len(scalars))
 	numbers := l.wrapScalars(scalars)
+	l.allocates = true
 	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], numbers[i])
 	})
@@ -1015,6 +1019,7 @@ func ForeachClampMinScalar(c dispatch.Context, self []*tensor.Tensor, scalar dty
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], number)
 	})
@@ -1026,6 +1031,7 @@ func ForeachClampMinScalarInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], number)
 	})
@@ -1058,6 +1064,7 @@ func ForeachClampMinScalars(c dispatch.Context, self []*tensor.Tensor, scalars [
 	l.checkLengths()
 	l.checkScalars(len(scalars))
 	numbers := l.wrapScalars(scalars)
+	l.allocates = true
 	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], numbers[i])
 	})
@@ -1070,6 +1077,7 @@ func ForeachClampMinScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sc
 	l.checkLengths()
 	l.checkScalars(len(scalars))
 	numbers := l.wrapScalars(scalars)
+	l.allocates = true
 	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], numbers[i])
 	})

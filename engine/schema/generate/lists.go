@@ -79,6 +79,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 			rest = append(rest, a.Name)
 		}
 	}
+	hasNumber := false // whether items take a number as a tensor
 	for i, a := range of.Args {
 		p, name := f.params[outs+i], a.Name
 		if values[name] == "" {
@@ -91,13 +92,15 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 		args[outs+i] = values[name]
 		if read, used := eachNumber(o, name, schema.Camel(name, false), p.typ); read != "" {
 			checks, args[outs+i] = append(checks, "\t"+read+"\n"), used
+			hasNumber = hasNumber || p.typ == "*tensor.Tensor"
 		}
 		if typ := argType(o, name); typ == "Tensor" && p.typ == "*tensor.Tensor" {
 			checks = append(checks, fmt.Sprintf("\tl.setZeroDim(%s)\n", values[name]))
 			args[outs+i] = "l.shared"
 		}
 	}
-	if slices.Contains([]string{"maximum", "minimum", "sub", "pow"}, of.Name) && strings.Contains(strings.Join(args, " "), "number") {
+	// Other operators cast a number to the dtype of each item, which allocates.
+	if hasNumber && !slices.Contains(of.Runs, "unrounded") && of.Name != "add" {
 		checks = append(checks, "\tl.allocates = true\n")
 	}
 	call := fmt.Sprintf("c.%s(%s)", of.GoName(), strings.Join(args, ", "))
