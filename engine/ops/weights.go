@@ -127,8 +127,10 @@ func WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tens
 		s.Failf("expect B to have a multiple of 16 rows and %d columns, half those of A, but it has sizes %v", self.Sizes()[1]/2, mat2.Sizes())
 	case !slices.Contains([]int64{32, 64, 128, 256}, group):
 		s.Failf("expect qGroupSize to be 32, 64, 128 or 256, got %d", group)
-	case !slices.Equal(scales.Sizes(), []int64{(self.Sizes()[1] + group - 1) / group, mat2.Sizes()[0], 2}):
-		s.Failf("expect qScaleAndZeros to be 3d tensor with sizes [%d, %d, 2], but it has sizes %v", (self.Sizes()[1]+group-1)/group, mat2.Sizes()[0], scales.Sizes())
+	case self.Sizes()[1]%group != 0:
+		s.Failf("expect K to be divisible by qGroupSize, got K:%d, qGroupSize:%d", self.Sizes()[1], group)
+	case !slices.Equal(scales.Sizes(), []int64{self.Sizes()[1] / group, mat2.Sizes()[0], 2}):
+		s.Failf("expect qScaleAndZeros to be 3d tensor with sizes [%d, %d, 2], but it has sizes %v", self.Sizes()[1]/group, mat2.Sizes()[0], scales.Sizes())
 	}
 	return s.weightLinear(self, mat2, scales, group)
 }
