@@ -152,7 +152,7 @@ class ControlTracer(OperatorTracer):
     # ------------------------------------------------------------------------------------------------------------------- functions
 
     def trace(self, name: str, where: str, function: Callable[[], Any], operands: Sequence[Tensor], inputs: Sequence[str] = ()) -> _Part:
-        """Calls a function of the operands, and records its operators in a graph of its own. `inputs` are the names of the operands in it."""
+        """Calls a function of the operands, and records its operators in a separate graph. `inputs` are the names of the operands in it."""
         number = self.counts[name] = self.counts.get(name, -1) + 1
         inner = type(self)(Graph(), self.root, self, where, (*self.path, f"{name}_graph_{number}"))
         for value, placeholder in zip(operands, inputs or [self.find(x).name for x in operands], strict=True):
