@@ -29,7 +29,7 @@ func combine(op string, w backend.Indexed) error {
 		return err
 	}
 	var c combination
-	*(*places)(unsafe.Pointer(&c.loop.params)) = places{step: w.Step, size: w.Size}
+	*(*kernelapi.PlaceParams)(unsafe.Pointer(&c.loop.params)) = kernelapi.PlaceParams{Step: w.Step, Size: w.Size}
 	if err = c.loop.prepare(op, w.Kernel, w.Compute, operands); err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func combine(op string, w backend.Indexed) error {
 		step(s, kernels.Alone("target_runs"), (n+sortedRun-1)/sortedRun, &c)
 		var found backend.Params
 		s.read(found[:], c.found)
-		if p := *(*places)(unsafe.Pointer(&found)); s.err == nil && p.failed != 0 {
-			s.err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, p.size)
+		if p := *(*kernelapi.PlaceParams)(unsafe.Pointer(&found)); s.err == nil && p.Failed != 0 {
+			s.err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.Bad, p.Size)
 		}
 		c.from = s.merged(sorting{to: c.to, lines: 1, n: n}, dtype.Int64.Size())
 		step(s, entry(w.Kernel, w.Compute), n*c.columns, &c)

@@ -99,14 +99,6 @@ func (l *scanning) threads() int64 {
 	return (l.lanes*l.pieces*int64(l.strands) + threads - 1) / threads * threads
 }
 
-// rangeArgs mirrors range_args of the unit ranges.
-type rangeArgs struct {
-	out               uintptr
-	_, _, steps       int64 // of the lines, which threads take the place of
-	istart, istep     int64
-	start, step, stop [2]float64
-}
-
 // fillRange computes the elements of a sequence, in a contiguous copy where the result has gaps or consists of powers.
 func fillRange(op string, w backend.Range) (err error) {
 	to, d := w.To, w.To.DType()
@@ -122,9 +114,10 @@ func fillRange(op string, w backend.Range) (err error) {
 		to = s.Track(tensor.Empty(op, to.Sizes(), d, to.Device()))
 	}
 	parts := func(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
-	r := rangeArgs{out: uintptr(to.Data()), steps: to.Numel(), istart: w.Start.Int(), istep: w.Step.Int(),
-		start: parts(w.Start.Complex()), step: parts(w.Step.Complex()), stop: parts(w.Stop)}
-	s.Check(on(op, to.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, d), r.steps, &r) }))
+	// Begin and End are those of the CPU's threads.
+	r := kernelapi.RangeArgs{Out: uintptr(to.Data()), Steps: to.Numel(), Istart: w.Start.Int(), Istep: w.Step.Int(),
+		Start: parts(w.Start.Complex()), Step: parts(w.Step.Complex()), Stop: parts(w.Stop)}
+	s.Check(on(op, to.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, d), r.Steps, &r) }))
 	if w.Base != nil {
 		base := s.Number(dtype.FloatScalar(*w.Base))
 		s.Check(elementwise(op, backend.Elementwise{Kernel: kernelapi.Pow, Compute: d, Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}))

@@ -21,9 +21,6 @@ type search struct {
 	_     int64
 }
 
-// places mirrors place_params of the kernels.
-type places struct{ step, size, bad, failed, checked int64 }
-
 // seek runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.
 func seek(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params) (found backend.Params, err error) {
 	dev, err := sharedDevice(op, k.Outputs(), operands)
@@ -63,11 +60,11 @@ func anywhere(op string, w backend.Elementwise) (bool, error) {
 }
 
 // missed seeks an index that is out of range.
-func missed(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places) (places, error) {
+func missed(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p kernelapi.PlaceParams) (kernelapi.PlaceParams, error) {
 	var params backend.Params
-	*(*places)(unsafe.Pointer(&params)) = p
+	*(*kernelapi.PlaceParams)(unsafe.Pointer(&params)) = p
 	found, err := seek(op, k, compute, operands, params)
-	return *(*places)(unsafe.Pointer(&found)), err
+	return *(*kernelapi.PlaceParams)(unsafe.Pointer(&found)), err
 }
 
 // indexed runs a kernel that checks every index when it uses it, and waits for the result of the check.
@@ -80,18 +77,18 @@ func indexed(op string, w backend.Indexed) error {
 			return err
 		}
 	}
-	p, err := missed(op, w.Kernel, w.Compute, w.Operands[:], places{step: w.Step, size: w.Size})
-	if err == nil && p.failed != 0 {
-		err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, p.size)
+	p, err := missed(op, w.Kernel, w.Compute, w.Operands[:], kernelapi.PlaceParams{Step: w.Step, Size: w.Size})
+	if err == nil && p.Failed != 0 {
+		err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.Bad, p.Size)
 	}
 	return err
 }
 
 // checkBounds returns an error for an index with an element out of range. Elements that are repeated are looked at once.
 func checkBounds(op string, w backend.Bounds) (err error) {
-	start := places{size: w.Size}
+	start := kernelapi.PlaceParams{Size: w.Size}
 	if w.Wrap {
-		start.step = 1
+		start.Step = 1
 	}
 	sizes := slices.Clone(w.Index.Sizes())
 	for d, stride := range w.Index.Strides() {
@@ -103,8 +100,8 @@ func checkBounds(op string, w backend.Bounds) (err error) {
 	defer s.Close(&err)
 	index := s.Track(w.Index.View(op, sizes, w.Index.Strides(), w.Index.Offset()))
 	p, err := missed(op, kernelapi.OutOfRange, dtype.Int64, []*tensor.Tensor{index}, start)
-	if err == nil && p.failed != 0 {
-		err = w.Refusal(p.bad)
+	if err == nil && p.Failed != 0 {
+		err = w.Refusal(p.Bad)
 	}
 	return err
 }

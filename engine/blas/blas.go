@@ -84,21 +84,6 @@ func Reaches(numbers ...int64) bool {
 	return Integer() == dtype.Int64 || slices.Max(numbers) <= math.MaxInt32
 }
 
-// Product is c = Alpha*a*b + Beta*c for row-major matrices: a is M by K, b is K by N, both possibly stored transposed. A transposed operand can also
-// be conjugated. It mirrors lt_blas_product.
-type Product struct {
-	A, B, C                  uintptr
-	M, N, K, Lda, Ldb, Ldc   int64
-	Alpha, Beta              [2]float64
-	Type                     int32
-	ATransposed, BTransposed bool
-	AConjugated, BConjugated bool
-}
-
-// The two must agree to the byte.
-var _ [unsafe.Sizeof(Product{}) - C.sizeof_lt_blas_product]struct{}
-var _ [C.sizeof_lt_blas_product - unsafe.Sizeof(Product{})]struct{}
-
 // began returns an error for where OpenBLAS could not begin.
 func began(yes C.int) {
 	if yes == 0 {

@@ -53,21 +53,9 @@ func Real(d dtype.DType, v float64) Argument {
 	return Argument{math.Float64bits(v), true}
 }
 
-// Call is a call of a routine, which may be made many times with other addresses. It mirrors lt_lapack_call.
-type Call struct {
-	routine   uintptr
-	values    uint64
-	count     int64
-	arguments [C.LT_LAPACK_ARGUMENTS]uint64
-}
-
-// The two must agree to the byte.
-var _ [unsafe.Sizeof(Call{}) - C.sizeof_lt_lapack_call]struct{}
-var _ [C.sizeof_lt_lapack_call - unsafe.Sizeof(Call{})]struct{}
-
-// NewCall is a call of the routine called name for dtype d.
-func NewCall(d dtype.DType, name string, arguments ...Argument) *Call {
-	c := &Call{routine: Routine(d, name), count: int64(len(arguments))}
+// NewCall returns a call of the routine called name for dtype d.
+func NewCall(d dtype.DType, name string, arguments ...Argument) *LapackCall {
+	c := &LapackCall{Routine: Routine(d, name), Count: int64(len(arguments))}
 	for i, a := range arguments {
 		c.Set(i, a)
 	}
@@ -75,24 +63,24 @@ func NewCall(d dtype.DType, name string, arguments ...Argument) *Call {
 }
 
 // Set changes argument i.
-func (c *Call) Set(i int, a Argument) {
-	c.arguments[i] = a.bits
-	c.values &^= 1 << i
+func (c *LapackCall) Set(i int, a Argument) {
+	c.Arguments[i] = a.bits
+	c.Values &^= 1 << i
 	if a.value {
-		c.values |= 1 << i
+		c.Values |= 1 << i
 	}
 }
 
 // Run calls the routine on the caller's thread.
-func (c *Call) Run() { began(C.lt_lapack_run((*C.lt_lapack_call)(unsafe.Pointer(c)))) }
+func (c *LapackCall) Run() { began(C.lt_lapack_run((*C.lt_lapack_call)(unsafe.Pointer(c)))) }
 
 // Result returns the integer that the routine wrote to argument i.
-func (c *Call) Result(i int) int64 {
+func (c *LapackCall) Result(i int) int64 {
 	if Integer() == dtype.Int32 {
-		return int64(int32(c.arguments[i]))
+		return int64(int32(c.Arguments[i]))
 	}
-	return int64(c.arguments[i])
+	return int64(c.Arguments[i])
 }
 
 // Info returns the last argument: 0, or an error code.
-func (c *Call) Info() int64 { return c.Result(int(c.count) - 1) }
+func (c *LapackCall) Info() int64 { return c.Result(int(c.Count) - 1) }

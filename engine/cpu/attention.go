@@ -26,18 +26,6 @@ const (
 	panelColumns, attentionBytes = 32, 1 << 20
 )
 
-// attentionArgs mirrors attention_args of attention.h.
-type attentionArgs struct {
-	query, key, value, mask, result, lse                                       uintptr
-	given, along, ofQuery, ofKey, ofValue, ofMask                              uintptr
-	tiles, dots, rounded, roundedPack, room                                    uintptr
-	rows, keys, width, valueWidth                                              int64
-	firstRow, lastRow, firstKey, lastKey, rowBlock, keyBlock, stride           int64
-	queryStep, keyStep, valueStep, maskStep, maskColumn, resultStep, givenStep int64
-	scale                                                                      float64
-	causal, packs                                                              int32
-}
-
 // unattended reports whether there is nothing to make, of however many heads.
 func unattended(w backend.Attention) bool {
 	wanted := w.Given == nil

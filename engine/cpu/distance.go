@@ -8,13 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/parallel"
 )
 
-// distanceArgs mirrors distance_args of distance.h.
-type distanceArgs struct {
-	a, b, out            uintptr
-	rows, columns, width int64
-	p                    float64
-}
-
 // distance runs a kernel over the rows of the result, each of a row of A and all rows of B's matrix.
 func distance(op string, w backend.Distance) error {
 	to := w.To

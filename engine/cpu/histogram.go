@@ -15,13 +15,6 @@ import (
 
 var bincountKernel, histogramKernel = kernel.Of(kernelapi.Bincount), kernel.Of(kernelapi.Histogram)
 
-// histogramArgs mirrors histogram_args of histogram.h.
-type histogramArgs struct {
-	in, weights, out, edges, bins uintptr
-	n, dims, place                int64
-	size, bad                     int64
-}
-
 // count computes a histogram.
 func count(op string, w backend.Counting) error {
 	args := histogramArgs{n: w.In.Numel(), size: w.To.Numel(), in: at(w.In, 0), out: at(w.To, 0), weights: atOr0(w.Weights)}

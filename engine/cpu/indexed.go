@@ -16,11 +16,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// places mirrors place_params of the kernels.
-type places struct{ step, size, bad, failed, checked, wrap int64 }
-
 // missed reports whether an index was out of range.
-func (p *places) missed() bool { return p.failed != 0 }
+func missed(p *kernelapi.PlaceParams) bool { return p.Failed != 0 }
 
 const (
 	// An index whose elements are each used more than reuse times is checked once, into a copy.
@@ -37,11 +34,11 @@ func indexed(op string, w backend.Indexed) error {
 	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
-	p := places{step: w.Step, size: w.Size, wrap: w.Size}
+	p := kernelapi.PlaceParams{Step: w.Step, Size: w.Size, Wrap: w.Size}
 	refusal := func(i int64) error { return status.Indexf("%s: index %d is out of bounds for size %d", op, i, w.Size) }
 	if w.Check != nil {
 		if !w.Check.Wrap {
-			p.wrap = 0
+			p.Wrap = 0
 		}
 		refusal = func(i int64) error { return cmp.Or(checkBounds(op, *w.Check), w.Check.Refusal(i)) }
 	}
@@ -52,22 +49,22 @@ func indexed(op string, w backend.Indexed) error {
 		}
 		defer checked.Release()
 		operands[at] = checked
-		p = places{step: 1, size: math.MaxInt64, checked: 1}
+		p = kernelapi.PlaceParams{Step: 1, Size: math.MaxInt64, Checked: 1}
 	}
 	return runPlaces(op, row, k, w.Compute, operands, p, refusal)
 }
 
 // runPlaces runs a kernel with an index operand; the last function creates the error for an index out of range.
-func runPlaces(op string, row uintptr, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places, refusal func(int64) error) error {
+func runPlaces(op string, row uintptr, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p kernelapi.PlaceParams, refusal func(int64) error) error {
 	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
 	l.Row = row
-	*paramsOf[places](l) = p
+	*paramsOf[kernelapi.PlaceParams](l) = p
 	if err := prepare(op, l, k, compute, operands); err != nil {
 		return err
 	}
-	if p := seek(l, (*places).missed); p != nil {
-		return refusal(p.bad)
+	if p := seek(l, missed); p != nil {
+		return refusal(p.Bad)
 	}
 	return nil
 }
@@ -89,7 +86,7 @@ func distinct(t *tensor.Tensor) int64 {
 }
 
 // checkedCopy holds, for each element of index and expanded as that is, the bytes to the position that it names.
-func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) error) (_ *tensor.Tensor, err error) {
+func checkedCopy(op string, index *tensor.Tensor, p kernelapi.PlaceParams, refusal func(int64) error) (_ *tensor.Tensor, err error) {
 	sizes, strides, none := slices.Clone(index.Sizes()), make([]int64, index.Dim()), make([]int64, index.Dim())
 	step := int64(1)
 	for d := index.Dim() - 1; d >= 0; d-- {
@@ -120,10 +117,10 @@ func checkBounds(op string, w backend.Bounds) error {
 	}
 	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
-	p := paramsOf[places](l)
-	start := places{size: w.Size}
+	p := paramsOf[kernelapi.PlaceParams](l)
+	start := kernelapi.PlaceParams{Size: w.Size}
 	if w.Wrap {
-		start.step = 1
+		start.Step = 1
 	}
 	*p = start
 	l.Row = kernel.Of(kernelapi.OutOfRange).Row(dtype.Int64)
@@ -131,13 +128,13 @@ func checkBounds(op string, w backend.Bounds) error {
 		return err
 	}
 	once(l)
-	if seek(l, (*places).missed) == nil {
+	if seek(l, missed) == nil {
 		return nil
 	}
 	*p = start
 	kernel.Elementwise(l)
-	if !p.missed() { // it was written to meanwhile
+	if !missed(p) { // it was written to meanwhile
 		return nil
 	}
-	return w.Refusal(p.bad)
+	return w.Refusal(p.Bad)
 }

@@ -17,7 +17,7 @@ func wanted(vectors bool) blas.Argument {
 }
 
 // give passes memory to a LAPACK call: buffer k at the k-th argument position, followed by the number of its elements.
-func give(c *blas.Call, places []int, memory []unsafe.Pointer, rooms []int64, dtypes ...dtype.DType) {
+func give(c *blas.LapackCall, places []int, memory []unsafe.Pointer, rooms []int64, dtypes ...dtype.DType) {
 	for k, i := range places {
 		c.Set(i, blas.At(memory[k]))
 		c.Set(i+1, blas.Int(rooms[k]/dtypes[k].Size()))

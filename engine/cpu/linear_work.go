@@ -89,7 +89,7 @@ func (w *matrixWork) bytes(n int64) *tensor.Tensor {
 }
 
 // call is a call of a routine for the task's dtype.
-func (w *matrixWork) call(name string, arguments ...blas.Argument) *blas.Call {
+func (w *matrixWork) call(name string, arguments ...blas.Argument) *blas.LapackCall {
 	return blas.NewCall(w.d, name, arguments...)
 }
 

@@ -23,12 +23,6 @@ var (
 	maskGive      = kernel.Of(kernelapi.MaskGive)
 )
 
-// maskArgs mirrors mask_args of masks.h.
-type maskArgs struct {
-	mask, from, to        uintptr
-	n, base, count, limit int64
-}
-
 // maskPieces is a contiguous mask split into blocks, with the number of set bytes before each.
 type maskPieces struct {
 	data   uintptr

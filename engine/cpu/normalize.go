@@ -24,15 +24,6 @@ var (
 	columnGradientKernel    = kernel.Of(kernelapi.ColumnGradient)
 )
 
-// normalizeArgs mirrors normalize_args of normalize.h.
-type normalizeArgs struct {
-	in, out, given, weight, bias, mean, rstd, variance            uintptr
-	sums                                                          [2]uintptr
-	first, units, strips, runs, span, unitStep, stripStep, groups int64
-	eps                                                           float64
-	centred, fixed, rounded                                       int32
-}
-
 func flag(b bool) int32 {
 	if b {
 		return 1
@@ -102,16 +93,6 @@ func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normal
 		s.Check(reduce(op, backend.Reduction{Kernel: sumKernel, Compute: to.DType(), Out: [2]*tensor.Tensor{to}, In: of, Mask: []bool{true, false}}))
 	}
 	return nil
-}
-
-// columnsArgs mirrors columns_args of normalize.h.
-type columnsArgs struct {
-	in, out, given, weight, bias, mean, rstd, variance       uintptr
-	sums                                                     [2]uintptr
-	pieces                                                   uintptr
-	first, last, matrices, rows, columns, runs, piece, count int64
-	eps                                                      float64
-	fixed, rounded                                           int32
 }
 
 // normalizeColumns is normalize for columns: threads share blocks of rows, and then units.

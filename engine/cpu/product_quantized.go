@@ -72,7 +72,7 @@ func quantizedProduct(op string, w backend.QuantizedProduct) (err error) {
 	run, _, left := quantizedKernels(w.A.DType())
 	mb, mc := matricesOf(w.B), matricesOf(w.To)
 	a, zero := s.leftOf(w.A, left, w.AZero)
-	q := kernel.QuantizedGemm{AZero: zero, Zero: w.Zero, Low: float32(w.Low - w.Zero), High: float32(w.High - w.Zero), DType: int32(w.To.DType())}
+	q := kernel.GemmQuantized{AZero: zero, Zero: w.Zero, Low: float32(w.Low - w.Zero), High: float32(w.High - w.Zero), DType: int32(w.To.DType())}
 	if w.Packed != nil {
 		if n := packing(w.B).Bytes; w.Packed.DType() != dtype.Uint8 || !w.Packed.IsContiguous() || w.Packed.Numel() != n {
 			return status.Runtimef("%s: packed must be the result of quantized.linear_pack for this weight on this machine, a contiguous tensor of %d bytes, but got %v of sizes %v", op, n, w.Packed.DType(), w.Packed.Sizes())

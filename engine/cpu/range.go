@@ -15,14 +15,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// rangeArgs mirrors range_args of ranges.h.
-type rangeArgs struct {
-	out               uintptr
-	begin, end, steps int64
-	istart, istep     int64
-	start, step, stop [2]float64
-}
-
 // fillRange computes the elements of a sequence directly in the result, or in a contiguous temporary if it has gaps or consists of powers of another
 // dtype.
 func fillRange(op string, w backend.Range) (err error) {
@@ -40,10 +32,13 @@ func fillRange(op string, w backend.Range) (err error) {
 	if d != t.DType() || !t.IsContiguous() {
 		to = s.Track(tensor.Empty(op, t.Sizes(), d, device.Host))
 	}
-	args := rangeArgs{out: at(to, 0), steps: t.Numel(), istart: w.Start.Int(), istep: w.Step.Int(), start: parts(w.Start.Complex()), step: parts(w.Step.Complex()), stop: parts(w.Stop)}
-	parallel.For(args.steps, Grain, func(begin, end int64) {
+	args := kernelapi.RangeArgs{
+		Out: at(to, 0), Steps: t.Numel(), Istart: w.Start.Int(), Istep: w.Step.Int(),
+		Start: parts(w.Start.Complex()), Step: parts(w.Step.Complex()), Stop: parts(w.Stop),
+	}
+	parallel.For(args.Steps, Grain, func(begin, end int64) {
 		piece := args
-		piece.begin, piece.end = begin, end
+		piece.Begin, piece.End = begin, end
 		kernel.Call(fn, unsafe.Pointer(&piece))
 	})
 	switch {

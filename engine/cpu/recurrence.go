@@ -76,7 +76,7 @@ type recurring struct {
 	w             backend.Recurrence
 	k             kernel.Recurrence
 	fn, packing   uintptr
-	rounded       kernel.RoundedGemm // the products of states with bfloat16 weights
+	rounded       kernel.GemmRounded // the products of states with bfloat16 weights
 	units, gates  int64
 	lanes, panels int64
 }
@@ -219,7 +219,7 @@ func (r *recurring) packRounded(list []stretch) {
 	r.k.Depth, r.k.Sums = 0, scratch(&r.Scope, most*columns*dtype.Float32.Size())
 	g := kernel.Gemm{Batch: 1, N: columns, K: r.units, B: at(r.w.Weight, 0), ARow: r.units, ACol: 1, BRow: 1, BCol: r.units, CRow: columns, CCol: 1, DRow: columns, DCol: 1}
 	tensor.Put(unsafe.Pointer(&g.Alpha), dtype.Float32, dtype.IntScalar(1))
-	r.rounded = kernel.RoundedGemm{Gemm: g, PackedK: r.units}
+	r.rounded = kernel.GemmRounded{Gemm: g, PackedK: r.units}
 	if len(list) == 1 { // packing would take as long as the product
 		return
 	}

@@ -159,13 +159,6 @@ func sortLines(op string, w backend.Sorting) (err error) {
 	return nil
 }
 
-// sortStageArgs mirrors sort_stage_args of sort_rows.h.
-type sortStageArgs struct {
-	in, values, indices, scratch, counts    uintptr
-	least, most                             uint64
-	n, begin, end, stage, digit, descending int64
-}
-
 // The stages of a long sort.
 const (
 	sortRange = iota

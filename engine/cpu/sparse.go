@@ -29,45 +29,10 @@ var (
 )
 
 const (
-	maxPlaceDims = 64 // LT_DIMS of abi.h
-
 	// The approximate number of entries in a bucket of a sort, and the largest number of buckets.
 	bucketEntries = 1 << 10
 	bucketBits    = 11
 )
-
-// placeKeysArgs mirrors place_keys_args of sparse.h; the others do so too.
-type placeKeysArgs struct {
-	indices, keys                                        uintptr
-	rowStep, step, begin, end, rising, failed, bad, dims int64
-	sizes                                                [maxPlaceDims]int64
-}
-
-type placeSortArgs struct {
-	keys, order, entries, other, counts uintptr
-	begin, end, shift                   int64
-}
-
-type placeMergeArgs struct {
-	keys, merged, order            uintptr
-	aBegin, aEnd, bBegin, bEnd, to int64
-}
-
-type placeGroupsArgs struct {
-	keys, starts, places            uintptr
-	begin, end, found, groups, dims int64
-	sizes                           [maxPlaceDims]int64
-}
-
-type placeLinesArgs struct {
-	lines, compressed                      uintptr
-	step, begin, end, n, size, failed, bad int64
-}
-
-type placeExpandArgs struct {
-	compressed, to               uintptr
-	lines, n, begin, end, failed int64
-}
 
 // pieces calls visit for equal blocks of [0, n); their number does not depend on the number of threads.
 func pieces(n, step int64, visit func(p, begin, end int64)) {

@@ -27,36 +27,6 @@ var (
 	spgemmBounds = kernel.Of(kernelapi.SpgemmBounds).Row(0)
 )
 
-// csrMatrix mirrors csr_matrix of sparse_product.h; the others do so too.
-type csrMatrix struct {
-	compressed, plain, values uintptr
-	entries, size, wide       int64
-}
-
-type spmmArgs struct {
-	a                                      csrMatrix
-	b, out                                 uintptr
-	step, columns, begin, end, failed, bad int64
-}
-
-type spaddArgs struct {
-	a, b                    csrMatrix
-	starts, columns, values uintptr
-	begin, end, failed, bad int64
-}
-
-type sddmmArgs struct {
-	at                                                 csrMatrix
-	a, b                                               uintptr
-	aStep, bStep, inner, rows, begin, end, failed, bad int64
-}
-
-type spgemmArgs struct {
-	a, b                                                           csrMatrix
-	bounds, counts, columns, values, sums, set, sets, keys, sorted uintptr
-	log, begin, end, found, failed, bad                            int64
-}
-
 // The errors in indices.
 const (
 	wrongCompressed = 1

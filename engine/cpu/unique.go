@@ -18,12 +18,6 @@ import (
 
 var uniqueCounts = kernel.Of(kernelapi.UniqueCounts).Row(0)
 
-// uniqueArgs mirrors unique_args of unique.h.
-type uniqueArgs struct {
-	in, values, inverse, counts, scratch uintptr
-	begin, n, width, found, limit        int64
-}
-
 // unique groups equal rows.
 func unique(op string, w backend.Distinct) (_ backend.Groups, err error) {
 	fn, err := kernel.Of(w.Kernel).For(op, w.In.DType())

@@ -6,23 +6,11 @@ import (
 	"unsafe"
 )
 
-// Float8Format describes the bits of an 8-bit float: a sign, if the format has one, an exponent with Bias, and Fraction bits. Kernels read this
-// struct (engine/kernel/src/units/float8.h).
-type Float8Format struct {
-	Fraction int32
-	Bias     int32
-	Largest  uint32 // code of the largest finite number
-	Overflow uint32 // code of larger numbers and infinity, with the sign where Signed
-	NaN      uint32 // code of NaN, with the sign where Signed
-	Signed   int32  // 0 where zero, NaN and Overflow have no sign
-	Powers   int32  // 1 where the code is an exponent alone
-}
-
 // The formats: E4M3FN, E5M2 and E8M0FNU of the OCP specifications, and the variants without infinity and negative zero of
 // https://arxiv.org/abs/2206.02915. Numbers beyond the range become the largest one in E4M3FN, infinity in E5M2, and NaN in the others.
 var float8Formats = [...]Float8Format{
-	{Fraction: 3, Bias: 7, Largest: 0x7e, Overflow: 0x7e, NaN: 0x7f, Signed: 1},
-	{Fraction: 2, Bias: 15, Largest: 0x7b, Overflow: 0x7c, NaN: 0x7f, Signed: 1},
+	{Fraction: 3, Bias: 7, Largest: 0x7e, Overflow: 0x7e, NaN: 0x7f, IsSigned: 1},
+	{Fraction: 2, Bias: 15, Largest: 0x7b, Overflow: 0x7c, NaN: 0x7f, IsSigned: 1},
 	{Fraction: 3, Bias: 8, Largest: 0x7f, Overflow: 0x80, NaN: 0x80},
 	{Fraction: 2, Bias: 16, Largest: 0x7f, Overflow: 0x80, NaN: 0x80},
 	{Fraction: 0, Bias: 127, Largest: 0xfe, Overflow: 0xff, NaN: 0xff, Powers: 1},
@@ -46,7 +34,7 @@ func (f *Float8Format) largest() float64 {
 func (f *Float8Format) canHold(x float64, integer bool) bool {
 	switch {
 	case math.IsInf(x, 0):
-		return f.Signed != 0 && f.Overflow > f.Largest
+		return f.IsSigned != 0 && f.Overflow > f.Largest
 	case f.Powers != 0 && !integer:
 		return x >= f.smallestNormal() && x <= f.largest()
 	}
@@ -76,7 +64,7 @@ func (f *Float8Format) Encode(x float32) uint8 {
 			code = f.Overflow
 		}
 	}
-	if f.Signed != 0 || code != 0 && code < f.Overflow {
+	if f.IsSigned != 0 || code != 0 && code < f.Overflow {
 		code |= sign
 	}
 	return uint8(code)
@@ -103,7 +91,7 @@ func (f *Float8Format) toFloat32Bits(code uint8) uint32 {
 		sign, magnitude = 0, uint32(code)
 	}
 	switch {
-	case f.Signed == 0 && uint32(code) == f.NaN:
+	case f.IsSigned == 0 && uint32(code) == f.NaN:
 		return 0x7f800001
 	case f.Powers != 0:
 		return max(magnitude<<23, 1<<22)

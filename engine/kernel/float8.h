@@ -4,7 +4,11 @@
 
 #include "abi.h"
 
-// Parameters of float8_encode; they mirror dtype.Float8Format.
+// The bits of an 8-bit float: a sign, if the format has one, an exponent with a bias, and
+// `fraction` bits. largest is the code of the largest finite number, overflow that of larger
+// numbers and infinity, and nan that of NaN, with the sign where is_signed; where it is not, zero,
+// overflow and nan have no sign. powers is 1 where the code is an exponent alone. Kernels have a
+// format as parameters.
 typedef struct {
   int32_t fraction, bias;
   uint32_t largest, overflow, nan;

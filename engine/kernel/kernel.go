@@ -65,12 +65,6 @@ var registered = map[string]unsafe.Pointer{}
 
 func register(tier string, units unsafe.Pointer) { registered[tier] = units }
 
-// Loop and C's lt_loop must agree to the byte, and so must the other structures of package kernelapi.
-var (
-	_ [unsafe.Sizeof(kernelapi.Loop{}) - C.sizeof_lt_loop]struct{}
-	_ [C.sizeof_lt_loop - unsafe.Sizeof(kernelapi.Loop{})]struct{}
-)
-
 // Kernel is a kernel of a tier: one function per dtype, 0 for unsupported ones.
 type Kernel struct {
 	kernelapi.Kernel

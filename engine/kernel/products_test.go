@@ -176,10 +176,10 @@ func TestRoundedProductsAgreeWithAPlainLoop(t *testing.T) {
 				c := newMatrix(dtype.Float32, m, n, n+layout, 1, number)
 				old := &matrix{c.d, c.row, c.col, bytes.Clone(c.bytes)}
 				one := dtype.IntScalar(1)
-				g := RoundedGemm{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: 1, DRow: c.row, DCol: 1}}
+				g := GemmRounded{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: 1, DRow: c.row, DCol: 1}}
 				tensor.Put(unsafe.Pointer(&g.Alpha), c.d, one)
 				tensor.Put(unsafe.Pointer(&g.Beta), c.d, one)
-				call(fn, g, [][]byte{a.bytes, b.bytes, c.bytes}, func(g *RoundedGemm, at []uintptr) { g.A, g.B, g.C, g.D = at[0], at[1], at[2], at[2] })
+				call(fn, g, [][]byte{a.bytes, b.bytes, c.bytes}, func(g *GemmRounded, at []uintptr) { g.A, g.B, g.C, g.D = at[0], at[1], at[2], at[2] })
 				rounded := newMatrix(dtype.BFloat16, m, k, max(k, 1), 1, func(i, j int64) dtype.Scalar { return tensor.Get(a.at(i, j), a.d) })
 				for i := range m {
 					for j := range n {
@@ -192,7 +192,7 @@ func TestRoundedProductsAgreeWithAPlainLoop(t *testing.T) {
 				c.bytes = bytes.Clone(old.bytes)
 				packed := packOf(table.find("gemm_rounded_amx_pack").Row(0), b, n, k)
 				g.PackedK = k
-				call(fn, g, [][]byte{a.bytes, packed, c.bytes}, func(g *RoundedGemm, at []uintptr) { g.A, g.Packed, g.C, g.D = at[0], at[1], at[2], at[2] })
+				call(fn, g, [][]byte{a.bytes, packed, c.bytes}, func(g *GemmRounded, at []uintptr) { g.A, g.Packed, g.C, g.D = at[0], at[1], at[2], at[2] })
 				assert.Equal(t, plain, c.bytes, "%s: packed, of sizes %v, layout %d", table.tier, s, layout)
 			}
 		}
@@ -243,17 +243,17 @@ func TestQuantizedProductsOfEveryTier(t *testing.T) {
 					}
 					offsets, zeros, sums := columns(dtype.Int32, small), columns(dtype.Int32, small), newMatrix(dtype.Int32, 1, m, m, 1, small)
 					bias, scales := columns(dtype.Float32, small), columns(dtype.Float32, factor)
-					q := QuantizedGemm{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: 1, BRow: 1, BCol: b.col, CRow: c.row, CCol: 1},
+					q := GemmQuantized{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: 1, BRow: 1, BCol: b.col, CRow: c.row, CCol: 1},
 						AZero: 131, Zero: 5, Low: -100, High: 122, DType: int32(to)}
 					operands := [][]byte{a.bytes, b.bytes, c.bytes, offsets.bytes, zeros.bytes, sums.bytes, bias.bytes, scales.bytes}
-					place := func(q *QuantizedGemm, at []uintptr) {
+					place := func(q *GemmQuantized, at []uintptr) {
 						q.A, q.B, q.C, q.Offsets, q.Zeros, q.RowSums, q.Bias, q.Scales = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
 					}
 					call(fn, q, operands, place)
 					plain := bytes.Clone(c.bytes)
 					clear(c.bytes)
 					packed := packOf(table.find(name+"_pack").Row(0), b, n, k)
-					call(fn, q, append(operands, packed), func(q *QuantizedGemm, at []uintptr) {
+					call(fn, q, append(operands, packed), func(q *GemmQuantized, at []uintptr) {
 						place(q, at)
 						q.B, q.Packed = 0, at[8]
 					})

@@ -19,6 +19,6 @@ typedef struct {
   double decoupled, step, beta1, beta2, eps;
   double rate;  // the part of the gradient in the velocity
   double root;  // of the bias correction of squares
-} lt_update;
+} lt_parameter_update;
 
 #endif

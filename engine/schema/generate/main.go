@@ -84,6 +84,9 @@ func generateAll(out *output) error {
 	if err := generateKernelTable(out); err != nil {
 		return err
 	}
+	if err := generateStructures(out); err != nil {
+		return err
+	}
 	if err := generateCached(out); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ LT_INLINE void each_vector(int64_t n, F f) {
 // The gradient of a vector of elements: unscaled, negated if maximizing, and with the weight decay
 // of the parameter x.
 template <class T>
-LT_INLINE Vec<T> gradient(const lt_update *u, T *grad, Vec<T> x, int m, double decay) {
+LT_INLINE Vec<T> gradient(const lt_parameter_update *u, T *grad, Vec<T> x, int m, double decay) {
   Vec<T> d = load_part(grad, m);
   if (u->scale != 1) {
     d = d * T(u->scale);
@@ -35,7 +35,7 @@ LT_INLINE Vec<T> largest(Vec<T> a, Vec<T> b) {
 }
 
 template <class T>
-LT_INLINE void descend(const lt_update *u, T *param, T *grad, T *velocity, int64_t n) {
+LT_INLINE void descend(const lt_parameter_update *u, T *param, T *grad, T *velocity, int64_t n) {
   each_vector<T>(n, [=](int64_t i, int m) {
     const Vec<T> x = load_part(param + i, m);
     Vec<T> d = gradient(u, grad + i, x, m, u->decay);
@@ -50,7 +50,7 @@ LT_INLINE void descend(const lt_update *u, T *param, T *grad, T *velocity, int64
 }
 
 template <class T>
-LT_INLINE void adapt(const lt_update *u, T *param, T *grad, T *mean, T *square, T *most,
+LT_INLINE void adapt(const lt_parameter_update *u, T *param, T *grad, T *mean, T *square, T *most,
                      int64_t n) {
   const bool decoupled = u->kind == LT_ADAMW;
   const T keep = T(1 - u->decoupled), rate = T(1 - u->beta1), beta = T(u->beta2);
@@ -72,7 +72,7 @@ LT_INLINE void adapt(const lt_update *u, T *param, T *grad, T *mean, T *square, 
 }
 
 template <class T>
-LT_INLINE void accumulate(const lt_update *u, T *param, T *grad, T *sum, int64_t n) {
+LT_INLINE void accumulate(const lt_parameter_update *u, T *param, T *grad, T *sum, int64_t n) {
   const T step = T(u->step), eps = T(u->eps);
   each_vector<T>(n, [=](int64_t i, int m) {
     const Vec<T> x = load_part(param + i, m), d = gradient(u, grad + i, x, m, u->decay);
@@ -83,7 +83,8 @@ LT_INLINE void accumulate(const lt_update *u, T *param, T *grad, T *sum, int64_t
 }
 
 template <class T>
-LT_INLINE void update(const lt_update *u, T *param, T *grad, T *const *states, int64_t n) {
+LT_INLINE void update(const lt_parameter_update *u, T *param, T *grad, T *const *states,
+                      int64_t n) {
   if (u->kind == LT_SGD)
     descend(u, param, grad, states[0], n);
   else if (u->kind == LT_ADAGRAD)
@@ -94,7 +95,7 @@ LT_INLINE void update(const lt_update *u, T *param, T *grad, T *const *states, i
 
 struct Update {
   template <class M>
-  static void row(const lt_update *u) {
+  static void row(const lt_parameter_update *u) {
     using T = Wider<M>;
     M *tensors[5];
     for (int k = 0; k < 5; k++) tensors[k] = (M *)u->tensors[k];

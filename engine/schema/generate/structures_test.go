@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// fieldTypes are the Go types of schema.FieldTypes.
+var fieldTypes = map[string]reflect.Type{
+	"bool": reflect.TypeFor[bool](), "float32": reflect.TypeFor[float32](),
+	"float64": reflect.TypeFor[float64](), "int16": reflect.TypeFor[int16](), "int32": reflect.TypeFor[int32](), "int64": reflect.TypeFor[int64](),
+	"int8": reflect.TypeFor[int8](), "uint32": reflect.TypeFor[uint32](), "uint64": reflect.TypeFor[uint64](), "uint8": reflect.TypeFor[uint8](),
+	"uintptr": reflect.TypeFor[uintptr](),
+}
+
+// goStruct returns the Go type with the fields of a structure.
+func goStruct(t *testing.T, s schema.Structure, all map[string]schema.Structure) reflect.Type {
+	var fields []reflect.StructField
+	for _, f := range s.Fields {
+		kind := fieldTypes[schema.FieldTypes[f.Type]]
+		if kind == nil {
+			require.Contains(t, all, f.Type)
+			kind = goStruct(t, all[f.Type], all)
+		}
+		for i := range f.Lengths {
+			kind = reflect.ArrayOf(f.Lengths[len(f.Lengths)-1-i], kind)
+		}
+		fields = append(fields, reflect.StructField{Name: schema.Camel(f.Name, true), Type: kind})
+	}
+	return reflect.StructOf(fields)
+}
+
+// The C++ compiler must give every structure the size and the offsets that Go gives its type.
+func TestStructuresHaveTheSameLayoutInGoAndC(t *testing.T) {
+	t.Chdir("../../..")
+	list, err := schema.ReadStructures(structureSources...)
+	require.NoError(t, err)
+	all := map[string]schema.Structure{}
+	for _, s := range list {
+		all[s.Name] = s
+	}
+	var includes, declarations, checks strings.Builder
+	included := map[string]bool{}
+	declare := func(s schema.Structure) {
+		fmt.Fprintf(&declarations, "struct %s {%s};\n", s.Name, s.Text)
+	}
+	declare(all["csr_matrix"]) // others contain it
+	for _, s := range list {
+		switch header, err := filepath.Abs(s.Path); {
+		case strings.HasPrefix(s.Name, "lt_"):
+			require.NoError(t, err)
+			if !included[header] {
+				included[header] = true
+				fmt.Fprintf(&includes, "#include %q\n", header)
+			}
+		case s.Name != "csr_matrix":
+			declare(s)
+		}
+		inGo := goStruct(t, s, all)
+		fmt.Fprintf(&checks, "static_assert(sizeof(%s) == %d, \"%s\");\n", s.Name, inGo.Size(), s.Name)
+		for i, f := range s.Fields {
+			fmt.Fprintf(&checks, "static_assert(offsetof(%s, %s) == %d, \"%s.%s\");\n", s.Name, f.Name, inGo.Field(i).Offset, s.Name, f.Name)
+		}
+	}
+	source := filepath.Join(t.TempDir(), "layout.cpp")
+	require.NoError(t, os.WriteFile(source, []byte("#include <cstddef>\n"+includes.String()+declarations.String()+checks.String()), 0o600))
+	said, err := exec.Command("g++", "-std=c++17", "-fsyntax-only", source).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+}
+
+func TestNumberTypesNameFields(t *testing.T) {
+	t.Chdir("../../..")
+	list, err := schema.ReadStructures(structureSources...)
+	require.NoError(t, err)
+	fields := map[string]bool{}
+	for _, s := range list {
+		for _, f := range s.Fields {
+			fields[s.Name+"."+f.Name] = true
+		}
+	}
+	for name := range numberTypes {
+		assert.True(t, fields[name], name)
+	}
+}
+
+func TestNamesOfStructures(t *testing.T) {
+	for _, c := range []struct{ name, folder, want string }{
+		{"lt_fft_plan", "engine/kernel", "FFTPlan"},
+		{"lt_blas_product", "engine/blas", "Product"},
+		{"lt_gemm_quantized", "engine/kernel", "GemmQuantized"},
+		{"range_args", "engine/kernelapi", "RangeArgs"},
+	} {
+		assert.Equal(t, c.want, goName(c.name, c.folder, true))
+	}
+	assert.Equal(t, "sortStageArgs", goName("sort_stage_args", "engine/cpu", false))
+}
