@@ -26,85 +26,19 @@ struct GgufLoadFileResult;
 struct GgufLoadResult;
 struct NpzLoadResult;
 struct NpzLoadBytesResult;
-namespace linalg {
-struct LinalgCholeskyExResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgLuFactorExResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgLuFactorResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgLuResult;
-}  // namespace linalg
 struct LuUnpackResult;
-namespace linalg {
-struct LinalgLdlFactorExResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgLdlFactorResult;
-}  // namespace linalg
 struct GeqrfResult;
-namespace linalg {
-struct LinalgQrResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgPolarResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgSlogdetResult;
-}  // namespace linalg
 struct SlogdetResult;
-namespace linalg {
-struct LinalgSolveExResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgInvExResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgLstsqResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgEighResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgEigResult;
-}  // namespace linalg
-namespace linalg {
-struct LinalgSvdResult;
-}  // namespace linalg
 struct SvdResult;
 struct SvdLowrankResult;
 struct PcaLowrankResult;
 struct LobpcgResult;
-namespace nn {
-struct NnMultiHeadAttentionForwardResult;
-}  // namespace nn
 struct EmbeddingBagResult;
 struct NativeLayerNormResult;
 struct NativeGroupNormResult;
 struct NativeBatchNormResult;
 struct MaxPool1dWithIndicesResult;
-namespace nn {
-struct NnMaxPool2dWithIndicesResult;
-}  // namespace nn
-namespace nn {
-struct NnMaxPool3dWithIndicesResult;
-}  // namespace nn
 struct AdaptiveMaxPool1dResult;
-namespace nn {
-struct NnAdaptiveMaxPool2dWithIndicesResult;
-}  // namespace nn
-namespace nn {
-struct NnAdaptiveMaxPool3dWithIndicesResult;
-}  // namespace nn
-namespace nn {
-struct NnFractionalMaxPool2dWithIndicesResult;
-}  // namespace nn
-namespace nn {
-struct NnFractionalMaxPool3dWithIndicesResult;
-}  // namespace nn
 struct LstmResult;
 struct LstmDataResult;
 struct GruResult;
@@ -147,6 +81,34 @@ struct HistogramEdgesResult;
 struct LendResult;
 struct MemoryStatsResult;
 struct MemoryStatsOfResult;
+
+namespace linalg {
+struct LinalgCholeskyExResult;
+struct LinalgLuFactorExResult;
+struct LinalgLuFactorResult;
+struct LinalgLuResult;
+struct LinalgLdlFactorExResult;
+struct LinalgLdlFactorResult;
+struct LinalgQrResult;
+struct LinalgPolarResult;
+struct LinalgSlogdetResult;
+struct LinalgSolveExResult;
+struct LinalgInvExResult;
+struct LinalgLstsqResult;
+struct LinalgEighResult;
+struct LinalgEigResult;
+struct LinalgSvdResult;
+}  // namespace linalg
+
+namespace nn {
+struct NnMultiHeadAttentionForwardResult;
+struct NnMaxPool2dWithIndicesResult;
+struct NnMaxPool3dWithIndicesResult;
+struct NnAdaptiveMaxPool2dWithIndicesResult;
+struct NnAdaptiveMaxPool3dWithIndicesResult;
+struct NnFractionalMaxPool2dWithIndicesResult;
+struct NnFractionalMaxPool3dWithIndicesResult;
+}  // namespace nn
 
 // The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).
 // A template, since it has default arguments of types that need Tensor.

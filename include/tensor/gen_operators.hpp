@@ -87,115 +87,19 @@ struct NpzLoadBytesResult {
   std::vector<std::string> names;
   std::vector<Tensor> tensors;
 };
-namespace linalg {
-struct LinalgCholeskyExResult {
-  Tensor L;
-  Tensor info;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgLuFactorExResult {
-  Tensor LU;
-  Tensor pivots;
-  Tensor info;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgLuFactorResult {
-  Tensor LU;
-  Tensor pivots;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgLuResult {
-  Tensor P;
-  Tensor L;
-  Tensor U;
-};
-}  // namespace linalg
 struct LuUnpackResult {
   Tensor P;
   Tensor L;
   Tensor U;
 };
-namespace linalg {
-struct LinalgLdlFactorExResult {
-  Tensor LD;
-  Tensor pivots;
-  Tensor info;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgLdlFactorResult {
-  Tensor LD;
-  Tensor pivots;
-};
-}  // namespace linalg
 struct GeqrfResult {
   Tensor a_;
   Tensor tau;
 };
-namespace linalg {
-struct LinalgQrResult {
-  Tensor Q;
-  Tensor R;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgPolarResult {
-  Tensor U;
-  Tensor H;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgSlogdetResult {
-  Tensor sign;
-  Tensor logabsdet;
-};
-}  // namespace linalg
 struct SlogdetResult {
   Tensor sign;
   Tensor logabsdet;
 };
-namespace linalg {
-struct LinalgSolveExResult {
-  Tensor result;
-  Tensor info;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgInvExResult {
-  Tensor inverse;
-  Tensor info;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgLstsqResult {
-  Tensor solution;
-  Tensor residuals;
-  Tensor rank;
-  Tensor singular_values;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgEighResult {
-  Tensor eigenvalues;
-  Tensor eigenvectors;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgEigResult {
-  Tensor eigenvalues;
-  Tensor eigenvectors;
-};
-}  // namespace linalg
-namespace linalg {
-struct LinalgSvdResult {
-  Tensor U;
-  Tensor S;
-  Tensor Vh;
-};
-}  // namespace linalg
 struct SvdResult {
   Tensor U;
   Tensor S;
@@ -215,12 +119,6 @@ struct LobpcgResult {
   Tensor eigenvalues;
   Tensor eigenvectors;
 };
-namespace nn {
-struct NnMultiHeadAttentionForwardResult {
-  Tensor out;
-  Tensor weights;
-};
-}  // namespace nn
 struct EmbeddingBagResult {
   Tensor output;
   Tensor offset2bag;
@@ -246,46 +144,10 @@ struct MaxPool1dWithIndicesResult {
   Tensor values;
   Tensor indices;
 };
-namespace nn {
-struct NnMaxPool2dWithIndicesResult {
-  Tensor values;
-  Tensor indices;
-};
-}  // namespace nn
-namespace nn {
-struct NnMaxPool3dWithIndicesResult {
-  Tensor values;
-  Tensor indices;
-};
-}  // namespace nn
 struct AdaptiveMaxPool1dResult {
   Tensor values;
   Tensor indices;
 };
-namespace nn {
-struct NnAdaptiveMaxPool2dWithIndicesResult {
-  Tensor values;
-  Tensor indices;
-};
-}  // namespace nn
-namespace nn {
-struct NnAdaptiveMaxPool3dWithIndicesResult {
-  Tensor values;
-  Tensor indices;
-};
-}  // namespace nn
-namespace nn {
-struct NnFractionalMaxPool2dWithIndicesResult {
-  Tensor values;
-  Tensor indices;
-};
-}  // namespace nn
-namespace nn {
-struct NnFractionalMaxPool3dWithIndicesResult {
-  Tensor values;
-  Tensor indices;
-};
-}  // namespace nn
 struct LstmResult {
   Tensor output;
   Tensor hn;
@@ -467,18 +329,115 @@ struct MemoryStatsOfResult {
   int64_t nbytes;
 };
 
+namespace linalg {
+struct LinalgCholeskyExResult {
+  Tensor L;
+  Tensor info;
+};
+struct LinalgLuFactorExResult {
+  Tensor LU;
+  Tensor pivots;
+  Tensor info;
+};
+struct LinalgLuFactorResult {
+  Tensor LU;
+  Tensor pivots;
+};
+struct LinalgLuResult {
+  Tensor P;
+  Tensor L;
+  Tensor U;
+};
+struct LinalgLdlFactorExResult {
+  Tensor LD;
+  Tensor pivots;
+  Tensor info;
+};
+struct LinalgLdlFactorResult {
+  Tensor LD;
+  Tensor pivots;
+};
+struct LinalgQrResult {
+  Tensor Q;
+  Tensor R;
+};
+struct LinalgPolarResult {
+  Tensor U;
+  Tensor H;
+};
+struct LinalgSlogdetResult {
+  Tensor sign;
+  Tensor logabsdet;
+};
+struct LinalgSolveExResult {
+  Tensor result;
+  Tensor info;
+};
+struct LinalgInvExResult {
+  Tensor inverse;
+  Tensor info;
+};
+struct LinalgLstsqResult {
+  Tensor solution;
+  Tensor residuals;
+  Tensor rank;
+  Tensor singular_values;
+};
+struct LinalgEighResult {
+  Tensor eigenvalues;
+  Tensor eigenvectors;
+};
+struct LinalgEigResult {
+  Tensor eigenvalues;
+  Tensor eigenvectors;
+};
+struct LinalgSvdResult {
+  Tensor U;
+  Tensor S;
+  Tensor Vh;
+};
+}  // namespace linalg
+
+namespace nn {
+struct NnMultiHeadAttentionForwardResult {
+  Tensor out;
+  Tensor weights;
+};
+struct NnMaxPool2dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+struct NnMaxPool3dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+struct NnAdaptiveMaxPool2dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+struct NnAdaptiveMaxPool3dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+struct NnFractionalMaxPool2dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+struct NnFractionalMaxPool3dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+}  // namespace nn
+
 // Adds `alpha` times `other` to `self`, element by element: `self + alpha * other`. Shapes are
 // broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
 // integer, floating-point, complex) must not be higher. bool operands are combined by logical OR.
 inline Tensor add(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_add_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_add(self.get(), other.get(), alpha.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_add_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_add, self.get(), other.get(), alpha.get());
 }
 
 inline Tensor add_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? ::tensor_add_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_add_(self.get(), other.get(), alpha.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_add_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_add_(self.get(), other.get(), alpha.get()));
 }
 
 inline void add_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
@@ -488,14 +447,11 @@ inline void add_out(const Tensor &out, const Operand &self, const Operand &other
 // Subtracts `alpha` times `other` from `self`, element by element: `self - alpha * other`. Shapes
 // are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 inline Tensor sub(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_sub_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_sub(self.get(), other.get(), alpha.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_sub_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_sub, self.get(), other.get(), alpha.get());
 }
 
 inline Tensor sub_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? ::tensor_sub_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_sub_(self.get(), other.get(), alpha.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_sub_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_sub_(self.get(), other.get(), alpha.get()));
 }
 
 inline void sub_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
@@ -507,14 +463,11 @@ inline void sub_out(const Tensor &out, const Operand &self, const Operand &other
 //
 // Alias of `sub`.
 inline Tensor subtract(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_subtract_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_subtract(self.get(), other.get(), alpha.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_subtract_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_subtract, self.get(), other.get(), alpha.get());
 }
 
 inline Tensor subtract_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? ::tensor_subtract_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_subtract_(self.get(), other.get(), alpha.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_subtract_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_subtract_(self.get(), other.get(), alpha.get()));
 }
 
 inline void subtract_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
@@ -524,22 +477,17 @@ inline void subtract_out(const Tensor &out, const Operand &self, const Operand &
 // Subtracts `alpha` times `self` from `other`, element by element: `other - alpha * self`. Shapes
 // are broadcast.
 inline Tensor rsub(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_rsub_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_rsub(self.get(), other.get(), alpha.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_rsub_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_rsub, self.get(), other.get(), alpha.get());
 }
 
 // Multiplies `self` by `other`, element by element: `self * other`. Shapes are broadcast. bool
 // operands are combined by logical AND.
 inline Tensor mul(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_mul_scalar(self.get(), other.number(), out.put()) : ::tensor_mul(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_mul_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_mul, self.get(), other.get());
 }
 
 inline Tensor mul_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_mul_scalar_(self.get(), other.number()) : ::tensor_mul_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_mul_scalar_(self.get(), other.number()) : ::tensor_mul_(self.get(), other.get()));
 }
 
 inline void mul_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -551,14 +499,11 @@ inline void mul_out(const Tensor &out, const Operand &self, const Operand &other
 //
 // Alias of `mul`.
 inline Tensor multiply(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_multiply_scalar(self.get(), other.number(), out.put()) : ::tensor_multiply(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_multiply_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_multiply, self.get(), other.get());
 }
 
 inline Tensor multiply_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_multiply_scalar_(self.get(), other.number()) : ::tensor_multiply_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_multiply_scalar_(self.get(), other.number()) : ::tensor_multiply_(self.get(), other.get()));
 }
 
 inline void multiply_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -571,14 +516,11 @@ inline void multiply_out(const Tensor &out, const Operand &self, const Operand &
 // "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
 // integers, complex numbers are an error, and so is integer division by 0.
 inline Tensor div(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_div_scalar(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.put()) : ::tensor_div(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_div_scalar, self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : detail::make<Tensor>(::tensor_div, self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode));
 }
 
 inline Tensor div_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? ::tensor_div_scalar_(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : ::tensor_div_(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode)));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_div_scalar_(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : ::tensor_div_(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode)));
 }
 
 inline void div_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
@@ -593,14 +535,11 @@ inline void div_out(const Tensor &out, const Operand &self, const Operand &other
 //
 // Alias of `div`.
 inline Tensor divide(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_divide_scalar(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.put()) : ::tensor_divide(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_divide_scalar, self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : detail::make<Tensor>(::tensor_divide, self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode));
 }
 
 inline Tensor divide_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? ::tensor_divide_scalar_(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : ::tensor_divide_(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode)));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_divide_scalar_(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : ::tensor_divide_(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode)));
 }
 
 inline void divide_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
@@ -610,14 +549,11 @@ inline void divide_out(const Tensor &out, const Operand &self, const Operand &ot
 // Divides `self` by `other`, element by element, without rounding: `self / other`. Shapes are
 // broadcast. Equivalent to `div` without a rounding mode.
 inline Tensor true_divide(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_true_divide_scalar(self.get(), other.number(), out.put()) : ::tensor_true_divide(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_true_divide_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_true_divide, self.get(), other.get());
 }
 
 inline Tensor true_divide_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_true_divide_scalar_(self.get(), other.number()) : ::tensor_true_divide_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_true_divide_scalar_(self.get(), other.number()) : ::tensor_true_divide_(self.get(), other.get()));
 }
 
 inline void true_divide_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -627,14 +563,11 @@ inline void true_divide_out(const Tensor &out, const Operand &self, const Operan
 // Divides `self` by `other`, element by element, and rounds towards minus infinity: `floor(self /
 // other)`. Shapes are broadcast. Integers remain integers; integer division by 0 is an error.
 inline Tensor floor_divide(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_floor_divide_scalar(self.get(), other.number(), out.put()) : ::tensor_floor_divide(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_floor_divide_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_floor_divide, self.get(), other.get());
 }
 
 inline Tensor floor_divide_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_floor_divide_scalar_(self.get(), other.number()) : ::tensor_floor_divide_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_floor_divide_scalar_(self.get(), other.number()) : ::tensor_floor_divide_(self.get(), other.get()));
 }
 
 inline void floor_divide_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -645,14 +578,11 @@ inline void floor_divide_out(const Tensor &out, const Operand &self, const Opera
 // `self - floor(self / other) * other`. Shapes are broadcast. A float modulo 0 is NaN; an integer
 // modulo 0 is an error.
 inline Tensor remainder(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_remainder_scalar(self.get(), other.number(), out.put()) : ::tensor_remainder(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_remainder_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_remainder, self.get(), other.get());
 }
 
 inline Tensor remainder_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_remainder_scalar_(self.get(), other.number()) : ::tensor_remainder_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_remainder_scalar_(self.get(), other.number()) : ::tensor_remainder_(self.get(), other.get()));
 }
 
 inline void remainder_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -663,14 +593,11 @@ inline void remainder_out(const Tensor &out, const Operand &self, const Operand 
 // fmod in C: `self - trunc(self / other) * other`. Shapes are broadcast. A float modulo 0 is NaN;
 // an integer modulo 0 is an error.
 inline Tensor fmod(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_fmod_scalar(self.get(), other.number(), out.put()) : ::tensor_fmod(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_fmod_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_fmod, self.get(), other.get());
 }
 
 inline Tensor fmod_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_fmod_scalar_(self.get(), other.number()) : ::tensor_fmod_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_fmod_scalar_(self.get(), other.number()) : ::tensor_fmod_(self.get(), other.get()));
 }
 
 inline void fmod_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -682,14 +609,11 @@ inline void fmod_out(const Tensor &out, const Tensor &self, const Operand &other
 // exponent is an error; in an exponent tensor of integers, negative elements return 0, except for
 // the bases 1 and -1.
 inline Tensor pow(const Operand &self, const Operand &exponent) {
-  detail::Result<Tensor> out;
-  detail::check(exponent.is_number() ? ::tensor_pow_scalar(self.get(), exponent.number(), out.put()) : ::tensor_pow(self.get(), exponent.get(), out.put()));
-  return out.take();
+  return exponent.is_number() ? detail::make<Tensor>(::tensor_pow_scalar, self.get(), exponent.number()) : detail::make<Tensor>(::tensor_pow, self.get(), exponent.get());
 }
 
 inline Tensor pow_(const Tensor &self, const Operand &exponent) {
-  detail::check(exponent.is_number() ? ::tensor_pow_scalar_(self.get(), exponent.number()) : ::tensor_pow_(self.get(), exponent.get()));
-  return self;
+  return detail::checked(self, exponent.is_number() ? ::tensor_pow_scalar_(self.get(), exponent.number()) : ::tensor_pow_(self.get(), exponent.get()));
 }
 
 inline void pow_out(const Tensor &out, const Operand &self, const Operand &exponent) {
@@ -700,14 +624,11 @@ inline void pow_out(const Tensor &out, const Operand &self, const Operand &expon
 // operand is complex: `self**exponent`. Shapes are broadcast. In-place and `out` forms require a
 // tensor of that dtype.
 inline Tensor float_power(const Operand &self, const Operand &exponent) {
-  detail::Result<Tensor> out;
-  detail::check(exponent.is_number() ? ::tensor_float_power_scalar(self.get(), exponent.number(), out.put()) : ::tensor_float_power(self.get(), exponent.get(), out.put()));
-  return out.take();
+  return exponent.is_number() ? detail::make<Tensor>(::tensor_float_power_scalar, self.get(), exponent.number()) : detail::make<Tensor>(::tensor_float_power, self.get(), exponent.get());
 }
 
 inline Tensor float_power_(const Tensor &self, const Operand &exponent) {
-  detail::check(exponent.is_number() ? ::tensor_float_power_scalar_(self.get(), exponent.number()) : ::tensor_float_power_(self.get(), exponent.get()));
-  return self;
+  return detail::checked(self, exponent.is_number() ? ::tensor_float_power_scalar_(self.get(), exponent.number()) : ::tensor_float_power_(self.get(), exponent.get()));
 }
 
 inline void float_power_out(const Tensor &out, const Operand &self, const Operand &exponent) {
@@ -717,14 +638,11 @@ inline void float_power_out(const Tensor &out, const Operand &self, const Operan
 // Negates each element: `-self`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
 // error; use `logical_not`.
 inline Tensor neg(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_neg(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_neg, self.get());
 }
 
 inline Tensor neg_(const Tensor &self) {
-  detail::check(::tensor_neg_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_neg_(self.get()));
 }
 
 inline void neg_out(const Tensor &out, const Tensor &self) {
@@ -736,14 +654,11 @@ inline void neg_out(const Tensor &out, const Tensor &self) {
 //
 // Alias of `neg`.
 inline Tensor negative(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_negative(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_negative, self.get());
 }
 
 inline Tensor negative_(const Tensor &self) {
-  detail::check(::tensor_negative_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_negative_(self.get()));
 }
 
 inline void negative_out(const Tensor &out, const Tensor &self) {
@@ -752,21 +667,16 @@ inline void negative_out(const Tensor &out, const Tensor &self) {
 
 // Returns `self`, as the unary plus operator. bool is an error.
 inline Tensor positive(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_positive(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_positive, self.get());
 }
 
 // Computes the square of each element: `self * self`. Integers wrap around on overflow.
 inline Tensor square(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_square(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_square, self.get());
 }
 
 inline Tensor square_(const Tensor &self) {
-  detail::check(::tensor_square_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_square_(self.get()));
 }
 
 inline void square_out(const Tensor &out, const Tensor &self) {
@@ -775,14 +685,11 @@ inline void square_out(const Tensor &out, const Tensor &self) {
 
 // Computes the reciprocal `1 / self` of each element.
 inline Tensor reciprocal(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_reciprocal(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_reciprocal, self.get());
 }
 
 inline Tensor reciprocal_(const Tensor &self) {
-  detail::check(::tensor_reciprocal_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_reciprocal_(self.get()));
 }
 
 inline void reciprocal_out(const Tensor &out, const Tensor &self) {
@@ -793,14 +700,11 @@ inline void reciprocal_out(const Tensor &out, const Tensor &self) {
 // im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent its
 // absolute value.
 inline Tensor abs(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_abs(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_abs, self.get());
 }
 
 inline Tensor abs_(const Tensor &self) {
-  detail::check(::tensor_abs_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_abs_(self.get()));
 }
 
 inline void abs_out(const Tensor &out, const Tensor &self) {
@@ -813,14 +717,11 @@ inline void abs_out(const Tensor &out, const Tensor &self) {
 //
 // Alias of `abs`.
 inline Tensor absolute(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_absolute(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_absolute, self.get());
 }
 
 inline Tensor absolute_(const Tensor &self) {
-  detail::check(::tensor_absolute_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_absolute_(self.get()));
 }
 
 inline void absolute_out(const Tensor &out, const Tensor &self) {
@@ -829,14 +730,11 @@ inline void absolute_out(const Tensor &out, const Tensor &self) {
 
 // Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
 inline Tensor sign(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sign(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sign, self.get());
 }
 
 inline Tensor sign_(const Tensor &self) {
-  detail::check(::tensor_sign_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_sign_(self.get()));
 }
 
 inline void sign_out(const Tensor &out, const Tensor &self) {
@@ -845,14 +743,11 @@ inline void sign_out(const Tensor &out, const Tensor &self) {
 
 // Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
 inline Tensor sgn(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sgn(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sgn, self.get());
 }
 
 inline Tensor sgn_(const Tensor &self) {
-  detail::check(::tensor_sgn_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_sgn_(self.get()));
 }
 
 inline void sgn_out(const Tensor &out, const Tensor &self) {
@@ -862,14 +757,11 @@ inline void sgn_out(const Tensor &out, const Tensor &self) {
 // Returns the magnitude of `self` with the sign of `other`, element by element: `|self|` or
 // `-|self|`. Shapes are broadcast.
 inline Tensor copysign(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_copysign_scalar(self.get(), other.number(), out.put()) : ::tensor_copysign(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_copysign_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_copysign, self.get(), other.get());
 }
 
 inline Tensor copysign_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_copysign_scalar_(self.get(), other.number()) : ::tensor_copysign_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_copysign_scalar_(self.get(), other.number()) : ::tensor_copysign_(self.get(), other.get()));
 }
 
 inline void copysign_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -879,14 +771,11 @@ inline void copysign_out(const Tensor &out, const Tensor &self, const Operand &o
 // Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
 // `self`: `self + value * tensor1 * tensor2`. Shapes are broadcast.
 inline Tensor addcmul(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_addcmul(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_addcmul, self.get(), tensor1.get(), tensor2.get(), value.get());
 }
 
 inline Tensor addcmul_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::check(::tensor_addcmul_(self.get(), tensor1.get(), tensor2.get(), value.get()));
-  return self;
+  return detail::checked(self, ::tensor_addcmul_(self.get(), tensor1.get(), tensor2.get(), value.get()));
 }
 
 inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
@@ -897,14 +786,11 @@ inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &ten
 // `self`: `self + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and `tensor2`
 // are an error.
 inline Tensor addcdiv(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_addcdiv(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_addcdiv, self.get(), tensor1.get(), tensor2.get(), value.get());
 }
 
 inline Tensor addcdiv_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::check(::tensor_addcdiv_(self.get(), tensor1.get(), tensor2.get(), value.get()));
-  return self;
+  return detail::checked(self, ::tensor_addcdiv_(self.get(), tensor1.get(), tensor2.get(), value.get()));
 }
 
 inline void addcdiv_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
@@ -914,14 +800,11 @@ inline void addcdiv_out(const Tensor &out, const Tensor &self, const Tensor &ten
 // Interpolates linearly between `self` and `end`, element by element: `self + weight * (end -
 // self)`. Shapes are broadcast. The tensors must have the same dtype.
 inline Tensor lerp(const Tensor &self, const Tensor &end, const Operand &weight) {
-  detail::Result<Tensor> out;
-  detail::check(weight.is_number() ? ::tensor_lerp_scalar(self.get(), end.get(), weight.number(), out.put()) : ::tensor_lerp(self.get(), end.get(), weight.get(), out.put()));
-  return out.take();
+  return weight.is_number() ? detail::make<Tensor>(::tensor_lerp_scalar, self.get(), end.get(), weight.number()) : detail::make<Tensor>(::tensor_lerp, self.get(), end.get(), weight.get());
 }
 
 inline Tensor lerp_(const Tensor &self, const Tensor &end, const Operand &weight) {
-  detail::check(weight.is_number() ? ::tensor_lerp_scalar_(self.get(), end.get(), weight.number()) : ::tensor_lerp_(self.get(), end.get(), weight.get()));
-  return self;
+  return detail::checked(self, weight.is_number() ? ::tensor_lerp_scalar_(self.get(), end.get(), weight.number()) : ::tensor_lerp_(self.get(), end.get(), weight.get()));
 }
 
 inline void lerp_out(const Tensor &out, const Tensor &self, const Tensor &end, const Operand &weight) {
@@ -938,38 +821,28 @@ inline void set_requires_grad(const Tensor &self, Bool requires_grad = true) {
 // Returns whether autograd computes the gradient of `self`, a leaf that requires grad or a result
 // computed from one.
 inline bool requires_grad(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_requires_grad(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_requires_grad, self.get());
 }
 
 // Returns whether `self` is a leaf of the autograd graph: it has no grad_fn.
 inline bool is_leaf(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_leaf(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_leaf, self.get());
 }
 
 // Returns the index of `self` among the outputs of its grad_fn; 0 for leaves.
 inline int64_t output_nr(const Tensor &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_output_nr(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_output_nr, self.get());
 }
 
 // Returns the name of the grad_fn of `self`, such as AddBackward0; empty for leaves.
 inline std::string grad_fn_name(const Tensor &self) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_grad_fn_name(self.get(), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_grad_fn_name, self.get());
 }
 
 // Returns the gradient of `self` that `backward` accumulated, sharing its memory; none if there is
 // no gradient.
 inline std::optional<Tensor> grad(const Tensor &self) {
-  detail::Result<std::optional<Tensor>> out;
-  detail::check(::tensor_grad(self.get(), out.put()));
-  return out.take();
+  return detail::make<std::optional<Tensor>>(::tensor_grad, self.get());
 }
 
 // Sets the gradient of `self`, which must have its dtype, device and shape, and shares its memory;
@@ -983,8 +856,7 @@ inline void set_grad(const Tensor &self, const std::optional<Tensor> &grad) {
 // quantized; if `self` requires grad, `data` must be floating-point or complex. Operations that
 // saved a leaf use the new elements.
 inline Tensor set_data_(const Tensor &self, const Tensor &data) {
-  detail::check(::tensor_set_data_(self.get(), data.get()));
-  return self;
+  return detail::checked(self, ::tensor_set_data_(self.get(), data.get()));
 }
 
 // Makes `backward` also store the gradient of the non-leaf tensor `self`. Leaves always store it.
@@ -994,16 +866,13 @@ inline void retain_grad(const Tensor &self) {
 
 // Returns whether `retain_grad` was called for the non-leaf tensor `self`.
 inline bool retains_grad(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_retains_grad(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_retains_grad, self.get());
 }
 
 // Detaches `self` from the autograd graph, in place: it becomes a leaf that does not require grad.
 // A view is an error.
 inline Tensor detach_(const Tensor &self) {
-  detail::check(::tensor_detach_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_detach_(self.get()));
 }
 
 // Computes the gradients of `tensors` with respect to the leaves of the autograd graph, and
@@ -1021,35 +890,27 @@ inline void backward(const Tensors &tensors, const Tensors &gradients = {}, cons
 // them in tensors. The other arguments are those of `backward`. If no output depends on an input,
 // it is an error, or returns none with `allow_unused`, or zeros with `materialize_grads`.
 inline std::vector<std::optional<Tensor>> autograd_grad(const Tensors &outputs, const Tensors &inputs, const Tensors &grad_outputs = {}, const std::optional<Bool> &retain_graph = std::nullopt, Bool create_graph = false, Bool allow_unused = false, Bool materialize_grads = false) {
-  detail::Result<std::vector<std::optional<Tensor>>> out;
-  detail::check(::tensor_autograd_grad(outputs.data(), outputs.size(), inputs.data(), inputs.size(), grad_outputs.data(), grad_outputs.size(), detail::get(retain_graph), create_graph, allow_unused, materialize_grads, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_autograd_grad, outputs.data(), outputs.size(), inputs.data(), inputs.size(), grad_outputs.data(), grad_outputs.size(), detail::get(retain_graph), create_graph, allow_unused, materialize_grads);
 }
 
 // Returns the saved tensors that a backward pass from `outputs` to `inputs`, if given, would read,
 // each memory once, detached. A caller that runs a backward pass concurrently must not modify them
 // until it ends.
 inline std::vector<Tensor> graph_reads(const Tensors &outputs, const Tensors &inputs) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_graph_reads(outputs.data(), outputs.size(), inputs.data(), inputs.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_graph_reads, outputs.data(), outputs.size(), inputs.data(), inputs.size());
 }
 
 // Returns the gradients that a backward pass from `outputs` to `inputs`, if given, would modify in
 // place: those of leaves, unless `capture` is true, and retained ones. `capture` describes a pass
 // of `autograd_grad`. See `graph_reads`.
 inline std::vector<Tensor> graph_writes(const Tensors &outputs, const Tensors &inputs, Bool capture) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_graph_writes(outputs.data(), outputs.size(), inputs.data(), inputs.size(), capture, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_graph_writes, outputs.data(), outputs.size(), inputs.data(), inputs.size(), capture);
 }
 
 // Returns the node of the autograd graph that computed `self`; none for a leaf. A handle keeps the
 // saved tensors of the node, and the graph behind it.
 inline Node grad_fn(const Tensor &self) {
-  detail::Result<Node> out;
-  detail::check(::tensor_grad_fn(self.get(), out.put()));
-  return out.take();
+  return detail::make<Node>(::tensor_grad_fn, self.get());
 }
 
 // Returns where the gradient of `self`, which must require grad, flows: output `output` of its
@@ -1063,31 +924,23 @@ inline GradientEdgeResult gradient_edge(const Tensor &self) {
 
 // Returns the name of a node of the autograd graph, such as AddBackward0.
 inline std::string node_name(const Node &self) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_node_name(self.get(), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_node_name, self.get());
 }
 
 // Returns a number that is unique among live nodes, and equal for all handles of a node.
 inline int64_t node_id(const Node &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_node_id(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_node_id, self.get());
 }
 
 // Returns a weak reference to the node, a handle that does not keep it. After the node is released,
 // the handle can only be freed; other calls are an error.
 inline Node node_weak(const Node &self) {
-  detail::Result<Node> out;
-  detail::check(::tensor_node_weak(self.get(), out.put()));
-  return out.take();
+  return detail::make<Node>(::tensor_node_weak, self.get());
 }
 
 // Returns the number of inputs of the node that may receive gradients.
 inline int64_t node_edges(const Node &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_node_edges(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_node_edges, self.get());
 }
 
 // Returns where the gradient of input `i` flows: an output of a node, or none if it does not
@@ -1102,42 +955,32 @@ inline NodeEdgeResult node_edge(const Node &self, Int i) {
 // Returns the leaf in which an AccumulateGrad node accumulates gradients, sharing its memory and
 // autograd metadata; none for other nodes.
 inline std::optional<Tensor> node_variable(const Node &self) {
-  detail::Result<std::optional<Tensor>> out;
-  detail::check(::tensor_node_variable(self.get(), out.put()));
-  return out.take();
+  return detail::make<std::optional<Tensor>>(::tensor_node_variable, self.get());
 }
 
 // Returns a tensor that represents output `output` of the node in the arguments of `backward` and
 // `autograd_grad`: zeros of its shape and dtype, with this grad_fn. For an AccumulateGrad node it
 // is the leaf.
 inline Tensor node_result(const Node &self, Int output) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_node_result(self.get(), output, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_node_result, self.get(), output);
 }
 
 // Returns the saved tensors of the node, in order, with their autograd metadata, so that results
 // computed from them are differentiable. An error if they were freed or modified in place.
 inline std::vector<std::optional<Tensor>> node_saved(const Node &self) {
-  detail::Result<std::vector<std::optional<Tensor>>> out;
-  detail::check(::tensor_node_saved(self.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_node_saved, self.get());
 }
 
 // Returns the names of the arguments and results that the node saves if its derivatives require
 // them, separated by spaces, with [] after the name of a list.
 inline std::string node_saved_names(const Node &self) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_node_saved_names(self.get(), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_node_saved_names, self.get());
 }
 
 // Returns the saved tensors of the argument or result `name`, one of `node_saved_names`; none where
 // no required derivative uses it. See `node_saved`.
 inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const Text &name) {
-  detail::Result<std::vector<std::optional<Tensor>>> out;
-  detail::check(::tensor_node_saved_as(self.get(), detail::text("node_saved_as: name", name), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_node_saved_as, self.get(), detail::text("node_saved_as: name", name));
 }
 
 // Replaces saved tensor `i` of `node_saved_as` by the result of `pack`; `unpack` restores the
@@ -1152,9 +995,7 @@ inline void node_pack_saved(const Node &self, const Text &name, Int i, tensor_pa
 // enabled, and saved tensors are retained. An AccumulateGrad node accumulates in its leaf, and
 // returns an empty list.
 inline std::vector<std::optional<Tensor>> node_call(const Node &self, const Tensors &grads) {
-  detail::Result<std::vector<std::optional<Tensor>>> out;
-  detail::check(::tensor_node_call(self.get(), grads.data(), grads.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_node_call, self.get(), grads.data(), grads.size());
 }
 
 // Attaches a user-defined context to the node, and replaces the previous one. `deleter` (optional)
@@ -1166,9 +1007,7 @@ inline void node_set_context(const Node &self, void * context, tensor_deleter de
 
 // Returns the context of `node_set_context` or `record_function`; none if there is none.
 inline void * node_context(const Node &self) {
-  detail::Result<void *> out;
-  detail::check(::tensor_node_context(self.get(), out.put()));
-  return out.take();
+  return detail::make<void *>(::tensor_node_context, self.get());
 }
 
 // Registers a hook that is called with the gradient of `self`, which must require grad, in each
@@ -1180,9 +1019,7 @@ inline void * node_context(const Node &self) {
 // with `context` when the hook is removed or released, and not after an error. Returns the id of
 // the hook, for `remove_hook`.
 inline int64_t register_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_register_hook(self.get(), hook, context, deleter, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_register_hook, self.get(), hook, context, deleter);
 }
 
 // Registers a hook that is called with the gradients of several `tensors`, which must require grad:
@@ -1190,34 +1027,26 @@ inline int64_t register_hook(const Tensor &self, tensor_callback hook, void * co
 // not reach, or, with `first`, when the first is computed, with that one alone. The result of the
 // hook is ignored. `remove_hook` removes all registrations by the id. See `register_hook`.
 inline int64_t register_multi_grad_hook(const Tensors &tensors, Bool first, tensor_callback hook, void * context, tensor_deleter deleter) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_register_multi_grad_hook(tensors.data(), tensors.size(), first, hook, context, deleter, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_register_multi_grad_hook, tensors.data(), tensors.size(), first, hook, context, deleter);
 }
 
 // Registers a hook that is called with the leaf `self` after a backward pass has accumulated its
 // gradient. The result of the hook is ignored. See `register_hook`.
 inline int64_t register_post_accumulate_grad_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_register_post_accumulate_grad_hook(self.get(), hook, context, deleter, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_register_post_accumulate_grad_hook, self.get(), hook, context, deleter);
 }
 
 // Registers a hook that is called after the node was executed in a backward pass, with the
 // gradients of its inputs, followed by those of its outputs. Gradients that the hook returns
 // replace those of the inputs. See `register_hook`.
 inline int64_t node_register_hook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_node_register_hook(self.get(), hook, context, deleter, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_node_register_hook, self.get(), hook, context, deleter);
 }
 
 // Registers a hook that is called before the node is executed in a backward pass, with the
 // gradients of its outputs, which the gradients that it returns replace. See `register_hook`.
 inline int64_t node_register_prehook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_node_register_prehook(self.get(), hook, context, deleter, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_node_register_prehook, self.get(), hook, context, deleter);
 }
 
 // Removes the hook with the given id; does nothing if it was removed. A backward pass that is
@@ -1254,25 +1083,19 @@ inline void pop_saved_tensors_hooks() {
 // and returns none. `deleter` (optional) is called once with `context` when the node is released,
 // immediately if there is none, and not after an error.
 inline Node record_function(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
-  detail::Result<Node> out;
-  detail::check(::tensor_record_function(detail::text("record_function: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
-  return out.take();
+  return detail::make<Node>(::tensor_record_function, detail::text("record_function: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter);
 }
 
 // Adds a custom function to the autograd graph as `record_function` does, and returns a weak
 // reference to its node. See `node_weak`.
 inline Node record_function_weak(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
-  detail::Result<Node> out;
-  detail::check(::tensor_record_function_weak(detail::text("record_function_weak: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
-  return out.take();
+  return detail::make<Node>(::tensor_record_function_weak, detail::text("record_function_weak: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter);
 }
 
 // Returns the version counter of the storage of `self`, which counts in-place writes. A backward
 // pass requires that saved tensors have their version.
 inline int64_t get_version(const Tensor &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_get_version(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_get_version, self.get());
 }
 
 // Increments the version counter of the storage of `self`, for a write that was made without an
@@ -1290,16 +1113,12 @@ inline void set_detect_anomaly(Bool enabled, Bool check_nan) {
 
 // Returns whether anomaly detection of autograd is enabled.
 inline bool is_anomaly_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_anomaly_enabled(out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_anomaly_enabled);
 }
 
 // Returns whether anomaly detection treats NaN as an error.
 inline bool is_anomaly_check_nan_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_anomaly_check_nan_enabled(out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_anomaly_check_nan_enabled);
 }
 
 // Sets the callback of the process that is notified, while anomaly detection is enabled, of each
@@ -1312,46 +1131,35 @@ inline void set_anomaly_watcher(tensor_watcher watcher, void * context) {
 // Returns another handle to `self`, which shares its memory and autograd metadata, and has its
 // present shape and strides.
 inline Tensor new_handle(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_new_handle(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_new_handle, self.get());
 }
 
 // Returns whether `other` is the gradient of `self`: it has the same memory, shape and strides.
 inline bool is_grad(const Tensor &self, const Tensor &other) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_grad(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_grad, self.get(), other.get());
 }
 
 // Returns a tensor that shares memory with `self`, detached, with a separate version counter:
 // autograd does not detect in-place writes to it.
 inline Tensor untracked(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_untracked(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_untracked, self.get());
 }
 
 // Returns whether `self` is an inference tensor: it was created in inference mode, or is a view of
 // such a tensor. It cannot be saved for a backward pass, and cannot be modified outside of
 // inference mode.
 inline bool is_inference(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_inference(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_inference, self.get());
 }
 
 // Tests element by element whether `self` equals `other`: `self == other`. Shapes are broadcast.
 // Returns a bool tensor.
 inline Tensor eq(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_eq_scalar(self.get(), other.number(), out.put()) : ::tensor_eq(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_eq_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_eq, self.get(), other.get());
 }
 
 inline Tensor eq_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_eq_scalar_(self.get(), other.number()) : ::tensor_eq_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_eq_scalar_(self.get(), other.number()) : ::tensor_eq_(self.get(), other.get()));
 }
 
 inline void eq_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1361,14 +1169,11 @@ inline void eq_out(const Tensor &out, const Tensor &self, const Operand &other) 
 // Tests element by element whether `self` differs from `other`: `self != other`. Shapes are
 // broadcast. Returns a bool tensor.
 inline Tensor ne(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_ne_scalar(self.get(), other.number(), out.put()) : ::tensor_ne(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_ne_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_ne, self.get(), other.get());
 }
 
 inline Tensor ne_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_ne_scalar_(self.get(), other.number()) : ::tensor_ne_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_ne_scalar_(self.get(), other.number()) : ::tensor_ne_(self.get(), other.get()));
 }
 
 inline void ne_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1380,14 +1185,11 @@ inline void ne_out(const Tensor &out, const Tensor &self, const Operand &other) 
 //
 // Alias of `ne`.
 inline Tensor not_equal(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_not_equal_scalar(self.get(), other.number(), out.put()) : ::tensor_not_equal(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_not_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_not_equal, self.get(), other.get());
 }
 
 inline Tensor not_equal_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_not_equal_scalar_(self.get(), other.number()) : ::tensor_not_equal_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_not_equal_scalar_(self.get(), other.number()) : ::tensor_not_equal_(self.get(), other.get()));
 }
 
 inline void not_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1397,14 +1199,11 @@ inline void not_equal_out(const Tensor &out, const Tensor &self, const Operand &
 // Tests element by element whether `self` is less than `other`: `self < other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor lt(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_lt_scalar(self.get(), other.number(), out.put()) : ::tensor_lt(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_lt_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_lt, self.get(), other.get());
 }
 
 inline Tensor lt_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_lt_scalar_(self.get(), other.number()) : ::tensor_lt_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_lt_scalar_(self.get(), other.number()) : ::tensor_lt_(self.get(), other.get()));
 }
 
 inline void lt_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1416,14 +1215,11 @@ inline void lt_out(const Tensor &out, const Tensor &self, const Operand &other) 
 //
 // Alias of `lt`.
 inline Tensor less(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_less_scalar(self.get(), other.number(), out.put()) : ::tensor_less(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_less_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_less, self.get(), other.get());
 }
 
 inline Tensor less_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_less_scalar_(self.get(), other.number()) : ::tensor_less_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_less_scalar_(self.get(), other.number()) : ::tensor_less_(self.get(), other.get()));
 }
 
 inline void less_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1433,14 +1229,11 @@ inline void less_out(const Tensor &out, const Tensor &self, const Operand &other
 // Tests element by element whether `self` is less than or equal to `other`: `self <= other`. Shapes
 // are broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor le(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_le_scalar(self.get(), other.number(), out.put()) : ::tensor_le(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_le_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_le, self.get(), other.get());
 }
 
 inline Tensor le_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_le_scalar_(self.get(), other.number()) : ::tensor_le_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_le_scalar_(self.get(), other.number()) : ::tensor_le_(self.get(), other.get()));
 }
 
 inline void le_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1452,14 +1245,11 @@ inline void le_out(const Tensor &out, const Tensor &self, const Operand &other) 
 //
 // Alias of `le`.
 inline Tensor less_equal(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_less_equal_scalar(self.get(), other.number(), out.put()) : ::tensor_less_equal(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_less_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_less_equal, self.get(), other.get());
 }
 
 inline Tensor less_equal_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_less_equal_scalar_(self.get(), other.number()) : ::tensor_less_equal_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_less_equal_scalar_(self.get(), other.number()) : ::tensor_less_equal_(self.get(), other.get()));
 }
 
 inline void less_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1469,14 +1259,11 @@ inline void less_equal_out(const Tensor &out, const Tensor &self, const Operand 
 // Tests element by element whether `self` is greater than `other`: `self > other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor gt(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_gt_scalar(self.get(), other.number(), out.put()) : ::tensor_gt(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_gt_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_gt, self.get(), other.get());
 }
 
 inline Tensor gt_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_gt_scalar_(self.get(), other.number()) : ::tensor_gt_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_gt_scalar_(self.get(), other.number()) : ::tensor_gt_(self.get(), other.get()));
 }
 
 inline void gt_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1488,14 +1275,11 @@ inline void gt_out(const Tensor &out, const Tensor &self, const Operand &other) 
 //
 // Alias of `gt`.
 inline Tensor greater(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_greater_scalar(self.get(), other.number(), out.put()) : ::tensor_greater(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_greater_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_greater, self.get(), other.get());
 }
 
 inline Tensor greater_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_greater_scalar_(self.get(), other.number()) : ::tensor_greater_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_greater_scalar_(self.get(), other.number()) : ::tensor_greater_(self.get(), other.get()));
 }
 
 inline void greater_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1505,14 +1289,11 @@ inline void greater_out(const Tensor &out, const Tensor &self, const Operand &ot
 // Tests element by element whether `self` is greater than or equal to `other`: `self >= other`.
 // Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor ge(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_ge_scalar(self.get(), other.number(), out.put()) : ::tensor_ge(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_ge_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_ge, self.get(), other.get());
 }
 
 inline Tensor ge_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_ge_scalar_(self.get(), other.number()) : ::tensor_ge_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_ge_scalar_(self.get(), other.number()) : ::tensor_ge_(self.get(), other.get()));
 }
 
 inline void ge_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1524,14 +1305,11 @@ inline void ge_out(const Tensor &out, const Tensor &self, const Operand &other) 
 //
 // Alias of `ge`.
 inline Tensor greater_equal(const Tensor &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_greater_equal_scalar(self.get(), other.number(), out.put()) : ::tensor_greater_equal(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_greater_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_greater_equal, self.get(), other.get());
 }
 
 inline Tensor greater_equal_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_greater_equal_scalar_(self.get(), other.number()) : ::tensor_greater_equal_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_greater_equal_scalar_(self.get(), other.number()) : ::tensor_greater_equal_(self.get(), other.get()));
 }
 
 inline void greater_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
@@ -1541,65 +1319,49 @@ inline void greater_equal_out(const Tensor &out, const Tensor &self, const Opera
 // Returns whether two tensors have the same shape and equal elements, as one bool. Different dtypes
 // are compared by value. NaN is not equal to NaN.
 inline bool equal(const Tensor &self, const Tensor &other) {
-  detail::Result<bool> out;
-  detail::check(::tensor_equal(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_equal, self.get(), other.get());
 }
 
 // Tests element by element whether `self` and `other` are close: `|self - other| <= atol + rtol *
 // |other|`. Shapes are broadcast. Returns a bool tensor. Equal infinities are close; NaN is close
 // to NaN if `equal_nan` is true. The dtypes must be equal, and the tolerances must not be negative.
 inline Tensor isclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_isclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_isclose, self.get(), other.get(), rtol, atol, equal_nan);
 }
 
 // Returns whether all elements of `self` and `other` are close: `|self - other| <= atol + rtol *
 // |other|`, as one bool. See `isclose`.
 inline bool allclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
-  detail::Result<bool> out;
-  detail::check(::tensor_allclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_allclose, self.get(), other.get(), rtol, atol, equal_nan);
 }
 
 // Returns a bool tensor, true where an element is NaN; a complex element is NaN if one of its parts
 // is.
 inline Tensor isnan(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_isnan(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_isnan, self.get());
 }
 
 // Returns a bool tensor, true where an element is infinite; a complex element is infinite if one of
 // its parts is.
 inline Tensor isinf(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_isinf(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_isinf, self.get());
 }
 
 // Returns a bool tensor, true where an element is finite; a complex element is finite if both parts
 // are.
 inline Tensor isfinite(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_isfinite(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_isfinite, self.get());
 }
 
 // Returns a bool tensor, true where an element is real, or the imaginary part of a complex element
 // is 0.
 inline Tensor isreal(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_isreal(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_isreal, self.get());
 }
 
 // Returns a bool tensor, true where an element is plus infinity. Complex numbers are an error.
 inline Tensor isposinf(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_isposinf(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_isposinf, self.get());
 }
 
 inline void isposinf_out(const Tensor &out, const Tensor &self) {
@@ -1608,9 +1370,7 @@ inline void isposinf_out(const Tensor &out, const Tensor &self) {
 
 // Returns a bool tensor, true where an element is minus infinity. Complex numbers are an error.
 inline Tensor isneginf(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_isneginf(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_isneginf, self.get());
 }
 
 inline void isneginf_out(const Tensor &out, const Tensor &self) {
@@ -1620,9 +1380,7 @@ inline void isneginf_out(const Tensor &out, const Tensor &self) {
 // Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
 // numbers are an error.
 inline Tensor signbit(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signbit(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_signbit, self.get());
 }
 
 inline void signbit_out(const Tensor &out, const Tensor &self) {
@@ -1632,9 +1390,7 @@ inline void signbit_out(const Tensor &out, const Tensor &self) {
 // Creates a complex tensor from real and imaginary parts: `real + i * imag`. Both must have the
 // same floating-point dtype. Shapes are broadcast.
 inline Tensor complex(const Tensor &real, const Tensor &imag) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_complex_parts(real.get(), imag.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_complex_parts, real.get(), imag.get());
 }
 
 inline void complex_out(const Tensor &out, const Tensor &real, const Tensor &imag) {
@@ -1644,9 +1400,7 @@ inline void complex_out(const Tensor &out, const Tensor &real, const Tensor &ima
 // Creates a complex tensor from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
 // Both must have the same floating-point dtype. Shapes are broadcast.
 inline Tensor polar(const Tensor &abs, const Tensor &angle) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_polar(abs.get(), angle.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_polar, abs.get(), angle.get());
 }
 
 inline void polar_out(const Tensor &out, const Tensor &abs, const Tensor &angle) {
@@ -1655,63 +1409,48 @@ inline void polar_out(const Tensor &out, const Tensor &abs, const Tensor &angle)
 
 // Returns the real part of each element, as a view, or `self` if it is real.
 inline Tensor real(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_real(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_real, self.get());
 }
 
 // Returns the imaginary part of each element, as a view, which is a negated view if `self` is a
 // conjugated view. A real tensor is an error.
 inline Tensor imag(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_imag(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_imag, self.get());
 }
 
 // Views complex numbers as pairs of real numbers, of shape (..., 2). Returns a view. A conjugated
 // view is an error.
 inline Tensor view_as_real(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_view_as_real(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_view_as_real, self.get());
 }
 
 // Views pairs of real numbers, of shape (..., 2), as complex numbers. Returns a view. The last
 // stride must be 1; the other strides and the storage offset must be even.
 inline Tensor view_as_complex(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_view_as_complex(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_view_as_complex, self.get());
 }
 
 // Returns a view of `self` with conjugated elements, computed lazily when they are read, or `self`
 // if it is real. `is_conj` returns whether a tensor is such a view, and `resolve_conj` materializes
 // it.
 inline Tensor conj(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conj(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conj, self.get());
 }
 
 // Returns a view of `self` with negated elements, computed lazily when they are read. `is_neg`
 // returns whether a tensor is such a view, and `resolve_neg` materializes it.
 inline Tensor neg_view(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_neg_view(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_neg_view, self.get());
 }
 
 // Computes the complex conjugate of each element. `conj` returns a view instead. A real `self` is
 // returned unchanged.
 inline Tensor conj_physical(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conj_physical(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conj_physical, self.get());
 }
 
 inline Tensor conj_physical_(const Tensor &self) {
-  detail::check(::tensor_conj_physical_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_conj_physical_(self.get()));
 }
 
 inline void conj_physical_out(const Tensor &out, const Tensor &self) {
@@ -1721,25 +1460,19 @@ inline void conj_physical_out(const Tensor &out, const Tensor &self) {
 // Returns a tensor with materialized conjugation, which does not share memory with a conjugated
 // view `self`. Returns `self` if it is not conjugated.
 inline Tensor resolve_conj(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_resolve_conj(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_resolve_conj, self.get());
 }
 
 // Returns a tensor with materialized negation, which does not share memory with a negated view
 // `self`. Returns `self` if it is not negated.
 inline Tensor resolve_neg(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_resolve_neg(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_resolve_neg, self.get());
 }
 
 // Computes the angle (phase, argument) of each complex number in radians: `atan2(im, re)`. For real
 // numbers the result is pi for negative ones, NaN for NaN, and 0 for others.
 inline Tensor angle(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_angle(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_angle, self.get());
 }
 
 inline void angle_out(const Tensor &out, const Tensor &self) {
@@ -1749,75 +1482,58 @@ inline void angle_out(const Tensor &out, const Tensor &self) {
 // Returns a copy of `self`. The strides of a dense tensor are preserved, unless `memory_format`
 // requests others.
 inline Tensor clone(const Tensor &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_clone(self.get(), detail::get(memory_format), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_clone, self.get(), detail::get(memory_format));
 }
 
 // Returns a contiguous tensor with the elements of `self`: `self` if it is contiguous in
 // `memory_format`, otherwise a copy.
 inline Tensor contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_contiguous(self.get(), memory_format, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_contiguous, self.get(), memory_format);
 }
 
 // Converts the dtype, device or memory format of a tensor. Returns `self` if nothing changes and
 // `copy` is false. Floating-point values are truncated when converted to integers; complex values
 // lose their imaginary part. A meta tensor has no data to copy.
 inline Tensor to(const Tensor &self, const Options &options = {}, Bool non_blocking = false, Bool copy = false, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_to_options(self.get(), options.dtype, options.layout, options.device, non_blocking, copy, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_to_options, self.get(), options.dtype, options.layout, options.device, non_blocking, copy, detail::get(memory_format)), options);
 }
 
 // Copies the elements of `src` to `self`, in place: `src` is broadcast to the shape of `self`, and
 // converted to its dtype and device. The two may share memory.
 inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = false) {
-  detail::check(src.is_number() ? ::tensor_copy__scalar(self.get(), src.number(), non_blocking) : ::tensor_copy_(self.get(), src.get(), non_blocking));
-  return self;
+  return detail::checked(self, src.is_number() ? ::tensor_copy__scalar(self.get(), src.number(), non_blocking) : ::tensor_copy_(self.get(), src.get(), non_blocking));
 }
 
 // Returns a copy of `self` filled with `value`: a scalar or a zero-dim tensor. The value is
 // converted to the dtype of `self` as in `full`; a scalar that overflows it is an error.
 inline Tensor fill(const Tensor &self, const Operand &value) {
-  detail::Result<Tensor> out;
-  detail::check(value.is_number() ? ::tensor_fill_scalar(self.get(), value.number(), out.put()) : ::tensor_fill(self.get(), value.get(), out.put()));
-  return out.take();
+  return value.is_number() ? detail::make<Tensor>(::tensor_fill_scalar, self.get(), value.number()) : detail::make<Tensor>(::tensor_fill, self.get(), value.get());
 }
 
 inline Tensor fill_(const Tensor &self, const Operand &value) {
-  detail::check(value.is_number() ? ::tensor_fill_scalar_(self.get(), value.number()) : ::tensor_fill_(self.get(), value.get()));
-  return self;
+  return detail::checked(self, value.is_number() ? ::tensor_fill_scalar_(self.get(), value.number()) : ::tensor_fill_(self.get(), value.get()));
 }
 
 // Fills `self` with 0, in place.
 inline Tensor zero_(const Tensor &self) {
-  detail::check(::tensor_zero_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_zero_(self.get()));
 }
 
 // Returns the value of a tensor with one element as a scalar. A tensor with several elements, or
 // none, is an error, and so is a meta tensor.
 inline Scalar item(const Tensor &self) {
-  detail::Result<Scalar> out;
-  detail::check(::tensor_item(self.get(), out.put()));
-  return out.take();
+  return detail::make<Scalar>(::tensor_item, self.get());
 }
 
 // Returns whether `self` is contiguous in memory in the order of `memory_format`, row-major by
 // default.
 inline bool is_contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_contiguous(self.get(), memory_format, out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_contiguous, self.get(), memory_format);
 }
 
 // Returns whether both tensors have the same storage, storage offset, shape, strides and dtype.
 inline bool is_set_to(const Tensor &self, const Tensor &tensor) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_set_to(self.get(), tensor.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_set_to, self.get(), tensor.get());
 }
 
 // Changes the shape of `self` to `size`, in place: contiguous in `memory_format`, over the same
@@ -1825,48 +1541,41 @@ inline bool is_set_to(const Tensor &self, const Tensor &tensor) {
 // resized. A matrix of a compressed sparse layout keeps the entries of the remaining rows (or
 // columns, for CSC and BSC), and its other size cannot shrink.
 inline Tensor resize_(const Tensor &self, const Ints &size, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::check(::tensor_resize_(self.get(), size.data(), size.size(), detail::get(memory_format)));
-  return self;
+  return detail::checked(self, ::tensor_resize_(self.get(), size.data(), size.size(), detail::get(memory_format)));
 }
 
 // Changes the shape of `self` to that of `the_template`, in place, as `resize_` does. The memory
 // format `preserve_format` copies that of `the_template`.
 inline Tensor resize_as_(const Tensor &self, const Tensor &the_template, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::check(::tensor_resize_as_(self.get(), the_template.get(), detail::get(memory_format)));
-  return self;
+  return detail::checked(self, ::tensor_resize_as_(self.get(), the_template.get(), detail::get(memory_format)));
 }
 
 // Makes `self` an empty tensor with a new storage, in place.
 inline Tensor set_(const Tensor &self) {
-  detail::check(::tensor_set_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_set_(self.get()));
 }
 
 // Makes `self` a view of the storage of `source`, with its shape and strides, in place. The dtypes
 // must be equal.
 inline Tensor set_(const Tensor &self, const Tensor &source) {
-  detail::check(::tensor_set__tensor(self.get(), source.get()));
-  return self;
+  return detail::checked(self, ::tensor_set__tensor(self.get(), source.get()));
 }
 
 // Makes `self` a view of the storage of `source`, with the given storage offset, shape and strides,
 // in place. Strides default to contiguous. A geometry outside of the storage is an error.
 inline Tensor set_(const Tensor &self, const Tensor &source, Int storage_offset, const Ints &size, const Ints &stride = {}) {
-  detail::check(::tensor_set__tensor_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
-  return self;
+  return detail::checked(self, ::tensor_set__tensor_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
 }
 
 // Makes `self` a 1-D view of the whole storage `source`, in place.
 inline Tensor set_(const Tensor &self, const Storage &source) {
-  detail::check(::tensor_set__storage(self.get(), source.get()));
-  return self;
+  return detail::checked(self, ::tensor_set__storage(self.get(), source.get()));
 }
 
 // Makes `self` a view of the storage `source`, with the given storage offset, shape and strides, in
 // place. Strides default to contiguous. A geometry outside of the storage is an error.
 inline Tensor set_(const Tensor &self, const Storage &source, Int storage_offset, const Ints &size, const Ints &stride = {}) {
-  detail::check(::tensor_set__storage_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
-  return self;
+  return detail::checked(self, ::tensor_set__storage_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
 }
 
 // Fills the main diagonal of `self` with `fill_value`, in place. `self` must have at least 2
@@ -1874,15 +1583,12 @@ inline Tensor set_(const Tensor &self, const Storage &source, Int storage_offset
 // starts again after each square block and one skipped row. A value that the dtype cannot represent
 // is an error.
 inline Tensor fill_diagonal_(const Tensor &self, const Scalar &fill_value, Bool wrap = false) {
-  detail::check(::tensor_fill_diagonal_(self.get(), fill_value.get(), wrap));
-  return self;
+  return detail::checked(self, ::tensor_fill_diagonal_(self.get(), fill_value.get(), wrap));
 }
 
 // Creates a tensor of shape `size` filled with the scalar 0. `dtype` defaults to the default dtype.
 inline Tensor zeros(const Ints &size, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_zeros(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_zeros, size.data(), size.size(), options.dtype, options.layout, options.device), options);
 }
 
 inline void zeros_out(const Tensor &out, const Ints &size, const Options &options = {}) {
@@ -1891,9 +1597,7 @@ inline void zeros_out(const Tensor &out, const Ints &size, const Options &option
 
 // Creates a tensor of shape `size` filled with the scalar 1. `dtype` defaults to the default dtype.
 inline Tensor ones(const Ints &size, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ones(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_ones, size.data(), size.size(), options.dtype, options.layout, options.device), options);
 }
 
 inline void ones_out(const Tensor &out, const Ints &size, const Options &options = {}) {
@@ -1906,9 +1610,7 @@ inline void ones_out(const Tensor &out, const Ints &size, const Options &options
 // in uint8. A value that overflows `dtype` is an error, and so is an imaginary part with a real
 // `dtype`.
 inline Tensor full(const Ints &size, const Scalar &fill_value, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_full(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_full, size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device), options);
 }
 
 inline void full_out(const Tensor &out, const Ints &size, const Scalar &fill_value, const Options &options = {}) {
@@ -1919,9 +1621,7 @@ inline void full_out(const Tensor &out, const Ints &size, const Scalar &fill_val
 // dtype. A tensor with a sparse `layout` has no entries. The channels-last memory formats require 4
 // or 5 dimensions.
 inline Tensor empty(const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_empty(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_empty, size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
 
 inline void empty_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
@@ -1931,34 +1631,26 @@ inline void empty_out(const Tensor &out, const Ints &size, const Options &option
 // Creates an uninitialized tensor of shape `size` with the given strides, in elements. Negative
 // strides are an error. `dtype` defaults to the default dtype.
 inline Tensor empty_strided(const Ints &size, const Ints &stride, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_empty_strided(size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_empty_strided, size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device), options);
 }
 
 // Creates an uninitialized dense tensor with a given order of dimensions in memory.
 // `physical_layout` is a permutation of the dimensions, from the outermost to the innermost in
 // memory.
 inline Tensor empty_permuted(const Ints &size, const Ints &physical_layout, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_empty_permuted(size.data(), size.size(), physical_layout.data(), physical_layout.size(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_empty_permuted, size.data(), size.size(), physical_layout.data(), physical_layout.size(), options.dtype, options.layout, options.device), options);
 }
 
 // Creates a zero-dim tensor from a scalar. `dtype` defaults to the default dtype.
 inline Tensor scalar_tensor(const Scalar &s, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_scalar_tensor(s.get(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_scalar_tensor, s.get(), options.dtype, options.layout, options.device), options);
 }
 
 // Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1. An
 // `end` less than `start` is an error. `dtype` defaults to int64 for integers, otherwise to the
 // default dtype.
 inline Tensor arange(const Scalar &start, const Scalar &end, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arange_start(start.get(), end.get(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_arange_start, start.get(), end.get(), options.dtype, options.layout, options.device), options);
 }
 
 inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Options &options = {}) {
@@ -1969,9 +1661,7 @@ inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end
 // (exclusive) with step `step`. `step` must not be 0, and must have the sign of `end` - `start`.
 // `dtype` defaults to int64 for integers, otherwise to the default dtype.
 inline Tensor arange(const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arange_start_step(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_arange_start_step, start.get(), end.get(), step.get(), options.dtype, options.layout, options.device), options);
 }
 
 inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) {
@@ -1981,9 +1671,7 @@ inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end
 // Creates a 1-D tensor of the values from 0 (inclusive) to `end` (exclusive) with step 1. `dtype`
 // defaults to int64 for an integer `end`, otherwise to the default dtype.
 inline Tensor arange(const Scalar &end, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arange(end.get(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_arange, end.get(), options.dtype, options.layout, options.device), options);
 }
 
 inline void arange_out(const Tensor &out, const Scalar &end, const Options &options = {}) {
@@ -1995,9 +1683,7 @@ inline void arange_out(const Tensor &out, const Scalar &end, const Options &opti
 // `end` that overflows the dtype is an error, and so is a negative `steps`; for integer dtypes, the
 // fractions of `start`, `end` and the values are truncated. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linspace(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_linspace, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
 }
 
 inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
@@ -2007,9 +1693,7 @@ inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &e
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive, which
 // are zero-dim tensors. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linspace_tensor_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_linspace_tensor_tensor, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
 }
 
 inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) {
@@ -2019,9 +1703,7 @@ inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &e
 // Creates a 1-D tensor of `steps` evenly spaced values from `start`, a zero-dim tensor, to `end`,
 // both inclusive. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linspace_tensor_scalar(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_linspace_tensor_scalar, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
 }
 
 inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) {
@@ -2031,9 +1713,7 @@ inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &e
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, a zero-dim tensor,
 // both inclusive. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linspace_scalar_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_linspace_scalar_tensor, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
 }
 
 inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) {
@@ -2045,9 +1725,7 @@ inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &e
 // 1))`. With one step, the exponent is `start`. A negative `steps` is an error. `dtype` defaults to
 // the default dtype.
 inline Tensor logspace(const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logspace(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_logspace, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
 }
 
 inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
@@ -2057,9 +1735,7 @@ inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &e
 // Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`,
 // both inclusive, which are zero-dim tensors. `dtype` defaults to the default dtype.
 inline Tensor logspace(const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logspace_tensor_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_logspace_tensor_tensor, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
 }
 
 inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
@@ -2069,9 +1745,7 @@ inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &e
 // Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start`, a zero-dim
 // tensor, to `end`, both inclusive. `dtype` defaults to the default dtype.
 inline Tensor logspace(const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logspace_tensor_scalar(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_logspace_tensor_scalar, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
 }
 
 inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
@@ -2081,9 +1755,7 @@ inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &e
 // Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`, a
 // zero-dim tensor, both inclusive. `dtype` defaults to the default dtype.
 inline Tensor logspace(const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logspace_scalar_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_logspace_scalar_tensor, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
 }
 
 inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
@@ -2093,9 +1765,7 @@ inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &e
 // Creates the `n` x `n` identity matrix: 1 on the main diagonal, and 0 elsewhere. A negative size
 // is an error. `dtype` defaults to the default dtype.
 inline Tensor eye(Int n, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_eye(n, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_eye, n, options.dtype, options.layout, options.device), options);
 }
 
 inline void eye_out(const Tensor &out, Int n, const Options &options = {}) {
@@ -2105,9 +1775,7 @@ inline void eye_out(const Tensor &out, Int n, const Options &options = {}) {
 // Creates an `n` x `m` matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
 // default dtype.
 inline Tensor eye(Int n, Int m, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_eye_m(n, m, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_eye_m, n, m, options.dtype, options.layout, options.device), options);
 }
 
 inline void eye_out(const Tensor &out, Int n, Int m, const Options &options = {}) {
@@ -2118,91 +1786,69 @@ inline void eye_out(const Tensor &out, Int n, Int m, const Options &options = {}
 // matrix: the elements on and below diagonal `offset`, in row-major order. Diagonal 0 is the main
 // diagonal, and positive ones are above it. `dtype` defaults to int64.
 inline Tensor tril_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_tril_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_tril_indices, row, col, offset, options.dtype, options.layout, options.device), options);
 }
 
 // Returns the row and column indices, of shape (2, N), of the upper triangle of a `row` x `col`
 // matrix: the elements on and above diagonal `offset`, in row-major order. Diagonal 0 is the main
 // diagonal, and positive ones are above it. `dtype` defaults to int64.
 inline Tensor triu_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_triu_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_triu_indices, row, col, offset, options.dtype, options.layout, options.device), options);
 }
 
 // Creates an uninitialized tensor with the shape of `self`; dtype, layout and device default to
 // those of `self`. Without `memory_format`, the order of the dimensions in memory is that of
 // `self`.
 inline Tensor empty_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_empty_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_empty_like, self.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
 
 // Creates a tensor filled with the scalar 0 with the shape of `self`; dtype, layout and device
 // default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
 // that of `self`.
 inline Tensor zeros_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_zeros_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_zeros_like, self.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
 
 // Creates a tensor filled with the scalar 1 with the shape of `self`; dtype, layout and device
 // default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
 // that of `self`.
 inline Tensor ones_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ones_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_ones_like, self.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
 
 // Creates a tensor filled with `fill_value` with the shape of `self`; dtype, layout and device
 // default to those of `self`. The value is converted as in `full`. Without `memory_format`, the
 // order of the dimensions in memory is that of `self`.
 inline Tensor full_like(const Tensor &self, const Scalar &fill_value, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_full_like(self.get(), fill_value.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_full_like, self.get(), fill_value.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
 
 // Creates an uninitialized tensor of shape `size`; dtype and device default to those of `self`.
 inline Tensor new_empty(const Tensor &self, const Ints &size, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_new_empty(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_new_empty, self.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options);
 }
 
 // Creates an uninitialized tensor of shape `size` with the given strides, in elements; dtype and
 // device default to those of `self`.
 inline Tensor new_empty_strided(const Tensor &self, const Ints &size, const Ints &stride, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_new_empty_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_new_empty_strided, self.get(), size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device), options);
 }
 
 // Creates a tensor of shape `size` filled with `fill_value`; dtype and device default to those of
 // `self`. The value is converted as in `full`.
 inline Tensor new_full(const Tensor &self, const Ints &size, const Scalar &fill_value, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_new_full(self.get(), size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_new_full, self.get(), size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device), options);
 }
 
 // Creates a tensor of shape `size` filled with 0; dtype and device default to those of `self`.
 inline Tensor new_zeros(const Tensor &self, const Ints &size, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_new_zeros(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_new_zeros, self.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options);
 }
 
 // Creates a tensor of shape `size` filled with 1; dtype and device default to those of `self`.
 inline Tensor new_ones(const Tensor &self, const Ints &size, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_new_ones(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_new_ones, self.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options);
 }
 
 // Computes the Bartlett (triangular) window `1 - abs(2 * i / (n - 1) - 1)` of `window_length`
@@ -2210,9 +1856,7 @@ inline Tensor new_ones(const Tensor &self, const Ints &size, const Options &opti
 // sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
 // `dtype` must be floating-point, and defaults to the default dtype.
 inline Tensor bartlett_window(Int window_length, Bool periodic = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_bartlett_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_bartlett_window, window_length, periodic, options.dtype, options.layout, options.device), options);
 }
 
 // Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples, with
@@ -2220,9 +1864,7 @@ inline Tensor bartlett_window(Int window_length, Bool periodic = true, const Opt
 // `window_length` for a symmetric one. A negative `window_length` is an error. `dtype` must be
 // floating-point, and defaults to the default dtype.
 inline Tensor hann_window(Int window_length, Bool periodic = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_hann_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_hann_window, window_length, periodic, options.dtype, options.layout, options.device), options);
 }
 
 // Computes the Hamming window `alpha - beta * cos(2 * pi * i / (n - 1))` of `window_length`
@@ -2230,9 +1872,7 @@ inline Tensor hann_window(Int window_length, Bool periodic = true, const Options
 // sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
 // `dtype` must be floating-point, and defaults to the default dtype.
 inline Tensor hamming_window(Int window_length, Bool periodic = true, Real alpha = 0.54, Real beta = 0.46, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_hamming_window(window_length, periodic, alpha, beta, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_hamming_window, window_length, periodic, alpha, beta, options.dtype, options.layout, options.device), options);
 }
 
 // Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n
@@ -2240,9 +1880,7 @@ inline Tensor hamming_window(Int window_length, Bool periodic = true, Real alpha
 // (default), which omits the last sample, and n = `window_length` for a symmetric one. A negative
 // `window_length` is an error. `dtype` must be floating-point, and defaults to the default dtype.
 inline Tensor blackman_window(Int window_length, Bool periodic = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_blackman_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_blackman_window, window_length, periodic, options.dtype, options.layout, options.device), options);
 }
 
 // Computes the Kaiser window `I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta)`, with the
@@ -2251,33 +1889,25 @@ inline Tensor blackman_window(Int window_length, Bool periodic = true, const Opt
 // one. A negative `window_length` is an error. `dtype` must be floating-point, and defaults to the
 // default dtype.
 inline Tensor kaiser_window(Int window_length, Bool periodic = true, Real beta = 12.0, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_kaiser_window(window_length, periodic, beta, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_kaiser_window, window_length, periodic, beta, options.dtype, options.layout, options.device), options);
 }
 
 // Computes the Vandermonde matrix of the vector `x`: row i contains the powers of `x[i]` from `N`
 // - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`.
 inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt, Bool increasing = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_vander(x.get(), detail::get(N), increasing, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_vander, x.get(), detail::get(N), increasing);
 }
 
 // Returns the number of devices of a type: 1 for "cpu" and "meta", the number of devices of the
 // CUDA driver for "cuda", and 0 for types without a backend. An unknown type is an error.
 inline int64_t device_count(const Text &type) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_device_count(detail::text("device_count: type", type), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_device_count, detail::text("device_count: type", type));
 }
 
 // Returns the reason why no device of a type is available, such as "no driver: libcuda.so.1 was not
 // found"; empty if one is.
 inline std::string device_absence(const Text &type) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_device_absence(detail::text("device_absence: type", type), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_device_absence, detail::text("device_absence: type", type));
 }
 
 // Waits until `device` has completed all submitted work; returns immediately for the CPU and meta.
@@ -2327,9 +1957,7 @@ inline void device_set_memory_limit(const Device &device, Int nbytes) {
 // index denotes: 0 until `device_set_current` changes it; -1 for types whose devices have no index.
 // The device need not be available.
 inline int64_t device_current(const Text &type) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_device_current(detail::text("device_current: type", type), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_device_current, detail::text("device_current: type", type));
 }
 
 // Sets the current device of its type for the calling thread. `device` must be available and have
@@ -2340,16 +1968,12 @@ inline void device_set_current(const Device &device) {
 
 // Returns the name of `device`, as reported by the driver.
 inline std::string device_name(const Device &device) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_device_name(device, out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_device_name, device);
 }
 
 // Returns the unique id of `device`, equal in all processes, as hexadecimal digits.
 inline std::string device_uuid(const Device &device) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_device_uuid(device, out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_device_uuid, device);
 }
 
 // Returns an attribute of `device`, as reported by the driver: "major" and "minor" of the compute
@@ -2358,25 +1982,19 @@ inline std::string device_uuid(const Device &device) {
 // "L2_cache_size", "clock_rate" and "memory_clock_rate" in kHz, "memory_bus_width" in bits,
 // "pci_bus_id" and others; the error for an unknown name lists them.
 inline int64_t device_attribute(const Device &device, const Text &name) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_device_attribute(device, detail::text("device_attribute: name", name), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_device_attribute, device, detail::text("device_attribute: name", name));
 }
 
 // Returns whether `device` can access the memory of `peer` directly. Copies between the two then
 // bypass the host.
 inline bool device_can_access_peer(const Device &device, const Device &peer) {
-  detail::Result<bool> out;
-  detail::check(::tensor_device_can_access_peer(device, peer, out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_device_can_access_peer, device, peer);
 }
 
 // Returns the device of a type whose memory contains `data`, as reported by its driver; the current
 // device for NULL. Host memory is an error.
 inline Device device_of_pointer(const Text &type, const void * data) {
-  detail::Result<Device> out;
-  detail::check(::tensor_device_of_pointer(detail::text("device_of_pointer: type", type), data, out.put()));
-  return out.take();
+  return detail::make<Device>(::tensor_device_of_pointer, detail::text("device_of_pointer: type", type), data);
 }
 
 // Creates a stream of `device`: a queue of work that is executed in order, independently of other
@@ -2384,9 +2002,7 @@ inline Device device_of_pointer(const Text &type, const void * data) {
 // (`stream_priorities`). A stream is a number that is valid until the process ends; there are 32
 // for each priority, returned in rotation. Devices without streams, such as the CPU, are an error.
 inline int64_t stream_new(const Device &device, Int priority = 0) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_stream_new(device, priority, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_stream_new, device, priority);
 }
 
 // Returns the range of stream priorities of `device`, the least and the greatest; the greatest is
@@ -2401,17 +2017,13 @@ inline StreamPrioritiesResult stream_priorities(const Device &device) {
 // Returns a stream for a driver handle (CUstream) of another library, which must keep it until the
 // process ends.
 inline int64_t stream_external(const Device &device, Int handle) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_stream_external(device, handle, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_stream_external, device, handle);
 }
 
 // Returns the current stream of `device` in the calling thread: the default stream until
 // `stream_set_current` changes it.
 inline int64_t stream_current(const Device &device) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_stream_current(device, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_stream_current, device);
 }
 
 // Sets the current stream of its device for the calling thread. Results that other streams have yet
@@ -2422,30 +2034,22 @@ inline void stream_set_current(Int stream) {
 
 // Returns the default stream of `device`, which is the initial current stream of each thread.
 inline int64_t stream_default(const Device &device) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_stream_default(device, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_stream_default, device);
 }
 
 // Returns the device of a stream.
 inline Device stream_device(Int stream) {
-  detail::Result<Device> out;
-  detail::check(::tensor_stream_device(stream, out.put()));
-  return out.take();
+  return detail::make<Device>(::tensor_stream_device, stream);
 }
 
 // Returns the driver handle (CUstream) of a stream, for other libraries.
 inline int64_t stream_handle(Int stream) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_stream_handle(stream, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_stream_handle, stream);
 }
 
 // Returns whether all work submitted to a stream is complete.
 inline bool stream_query(Int stream) {
-  detail::Result<bool> out;
-  detail::check(::tensor_stream_query(stream, out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_stream_query, stream);
 }
 
 // Waits until all work submitted to a stream is complete. Asynchronous failures are reported here.
@@ -2469,9 +2073,7 @@ inline void stream_wait_event(Int stream, Int event) {
 // `event_elapsed_time`; with `blocking`, a thread that waits for it sleeps. An event is a number;
 // free it with `event_free`.
 inline int64_t event_new(const Device &device, Bool timing = false, Bool blocking = false) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_event_new(device, timing, blocking, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_event_new, device, timing, blocking);
 }
 
 // Frees an event. Streams that wait for it are not affected.
@@ -2488,9 +2090,7 @@ inline void event_record(Int event, Int stream) {
 // Returns whether the work before the last record of an event is complete; true for an event that
 // was not recorded.
 inline bool event_query(Int event) {
-  detail::Result<bool> out;
-  detail::check(::tensor_event_query(event, out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_event_query, event);
 }
 
 // Waits for the work before the last record of an event; returns immediately for an event that was
@@ -2502,444 +2102,38 @@ inline void event_synchronize(Int event) {
 // Returns the time between two events in milliseconds. Both must have timing, be recorded on the
 // same device, and be complete.
 inline double event_elapsed_time(Int start, Int end) {
-  detail::Result<double> out;
-  detail::check(::tensor_event_elapsed_time(start, end, out.put()));
-  return out.take();
+  return detail::make<double>(::tensor_event_elapsed_time, start, end);
 }
 
 // Returns the driver handle (CUevent) of an event, for other libraries; 0 before it is recorded.
 inline int64_t event_handle(Int event) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_event_handle(event, out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_event_handle, event);
 }
 
 // Computes the discrete Fourier transform of complex numbers along `dim`, forward or inverse, times
 // `scale`. The functions of `fft` call it. The dimensions `dim` are the innermost ones of the
 // result in memory, in the order of their strides in `self`.
 inline Tensor fft_c2c(const Tensor &self, const Ints &dim, Bool forward = true, Real scale = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_c2c(self.get(), dim.data(), dim.size(), forward, scale, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fft_c2c, self.get(), dim.data(), dim.size(), forward, scale);
 }
 
 // Computes the discrete Fourier transform of real numbers along `dim`, times `scale`. `onesided`
 // keeps the first n // 2 + 1 elements of the last of `dim`; two-sided transforms support one
 // dimension.
 inline Tensor fft_r2c(const Tensor &self, const Ints &dim, Bool onesided = true, Real scale = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_r2c(self.get(), dim.data(), dim.size(), onesided, scale, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fft_r2c, self.get(), dim.data(), dim.size(), onesided, scale);
 }
 
 // Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
 // `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
 inline Tensor fft_c2r(const Tensor &self, Int dim, Int size, Real scale = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_c2r(self.get(), dim, size, scale, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fft_c2r, self.get(), dim, size, scale);
 }
-
-// Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
-// exp(-2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements along `dim`.
-// `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// divides forward transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_fft(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
-// k of Y[k] * exp(2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements
-// along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-// n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ifft(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
-// elements, of which the others are conjugates. Complex input is an error. `self` is truncated or
-// zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
-// divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides
-// both by sqrt(n).
-namespace fft {
-inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_rfft(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the inverse of `rfft`: the real tensor of size `n` along `dim` (default: 2 * (size - 1))
-// from one-sided Hermitian input. `self` is truncated or zero-padded to n // 2 + 1 elements; the
-// imaginary parts of the first element, and of the last one for an even n, are ignored. `norm`
-// selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// divides forward transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_irfft(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the one-dimensional discrete Fourier transform of a Hermitian signal, given by its first
-// half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `self` is truncated
-// or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and of the last
-// one for an even n, are ignored. `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
-// sqrt(n).
-namespace fft {
-inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_hfft(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real
-// input. Complex input is an error. `self` is truncated or zero-padded to `n` elements along `dim`.
-// `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// divides forward transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ihfft(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists the
-// sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
-// the normalization: "backward" (default) divides inverse transforms by n, "forward" divides
-// forward transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_fft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim` defaults
-// to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
-// `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
-// divides both by sqrt(n).
-namespace fft {
-inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_fftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
-// `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a
-// size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-// "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ifft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the inverse of the n-dimensional discrete Fourier transform along the dimensions `dim`.
-// `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
-// `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
-// transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ifftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the two-dimensional discrete Fourier transform of real input along the dimensions `dim`:
-// the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes along
-// `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
-// transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_rfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the n-dimensional discrete Fourier transform of real input along the dimensions `dim`:
-// the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
-// dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
-// is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
-// divides both by sqrt(n).
-namespace fft {
-inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_rfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the inverse of `rfft2`: a real tensor from one-sided Hermitian input, along the
-// dimensions `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded;
-// -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1). `norm`
-// selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// divides forward transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_irfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the inverse of `rfftn`: a real tensor from one-sided Hermitian input, along the
-// dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
-// lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. The
-// last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the normalization:
-// "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by n,
-// and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_irfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the two-dimensional discrete Fourier transform of a Hermitian signal, given by its first
-// half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to which
-// `self` is truncated or zero-padded; -1 keeps a size. The last size is that of the result; it
-// defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
-// sqrt(n).
-namespace fft {
-inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_hfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the n-dimensional discrete Fourier transform of a Hermitian signal, given by its first
-// half, along the dimensions `dim`; the result is real. `dim` defaults to all dimensions, or to the
-// last ones if `s` is given. `s` lists the sizes along `dim`, to which `self` is truncated or
-// zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
-// `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// divides forward transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_hfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the inverse of `hfft2`: the nonredundant half of the inverse transform of real input,
-// along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the sizes along
-// `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
-// transforms by n, and "ortho" divides both by sqrt(n).
-namespace fft {
-inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ihfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Computes the inverse of `hfftn`: the nonredundant half of the inverse transform of real input,
-// along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults to all
-// dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
-// is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
-// divides both by sqrt(n).
-namespace fft {
-inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ihfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-namespace fft {
-inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.get()));
-}
-}  // namespace fft
-
-// Shifts the zero frequency to the center: rolls `self` by half of its size along `dim` (default:
-// all dimensions).
-namespace fft {
-inline Tensor fftshift(const Tensor &self, const Ints &dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_fftshift(self.get(), dim.data(), dim.size(), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-// Computes the inverse of `fftshift`.
-namespace fft {
-inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ifftshift(self.get(), dim.data(), dim.size(), out.put()));
-  return out.take();
-}
-}  // namespace fft
-
-// Returns the frequencies of the elements of `fft` of `n` samples with spacing `d`: 0, 1, ..., (`n`
-// - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
-namespace fft {
-inline Tensor fftfreq(Int n, Real d = 1.0, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_fftfreq(n, d, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace fft
-
-namespace fft {
-inline void fftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
-  detail::check(::tensor_fft_fftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
-}
-}  // namespace fft
-
-// Returns the frequencies of the elements of `rfft` of `n` samples with spacing `d`: 0, 1, ..., `n`
-// // 2, divided by `n` * `d`.
-namespace fft {
-inline Tensor rfftfreq(Int n, Real d = 1.0, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fft_rfftfreq(n, d, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace fft
-
-namespace fft {
-inline void rfftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
-  detail::check(::tensor_fft_rfftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
-}
-}  // namespace fft
 
 // Pads the last dimension with `before` and `after` elements, in the mode "reflect" (default),
 // "constant" (zeros), "replicate" or "circular". `stft` calls it.
 inline Tensor signal_pad(const Tensor &self, Int before, Int after, const Text &mode = "reflect") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_pad(self.get(), before, after, detail::text("signal_pad: mode", mode), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_signal_pad, self.get(), before, after, detail::text("signal_pad: mode", mode));
 }
 
 // Computes the short-time Fourier transform (STFT) of a signal, or of each row of a matrix: the
@@ -2955,9 +2149,7 @@ inline Tensor signal_pad(const Tensor &self, Int before, Int after, const Text &
 // `align_to_window`, which requires `center` to be false, pads the signal so that the window of the
 // first frame, not the frame, begins at the first sample.
 inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const Text &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_stft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, detail::text("stft: pad_mode", pad_mode), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_stft, self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, detail::text("stft: pad_mode", pad_mode), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window));
 }
 
 // Computes the inverse short-time Fourier transform: the signal whose `stft` with the same
@@ -2966,9 +2158,7 @@ inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_
 // `length` is the length of the result, zero-padded if necessary. `return_complex` returns a
 // complex signal, and requires all frequencies.
 inline Tensor istft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Int> &length = std::nullopt, Bool return_complex = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_istft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, normalized, detail::get(onesided), detail::get(length), return_complex, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_istft, self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, normalized, detail::get(onesided), detail::get(length), return_complex);
 }
 
 // Saves tensors and containers of them to a file in PyTorch's format (`torch.save`). The file
@@ -2990,9 +2180,7 @@ inline void save(const Text &path, const Text &structure, const Tensors &tensors
 
 // Returns the contents of the file that `save` writes, as a 1-D uint8 tensor.
 inline Tensor save_bytes(const Text &structure, const Tensors &tensors, Bool compact = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_save_bytes(detail::text("save_bytes: structure", structure), tensors.data(), tensors.size(), compact, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_save_bytes, detail::text("save_bytes: structure", structure), tensors.data(), tensors.size(), compact);
 }
 
 // Saves a dict of named tensors in PyTorch's format, as `save` does. Each tensor has one name, and
@@ -3046,9 +2234,7 @@ inline void archive_save(const Text &path, const Strings &names, const Tensors &
 
 // Returns the contents of the archive that `archive_save` writes, as a 1-D uint8 tensor.
 inline Tensor archive_save_bytes(const Strings &names, const Tensors &records) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_archive_save_bytes(names.data("archive_save_bytes: names"), names.size(), records.data(), records.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_archive_save_bytes, names.data("archive_save_bytes: names"), names.size(), records.data(), records.size());
 }
 
 // Reads all records of a zip archive, compressed or not, as uint8 tensors, and verifies their
@@ -3073,9 +2259,7 @@ inline ArchiveLoadBytesResult archive_load_bytes(const Tensor &data) {
 // submodules, are those of the module `new`. Strings are unchanged. Nothing is imported or
 // executed.
 inline Tensor pickle_rename(const Tensor &data, const Text &old, const Text &new_) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_pickle_rename(data.get(), detail::text("pickle_rename: old", old), detail::text("pickle_rename: new", new_), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_pickle_rename, data.get(), detail::text("pickle_rename: old", old), detail::text("pickle_rename: new", new_));
 }
 
 // Saves named tensors to a safetensors file, which replaces an existing one atomically. `metadata`
@@ -3087,9 +2271,7 @@ inline void safetensors_save_file(const Text &path, const Strings &names, const 
 
 // Returns the contents of the file that `safetensors_save_file` writes, as a 1-D uint8 tensor.
 inline Tensor safetensors_save(const Strings &names, const Tensors &tensors, const std::optional<Text> &metadata = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_safetensors_save(names.data("safetensors_save: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save: metadata", metadata), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_safetensors_save, names.data("safetensors_save: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save: metadata", metadata));
 }
 
 // Loads a safetensors file: all tensors, or those named in `only`, and its metadata, a JSON object
@@ -3155,34 +2337,26 @@ inline void npy_save(const Text &path, const Tensor &self) {
 
 // Returns the contents of the file that `npy_save` writes, as a 1-D uint8 tensor.
 inline Tensor npy_save_bytes(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_npy_save_bytes(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_npy_save_bytes, self.get());
 }
 
 // Loads a tensor from a NumPy .npy file. Arrays in Fortran order keep their strides; big-endian
 // arrays are converted; arrays of dtype object are an error. `mmap` maps the file: bytes are read
 // on first use, and writes are private to the process.
 inline Tensor npy_load(const Text &path, Bool mmap = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_npy_load(detail::text("npy_load: path", path), mmap, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_npy_load, detail::text("npy_load: path", path), mmap);
 }
 
 // Loads a tensor from the contents of a NumPy .npy file, a contiguous uint8 tensor.
 inline Tensor npy_load_bytes(const Tensor &data) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_npy_load_bytes(data.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_npy_load_bytes, data.get());
 }
 
 // Returns the length of a .npy file in bytes, from its first bytes, a contiguous uint8 tensor, to
 // read it from a stream. For 12 bytes it returns the number of bytes that are required; for these,
 // the length of the file.
 inline int64_t npy_length(const Tensor &head) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_npy_length(head.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_npy_length, head.get());
 }
 
 // Saves named tensors to a NumPy .npz file, uncompressed, which replaces an existing one
@@ -3193,9 +2367,7 @@ inline void npz_save(const Text &path, const Strings &names, const Tensors &tens
 
 // Returns the contents of the file that `npz_save` writes, as a 1-D uint8 tensor.
 inline Tensor npz_save_bytes(const Strings &names, const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_npz_save_bytes(names.data("npz_save_bytes: names"), names.size(), tensors.data(), tensors.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_npz_save_bytes, names.data("npz_save_bytes: names"), names.size(), tensors.data(), tensors.size());
 }
 
 // Loads all tensors of a NumPy .npz file, compressed or not, and verifies checksums.
@@ -3223,14 +2395,11 @@ inline void file_write(const Text &path, const Tensor &data) {
 
 // Computes the square root of each element; NaN for negative real numbers.
 inline Tensor sqrt(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sqrt(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sqrt, self.get());
 }
 
 inline Tensor sqrt_(const Tensor &self) {
-  detail::check(::tensor_sqrt_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_sqrt_(self.get()));
 }
 
 inline void sqrt_out(const Tensor &out, const Tensor &self) {
@@ -3239,14 +2408,11 @@ inline void sqrt_out(const Tensor &out, const Tensor &self) {
 
 // Computes the reciprocal square root of each element: `1 / sqrt(x)`.
 inline Tensor rsqrt(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rsqrt(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_rsqrt, self.get());
 }
 
 inline Tensor rsqrt_(const Tensor &self) {
-  detail::check(::tensor_rsqrt_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_rsqrt_(self.get()));
 }
 
 inline void rsqrt_out(const Tensor &out, const Tensor &self) {
@@ -3255,14 +2421,11 @@ inline void rsqrt_out(const Tensor &out, const Tensor &self) {
 
 // Computes the exponential function of each element: `e**x`.
 inline Tensor exp(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_exp(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_exp, self.get());
 }
 
 inline Tensor exp_(const Tensor &self) {
-  detail::check(::tensor_exp_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_exp_(self.get()));
 }
 
 inline void exp_out(const Tensor &out, const Tensor &self) {
@@ -3271,14 +2434,11 @@ inline void exp_out(const Tensor &out, const Tensor &self) {
 
 // Computes 2 to the power of each element: `2**x`.
 inline Tensor exp2(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_exp2(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_exp2, self.get());
 }
 
 inline Tensor exp2_(const Tensor &self) {
-  detail::check(::tensor_exp2_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_exp2_(self.get()));
 }
 
 inline void exp2_out(const Tensor &out, const Tensor &self) {
@@ -3287,14 +2447,11 @@ inline void exp2_out(const Tensor &out, const Tensor &self) {
 
 // Computes `exp(x) - 1` of each element, accurate for x near 0.
 inline Tensor expm1(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_expm1(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_expm1, self.get());
 }
 
 inline Tensor expm1_(const Tensor &self) {
-  detail::check(::tensor_expm1_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_expm1_(self.get()));
 }
 
 inline void expm1_out(const Tensor &out, const Tensor &self) {
@@ -3303,14 +2460,11 @@ inline void expm1_out(const Tensor &out, const Tensor &self) {
 
 // Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
 inline Tensor log(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_log(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_log, self.get());
 }
 
 inline Tensor log_(const Tensor &self) {
-  detail::check(::tensor_log_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_log_(self.get()));
 }
 
 inline void log_out(const Tensor &out, const Tensor &self) {
@@ -3319,14 +2473,11 @@ inline void log_out(const Tensor &out, const Tensor &self) {
 
 // Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
 inline Tensor log2(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_log2(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_log2, self.get());
 }
 
 inline Tensor log2_(const Tensor &self) {
-  detail::check(::tensor_log2_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_log2_(self.get()));
 }
 
 inline void log2_out(const Tensor &out, const Tensor &self) {
@@ -3335,14 +2486,11 @@ inline void log2_out(const Tensor &out, const Tensor &self) {
 
 // Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
 inline Tensor log10(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_log10(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_log10, self.get());
 }
 
 inline Tensor log10_(const Tensor &self) {
-  detail::check(::tensor_log10_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_log10_(self.get()));
 }
 
 inline void log10_out(const Tensor &out, const Tensor &self) {
@@ -3352,14 +2500,11 @@ inline void log10_out(const Tensor &out, const Tensor &self) {
 // Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
 // below -1.
 inline Tensor log1p(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_log1p(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_log1p, self.get());
 }
 
 inline Tensor log1p_(const Tensor &self) {
-  detail::check(::tensor_log1p_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_log1p_(self.get()));
 }
 
 inline void log1p_out(const Tensor &out, const Tensor &self) {
@@ -3368,14 +2513,11 @@ inline void log1p_out(const Tensor &out, const Tensor &self) {
 
 // Computes the sine of each element, an angle in radians.
 inline Tensor sin(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sin(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sin, self.get());
 }
 
 inline Tensor sin_(const Tensor &self) {
-  detail::check(::tensor_sin_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_sin_(self.get()));
 }
 
 inline void sin_out(const Tensor &out, const Tensor &self) {
@@ -3384,14 +2526,11 @@ inline void sin_out(const Tensor &out, const Tensor &self) {
 
 // Computes the cosine of each element, an angle in radians.
 inline Tensor cos(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cos(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cos, self.get());
 }
 
 inline Tensor cos_(const Tensor &self) {
-  detail::check(::tensor_cos_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_cos_(self.get()));
 }
 
 inline void cos_out(const Tensor &out, const Tensor &self) {
@@ -3400,14 +2539,11 @@ inline void cos_out(const Tensor &out, const Tensor &self) {
 
 // Computes the tangent of each element, an angle in radians.
 inline Tensor tan(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_tan(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_tan, self.get());
 }
 
 inline Tensor tan_(const Tensor &self) {
-  detail::check(::tensor_tan_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_tan_(self.get()));
 }
 
 inline void tan_out(const Tensor &out, const Tensor &self) {
@@ -3417,14 +2553,11 @@ inline void tan_out(const Tensor &out, const Tensor &self) {
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
 // [-1, 1].
 inline Tensor asin(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_asin(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_asin, self.get());
 }
 
 inline Tensor asin_(const Tensor &self) {
-  detail::check(::tensor_asin_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_asin_(self.get()));
 }
 
 inline void asin_out(const Tensor &out, const Tensor &self) {
@@ -3436,14 +2569,11 @@ inline void asin_out(const Tensor &out, const Tensor &self) {
 //
 // Alias of `asin`.
 inline Tensor arcsin(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arcsin(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_arcsin, self.get());
 }
 
 inline Tensor arcsin_(const Tensor &self) {
-  detail::check(::tensor_arcsin_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_arcsin_(self.get()));
 }
 
 inline void arcsin_out(const Tensor &out, const Tensor &self) {
@@ -3453,14 +2583,11 @@ inline void arcsin_out(const Tensor &out, const Tensor &self) {
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
 // of [-1, 1].
 inline Tensor acos(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_acos(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_acos, self.get());
 }
 
 inline Tensor acos_(const Tensor &self) {
-  detail::check(::tensor_acos_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_acos_(self.get()));
 }
 
 inline void acos_out(const Tensor &out, const Tensor &self) {
@@ -3472,14 +2599,11 @@ inline void acos_out(const Tensor &out, const Tensor &self) {
 //
 // Alias of `acos`.
 inline Tensor arccos(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arccos(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_arccos, self.get());
 }
 
 inline Tensor arccos_(const Tensor &self) {
-  detail::check(::tensor_arccos_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_arccos_(self.get()));
 }
 
 inline void arccos_out(const Tensor &out, const Tensor &self) {
@@ -3488,14 +2612,11 @@ inline void arccos_out(const Tensor &out, const Tensor &self) {
 
 // Computes the arctangent (inverse tangent) of each element, in radians.
 inline Tensor atan(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_atan(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_atan, self.get());
 }
 
 inline Tensor atan_(const Tensor &self) {
-  detail::check(::tensor_atan_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_atan_(self.get()));
 }
 
 inline void atan_out(const Tensor &out, const Tensor &self) {
@@ -3506,14 +2627,11 @@ inline void atan_out(const Tensor &out, const Tensor &self) {
 //
 // Alias of `atan`.
 inline Tensor arctan(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arctan(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_arctan, self.get());
 }
 
 inline Tensor arctan_(const Tensor &self) {
-  detail::check(::tensor_arctan_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_arctan_(self.get()));
 }
 
 inline void arctan_out(const Tensor &out, const Tensor &self) {
@@ -3522,14 +2640,11 @@ inline void arctan_out(const Tensor &out, const Tensor &self) {
 
 // Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
 inline Tensor sinh(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sinh(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sinh, self.get());
 }
 
 inline Tensor sinh_(const Tensor &self) {
-  detail::check(::tensor_sinh_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_sinh_(self.get()));
 }
 
 inline void sinh_out(const Tensor &out, const Tensor &self) {
@@ -3538,14 +2653,11 @@ inline void sinh_out(const Tensor &out, const Tensor &self) {
 
 // Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
 inline Tensor cosh(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cosh(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cosh, self.get());
 }
 
 inline Tensor cosh_(const Tensor &self) {
-  detail::check(::tensor_cosh_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_cosh_(self.get()));
 }
 
 inline void cosh_out(const Tensor &out, const Tensor &self) {
@@ -3554,14 +2666,11 @@ inline void cosh_out(const Tensor &out, const Tensor &self) {
 
 // Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
 inline Tensor tanh(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_tanh(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_tanh, self.get());
 }
 
 inline Tensor tanh_(const Tensor &self) {
-  detail::check(::tensor_tanh_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_tanh_(self.get()));
 }
 
 inline void tanh_out(const Tensor &out, const Tensor &self) {
@@ -3570,14 +2679,11 @@ inline void tanh_out(const Tensor &out, const Tensor &self) {
 
 // Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 inline Tensor asinh(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_asinh(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_asinh, self.get());
 }
 
 inline Tensor asinh_(const Tensor &self) {
-  detail::check(::tensor_asinh_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_asinh_(self.get()));
 }
 
 inline void asinh_out(const Tensor &out, const Tensor &self) {
@@ -3588,14 +2694,11 @@ inline void asinh_out(const Tensor &out, const Tensor &self) {
 //
 // Alias of `asinh`.
 inline Tensor arcsinh(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arcsinh(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_arcsinh, self.get());
 }
 
 inline Tensor arcsinh_(const Tensor &self) {
-  detail::check(::tensor_arcsinh_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_arcsinh_(self.get()));
 }
 
 inline void arcsinh_out(const Tensor &out, const Tensor &self) {
@@ -3605,14 +2708,11 @@ inline void arcsinh_out(const Tensor &out, const Tensor &self) {
 // Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
 // numbers below 1.
 inline Tensor acosh(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_acosh(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_acosh, self.get());
 }
 
 inline Tensor acosh_(const Tensor &self) {
-  detail::check(::tensor_acosh_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_acosh_(self.get()));
 }
 
 inline void acosh_out(const Tensor &out, const Tensor &self) {
@@ -3624,14 +2724,11 @@ inline void acosh_out(const Tensor &out, const Tensor &self) {
 //
 // Alias of `acosh`.
 inline Tensor arccosh(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arccosh(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_arccosh, self.get());
 }
 
 inline Tensor arccosh_(const Tensor &self) {
-  detail::check(::tensor_arccosh_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_arccosh_(self.get()));
 }
 
 inline void arccosh_out(const Tensor &out, const Tensor &self) {
@@ -3641,14 +2738,11 @@ inline void arccosh_out(const Tensor &out, const Tensor &self) {
 // Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
 // real numbers outside of [-1, 1].
 inline Tensor atanh(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_atanh(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_atanh, self.get());
 }
 
 inline Tensor atanh_(const Tensor &self) {
-  detail::check(::tensor_atanh_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_atanh_(self.get()));
 }
 
 inline void atanh_out(const Tensor &out, const Tensor &self) {
@@ -3660,14 +2754,11 @@ inline void atanh_out(const Tensor &out, const Tensor &self) {
 //
 // Alias of `atanh`.
 inline Tensor arctanh(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arctanh(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_arctanh, self.get());
 }
 
 inline Tensor arctanh_(const Tensor &self) {
-  detail::check(::tensor_arctanh_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_arctanh_(self.get()));
 }
 
 inline void arctanh_out(const Tensor &out, const Tensor &self) {
@@ -3676,14 +2767,11 @@ inline void arctanh_out(const Tensor &out, const Tensor &self) {
 
 // Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 inline Tensor sigmoid(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sigmoid(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sigmoid, self.get());
 }
 
 inline Tensor sigmoid_(const Tensor &self) {
-  detail::check(::tensor_sigmoid_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_sigmoid_(self.get()));
 }
 
 inline void sigmoid_out(const Tensor &out, const Tensor &self) {
@@ -3693,14 +2781,11 @@ inline void sigmoid_out(const Tensor &out, const Tensor &self) {
 // Computes the arctangent (two-argument arctangent) of `self / other`, element by element, in
 // radians, in the quadrant of the point with y = `self` and x = `other`. Shapes are broadcast.
 inline Tensor atan2(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_atan2(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_atan2, self.get(), other.get());
 }
 
 inline Tensor atan2_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_atan2_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_atan2_(self.get(), other.get()));
 }
 
 inline void atan2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -3712,14 +2797,11 @@ inline void atan2_out(const Tensor &out, const Tensor &self, const Tensor &other
 //
 // Alias of `atan2`.
 inline Tensor arctan2(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_arctan2(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_arctan2, self.get(), other.get());
 }
 
 inline Tensor arctan2_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_arctan2_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_arctan2_(self.get(), other.get()));
 }
 
 inline void arctan2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -3729,14 +2811,11 @@ inline void arctan2_out(const Tensor &out, const Tensor &self, const Tensor &oth
 // Computes the hypotenuse `sqrt(self**2 + other**2)`, element by element, without overflow of the
 // squares. Shapes are broadcast.
 inline Tensor hypot(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_hypot(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_hypot, self.get(), other.get());
 }
 
 inline Tensor hypot_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_hypot_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_hypot_(self.get(), other.get()));
 }
 
 inline void hypot_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -3750,17 +2829,13 @@ inline void manual_seed(Int seed) {
 
 // Returns the default generator, which random functions use if none is given (new reference).
 inline Generator default_generator() {
-  detail::Result<Generator> out;
-  detail::check(::tensor_default_generator(out.put()));
-  return out.take();
+  return detail::make<Generator>(::tensor_default_generator);
 }
 
 // Returns the default generator of a device (new reference). That of a CUDA device is a philox
 // generator, which `manual_seed` resets too.
 inline Generator default_generator(const Device &device) {
-  detail::Result<Generator> out;
-  detail::check(::tensor_default_generator_device(device, out.put()));
-  return out.take();
+  return detail::make<Generator>(::tensor_default_generator_device, device);
 }
 
 // Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
@@ -3778,9 +2853,7 @@ inline Generator default_generator(const Device &device) {
 // `poisson` uses one block for each element, and then further ones; `multinomial` and `randperm`
 // consume words sequentially.
 inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const Text &engine = "mt19937") {
-  detail::Result<Generator> out;
-  detail::check(::tensor_generator_new(detail::get(device), detail::text("generator_new: engine", engine), out.put()));
-  return out.take();
+  return detail::make<Generator>(::tensor_generator_new, detail::get(device), detail::text("generator_new: engine", engine));
 }
 
 // Sets the seed of the generator, and resets it. A negative seed is its two's complement.
@@ -3790,45 +2863,33 @@ inline void generator_manual_seed(const Generator &self, Int seed) {
 
 // Sets the seed of the generator to a random number of the operating system, and returns it.
 inline int64_t generator_seed(const Generator &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_generator_seed(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_generator_seed, self.get());
 }
 
 // Returns the seed that was last set.
 inline int64_t generator_initial_seed(const Generator &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_generator_initial_seed(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_generator_initial_seed, self.get());
 }
 
 // Returns the algorithm of the generator: "mt19937" or "philox".
 inline std::string generator_engine(const Generator &self) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_generator_engine(self.get(), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_generator_engine, self.get());
 }
 
 // Returns the device of the generator. A philox generator of the CPU supports all devices.
 inline Device generator_device(const Generator &self) {
-  detail::Result<Device> out;
-  detail::check(::tensor_generator_device(self.get(), out.put()));
-  return out.take();
+  return detail::make<Device>(::tensor_generator_device, self.get());
 }
 
 // Returns a copy of the generator with the same algorithm and state (new reference).
 inline Generator generator_clone(const Generator &self) {
-  detail::Result<Generator> out;
-  detail::check(::tensor_generator_clone(self.get(), out.put()));
-  return out.take();
+  return detail::make<Generator>(::tensor_generator_clone, self.get());
 }
 
 // Returns the offset of a philox generator: the number of 32-bit words before the next one. An
 // error for mt19937.
 inline int64_t generator_get_offset(const Generator &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_generator_get_offset(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_generator_get_offset, self.get());
 }
 
 // Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62.
@@ -3839,9 +2900,7 @@ inline void generator_set_offset(const Generator &self, Int offset) {
 // Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for mt19937;
 // 16 bytes for philox, the seed and the offset.
 inline Tensor generator_get_state(const Generator &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_generator_get_state(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_generator_get_state, self.get());
 }
 
 // Indexes a tensor: `self[index]`. Integers, slices, new axes and the ellipsis return a view (basic
@@ -3850,24 +2909,20 @@ inline Tensor generator_get_state(const Generator &self) {
 // are adjacent, otherwise they come first. An index out of range is an error, which contains the
 // index, the dimension and its size.
 inline Tensor index_get(const Tensor &self, const Indices &index) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_index_get(self.get(), index.data(), index.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_index_get, self.get(), index.data(), index.size());
 }
 
 // Assigns to indexed elements, in place: `self[index] = value`; `value` is broadcast. With index
 // tensors, the dtypes must be equal. All indices are checked before anything is written. If an
 // element is written several times, the last value is stored.
 inline Tensor index_set_(const Tensor &self, const Indices &index, const Tensor &value) {
-  detail::check(::tensor_index_set_(self.get(), index.data(), index.size(), value.get()));
-  return self;
+  return detail::checked(self, ::tensor_index_set_(self.get(), index.data(), index.size(), value.get()));
 }
 
 // Assigns a scalar to indexed elements, in place: `self[index] = value`. The dtype must be able to
 // represent the scalar.
 inline Tensor index_set_scalar_(const Tensor &self, const Indices &index, const Scalar &value) {
-  detail::check(::tensor_index_set_scalar_(self.get(), index.data(), index.size(), value.get()));
-  return self;
+  return detail::checked(self, ::tensor_index_set_scalar_(self.get(), index.data(), index.size(), value.get()));
 }
 
 // Returns a copy of `self` with `values`, which are broadcast, written to the elements at
@@ -3876,22 +2931,17 @@ inline Tensor index_set_scalar_(const Tensor &self, const Indices &index, const 
 // count from the end. With `accumulate`, values are added instead, and those of repeated indices
 // accumulate. The dtypes of `self` and `values` must be equal; an index out of range is an error.
 inline Tensor index_put(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_index_put(self.get(), indices.data(), indices.size(), values.get(), accumulate, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_index_put, self.get(), indices.data(), indices.size(), values.get(), accumulate);
 }
 
 inline Tensor index_put_(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
-  detail::check(::tensor_index_put_(self.get(), indices.data(), indices.size(), values.get(), accumulate));
-  return self;
+  return detail::checked(self, ::tensor_index_put_(self.get(), indices.data(), indices.size(), values.get(), accumulate));
 }
 
 // Selects slices along dimension `dim`: `out[i] = self[index[i]]` for dim = 0. `index` is an int32
 // or int64 vector; negative indices and indices out of range are an error.
 inline Tensor index_select(const Tensor &self, Int dim, const Tensor &index) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_index_select(self.get(), dim, index.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_index_select, self.get(), dim, index.get());
 }
 
 inline void index_select_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index) {
@@ -3901,9 +2951,7 @@ inline void index_select_out(const Tensor &out, const Tensor &self, Int dim, con
 // Selects the elements where the bool tensor `mask` is true, as a 1-D tensor in row-major order.
 // The shapes are broadcast. A mask of another dtype is an error.
 inline Tensor masked_select(const Tensor &self, const Tensor &mask) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_masked_select(self.get(), mask.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_masked_select, self.get(), mask.get());
 }
 
 inline void masked_select_out(const Tensor &out, const Tensor &self, const Tensor &mask) {
@@ -3914,28 +2962,22 @@ inline void masked_select_out(const Tensor &out, const Tensor &self, const Tenso
 // `value`, a scalar or zero-dim tensor, which is converted to the dtype of `self`. `mask` is
 // broadcast; another dtype is an error.
 inline Tensor masked_fill(const Tensor &self, const Tensor &mask, const Operand &value) {
-  detail::Result<Tensor> out;
-  detail::check(value.is_number() ? ::tensor_masked_fill_scalar(self.get(), mask.get(), value.number(), out.put()) : ::tensor_masked_fill(self.get(), mask.get(), value.get(), out.put()));
-  return out.take();
+  return value.is_number() ? detail::make<Tensor>(::tensor_masked_fill_scalar, self.get(), mask.get(), value.number()) : detail::make<Tensor>(::tensor_masked_fill, self.get(), mask.get(), value.get());
 }
 
 inline Tensor masked_fill_(const Tensor &self, const Tensor &mask, const Operand &value) {
-  detail::check(value.is_number() ? ::tensor_masked_fill_scalar_(self.get(), mask.get(), value.number()) : ::tensor_masked_fill_(self.get(), mask.get(), value.get()));
-  return self;
+  return detail::checked(self, value.is_number() ? ::tensor_masked_fill_scalar_(self.get(), mask.get(), value.number()) : ::tensor_masked_fill_(self.get(), mask.get(), value.get()));
 }
 
 // Returns a copy of `self` with the elements where the bool tensor `mask` is true replaced by
 // consecutive elements of `source`, in row-major order. `mask` is broadcast. A `source` with too
 // few elements or another dtype is an error.
 inline Tensor masked_scatter(const Tensor &self, const Tensor &mask, const Tensor &source) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_masked_scatter(self.get(), mask.get(), source.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_masked_scatter, self.get(), mask.get(), source.get());
 }
 
 inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tensor &source) {
-  detail::check(::tensor_masked_scatter_(self.get(), mask.get(), source.get()));
-  return self;
+  return detail::checked(self, ::tensor_masked_scatter_(self.get(), mask.get(), source.get()));
 }
 
 // Gathers elements along dimension `dim`: `out[i][j][k] = self[index[i][j][k]][j][k]` for dim = 0,
@@ -3944,9 +2986,7 @@ inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tens
 // dimensions. Negative indices and indices out of range are an error. With `sparse_grad` the
 // gradient is a sparse COO tensor with an entry for each index.
 inline Tensor gather(const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_gather(self.get(), dim, index.get(), sparse_grad, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_gather, self.get(), dim, index.get(), sparse_grad);
 }
 
 inline void gather_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
@@ -3957,9 +2997,7 @@ inline void gather_out(const Tensor &out, const Tensor &self, Int dim, const Ten
 // from the end. The result has the shape of `index`, an int64 tensor. An index out of range is an
 // error.
 inline Tensor take(const Tensor &self, const Tensor &index) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_take(self.get(), index.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_take, self.get(), index.get());
 }
 
 inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index) {
@@ -3970,9 +3008,7 @@ inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index)
 // selects from the flattened tensor. `indices` is int64; `argmax` and `argsort` return suitable
 // ones. Negative indices count from the end, and an index out of range is an error.
 inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_take_along_dim(self.get(), indices.get(), detail::get(dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_take_along_dim, self.get(), indices.get(), detail::get(dim));
 }
 
 inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
@@ -3982,9 +3018,7 @@ inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tens
 // Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
 // dimensions), in row-major order.
 inline Tensor nonzero(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nonzero(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_nonzero, self.get());
 }
 
 inline void nonzero_out(const Tensor &out, const Tensor &self) {
@@ -3995,9 +3029,7 @@ inline void nonzero_out(const Tensor &out, const Tensor &self) {
 // number of dimensions). Missing rows are filled with `fill_value`. The shape does not depend on
 // values.
 inline Tensor nonzero_static(const Tensor &self, Int size, Int fill_value = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nonzero_static(self.get(), size, fill_value, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_nonzero_static, self.get(), size, fill_value);
 }
 
 inline void nonzero_static_out(const Tensor &out, const Tensor &self, Int size, Int fill_value = -1) {
@@ -4006,31 +3038,24 @@ inline void nonzero_static_out(const Tensor &out, const Tensor &self, Int size, 
 
 // Returns the indices of the nonzero elements as one int64 vector for each dimension.
 inline std::vector<Tensor> nonzero_numpy(const Tensor &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_nonzero_numpy(self.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_nonzero_numpy, self.get());
 }
 
 // Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
 // dimensions). Equivalent to `nonzero`.
 inline Tensor argwhere(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_argwhere(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_argwhere, self.get());
 }
 
 // Returns a copy of `self` with `source` written to the elements with the flat row-major indices
 // `index` (int64), of which negative ones count from the end. With `accumulate`, values are added
 // instead. The dtypes of `self` and `source` must be equal. An index out of range is an error.
 inline Tensor put(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_put(self.get(), index.get(), source.get(), accumulate, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_put, self.get(), index.get(), source.get(), accumulate);
 }
 
 inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
-  detail::check(::tensor_put_(self.get(), index.get(), source.get(), accumulate));
-  return self;
+  return detail::checked(self, ::tensor_put_(self.get(), index.get(), source.get(), accumulate));
 }
 
 // Returns a copy of `self` with the elements of `src` written at indices along dimension `dim`, the
@@ -4040,14 +3065,11 @@ inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source
 // value is stored. Negative indices, indices out of range, and a `src` of another dtype are an
 // error.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_scatter_src(self.get(), dim, index.get(), src.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_scatter_src, self.get(), dim, index.get(), src.get());
 }
 
 inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  detail::check(::tensor_scatter_src_(self.get(), dim, index.get(), src.get()));
-  return self;
+  return detail::checked(self, ::tensor_scatter_src_(self.get(), dim, index.get(), src.get()));
 }
 
 inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
@@ -4059,14 +3081,11 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 // dimensions of `self`, and is no larger in dimensions other than `dim`. Negative indices and
 // indices out of range are an error.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_scatter_value(self.get(), dim, index.get(), value.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_scatter_value, self.get(), dim, index.get(), value.get());
 }
 
 inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
-  detail::check(::tensor_scatter_value_(self.get(), dim, index.get(), value.get()));
-  return self;
+  return detail::checked(self, ::tensor_scatter_value_(self.get(), dim, index.get(), value.get()));
 }
 
 inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
@@ -4076,14 +3095,11 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 // Combines the scalar `value` with the elements of `self` at indices along dimension `dim`.
 // `reduce` is "add" or "multiply". The indices are those of `scatter`.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_scatter_value_reduce(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_scatter_value_reduce, self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce));
 }
 
 inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
-  detail::check(::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce)));
-  return self;
+  return detail::checked(self, ::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce)));
 }
 
 inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
@@ -4097,14 +3113,11 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 // other than `dim`. Negative indices and indices out of range are an error. The dtypes of `self`
 // and `src` must be equal.
 inline Tensor scatter_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_scatter_add(self.get(), dim, index.get(), src.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_scatter_add, self.get(), dim, index.get(), src.get());
 }
 
 inline Tensor scatter_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  detail::check(::tensor_scatter_add_(self.get(), dim, index.get(), src.get()));
-  return self;
+  return detail::checked(self, ::tensor_scatter_add_(self.get(), dim, index.get(), src.get()));
 }
 
 inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
@@ -4119,14 +3132,11 @@ inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, cons
 // down. Negative indices and indices out of range are an error. The dtypes of `self` and `src` must
 // be equal.
 inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_scatter_reduce, self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self);
 }
 
 inline Tensor scatter_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
-  detail::check(::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self));
-  return self;
+  return detail::checked(self, ::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self));
 }
 
 inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
@@ -4144,9 +3154,7 @@ inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, c
 // `axis`, and offsets that decrease or are out of range are an error. `unsafe` disables these
 // checks; elements out of range are ignored. `indices` is not supported.
 inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, Int axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_segment_reduce(data.get(), detail::text("segment_reduce: reduce", reduce), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_segment_reduce, data.get(), detail::text("segment_reduce: reduce", reduce), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial));
 }
 
 // Returns a copy of `self` with `alpha` times `source` added to the slices along dimension `dim` at
@@ -4155,14 +3163,11 @@ inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::
 // is truncated. Negative indices and indices out of range are an error. The dtypes of `self` and
 // `source` must be equal.
 inline Tensor index_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_index_add(self.get(), dim, index.get(), source.get(), alpha.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_index_add, self.get(), dim, index.get(), source.get(), alpha.get());
 }
 
 inline Tensor index_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
-  detail::check(::tensor_index_add_(self.get(), dim, index.get(), source.get(), alpha.get()));
-  return self;
+  return detail::checked(self, ::tensor_index_add_(self.get(), dim, index.get(), source.get(), alpha.get()));
 }
 
 inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
@@ -4173,14 +3178,11 @@ inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const 
 // of the int64 vector `index`: `self[index[i]] = source[i]` for dim = 0. Negative indices and
 // indices out of range are an error. The dtypes of `self` and `source` must be equal.
 inline Tensor index_copy(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_index_copy(self.get(), dim, index.get(), source.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_index_copy, self.get(), dim, index.get(), source.get());
 }
 
 inline Tensor index_copy_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
-  detail::check(::tensor_index_copy_(self.get(), dim, index.get(), source.get()));
-  return self;
+  return detail::checked(self, ::tensor_index_copy_(self.get(), dim, index.get(), source.get()));
 }
 
 inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
@@ -4191,14 +3193,11 @@ inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const
 // dimension `dim` at the indices of the int64 vector `index`, of which negative ones count from the
 // end: `self[index[i]] = value` for dim = 0. An index out of range is an error.
 inline Tensor index_fill(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
-  detail::Result<Tensor> out;
-  detail::check(value.is_number() ? ::tensor_index_fill_scalar(self.get(), dim, index.get(), value.number(), out.put()) : ::tensor_index_fill(self.get(), dim, index.get(), value.get(), out.put()));
-  return out.take();
+  return value.is_number() ? detail::make<Tensor>(::tensor_index_fill_scalar, self.get(), dim, index.get(), value.number()) : detail::make<Tensor>(::tensor_index_fill, self.get(), dim, index.get(), value.get());
 }
 
 inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
-  detail::check(value.is_number() ? ::tensor_index_fill_scalar_(self.get(), dim, index.get(), value.number()) : ::tensor_index_fill_(self.get(), dim, index.get(), value.get()));
-  return self;
+  return detail::checked(self, value.is_number() ? ::tensor_index_fill_scalar_(self.get(), dim, index.get(), value.number()) : ::tensor_index_fill_(self.get(), dim, index.get(), value.get()));
 }
 
 // Returns a copy of `self` with `source` reduced into the slices along dimension `dim` at the
@@ -4206,14 +3205,11 @@ inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, cons
 // `include_self` includes the elements of `self` in the reduction. Negative indices and indices out
 // of range are an error. The dtypes of `self` and `source` must be equal.
 inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_index_reduce(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_index_reduce, self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self);
 }
 
 inline Tensor index_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
-  detail::check(::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self));
-  return self;
+  return detail::checked(self, ::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self));
 }
 
 inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
@@ -4223,17 +3219,13 @@ inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, con
 // Returns the indices of the nonzero elements as one int64 vector for each dimension. Alias of
 // `nonzero_numpy`.
 inline std::vector<Tensor> where(const Tensor &condition) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_where_condition(condition.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_where_condition, condition.get());
 }
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
 // tensors without elements are ignored. An empty list is an error.
 inline Tensor cat(const Tensors &tensors, Int dim = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cat(tensors.data(), tensors.size(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cat, tensors.data(), tensors.size(), dim);
 }
 
 inline void cat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
@@ -4245,9 +3237,7 @@ inline void cat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
 //
 // Alias of `cat`.
 inline Tensor concat(const Tensors &tensors, Int dim = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_concat(tensors.data(), tensors.size(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_concat, tensors.data(), tensors.size(), dim);
 }
 
 inline void concat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
@@ -4259,9 +3249,7 @@ inline void concat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
 //
 // Alias of `cat`.
 inline Tensor concatenate(const Tensors &tensors, Int dim = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_concatenate(tensors.data(), tensors.size(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_concatenate, tensors.data(), tensors.size(), dim);
 }
 
 inline void concatenate_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
@@ -4270,9 +3258,7 @@ inline void concatenate_out(const Tensor &out, const Tensors &tensors, Int dim =
 
 // Joins tensors of equal shape along a new dimension `dim`. An empty list is an error.
 inline Tensor stack(const Tensors &tensors, Int dim = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_stack(tensors.data(), tensors.size(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_stack, tensors.data(), tensors.size(), dim);
 }
 
 inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
@@ -4282,9 +3268,7 @@ inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
 // Concatenates tensors horizontally (column-wise): along dimension 1, or 0 for 1-D tensors.
 // Zero-dim tensors become 1-D first.
 inline Tensor hstack(const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_hstack(tensors.data(), tensors.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_hstack, tensors.data(), tensors.size());
 }
 
 inline void hstack_out(const Tensor &out, const Tensors &tensors) {
@@ -4294,9 +3278,7 @@ inline void hstack_out(const Tensor &out, const Tensors &tensors) {
 // Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
 // dimensions as rows of shape (1, n).
 inline Tensor vstack(const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_vstack(tensors.data(), tensors.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_vstack, tensors.data(), tensors.size());
 }
 
 inline void vstack_out(const Tensor &out, const Tensors &tensors) {
@@ -4308,9 +3290,7 @@ inline void vstack_out(const Tensor &out, const Tensors &tensors) {
 //
 // Alias of `vstack`.
 inline Tensor row_stack(const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_row_stack(tensors.data(), tensors.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_row_stack, tensors.data(), tensors.size());
 }
 
 inline void row_stack_out(const Tensor &out, const Tensors &tensors) {
@@ -4320,9 +3300,7 @@ inline void row_stack_out(const Tensor &out, const Tensors &tensors) {
 // Concatenates tensors depthwise, along dimension 2. Tensors of fewer dimensions are expanded as by
 // `atleast_3d`.
 inline Tensor dstack(const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_dstack(tensors.data(), tensors.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_dstack, tensors.data(), tensors.size());
 }
 
 inline void dstack_out(const Tensor &out, const Tensors &tensors) {
@@ -4332,9 +3310,7 @@ inline void dstack_out(const Tensor &out, const Tensors &tensors) {
 // Concatenates tensors along dimension 1. Tensors of 0 and 1 dimensions become columns of shape (n,
 // 1) first.
 inline Tensor column_stack(const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_column_stack(tensors.data(), tensors.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_column_stack, tensors.data(), tensors.size());
 }
 
 inline void column_stack_out(const Tensor &out, const Tensors &tensors) {
@@ -4343,180 +3319,135 @@ inline void column_stack_out(const Tensor &out, const Tensors &tensors) {
 
 // Returns a view of `self` with at least 1 dimension.
 inline Tensor atleast_1d(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_atleast_1d(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_atleast_1d, self.get());
 }
 
 // Returns a view with at least 1 dimension of each tensor.
 inline std::vector<Tensor> atleast_1d(const Tensors &tensors) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_atleast_1d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_atleast_1d_sequence, tensors.data(), tensors.size());
 }
 
 // Returns a view of `self` with at least 2 dimensions. A 1-D tensor becomes a row.
 inline Tensor atleast_2d(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_atleast_2d(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_atleast_2d, self.get());
 }
 
 // Returns a view with at least 2 dimensions of each tensor.
 inline std::vector<Tensor> atleast_2d(const Tensors &tensors) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_atleast_2d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_atleast_2d_sequence, tensors.data(), tensors.size());
 }
 
 // Returns a view of `self` with at least 3 dimensions. A 2-D tensor of shape (H, W) becomes (H, W,
 // 1).
 inline Tensor atleast_3d(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_atleast_3d(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_atleast_3d, self.get());
 }
 
 // Returns a view with at least 3 dimensions of each tensor.
 inline std::vector<Tensor> atleast_3d(const Tensors &tensors) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_atleast_3d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_atleast_3d_sequence, tensors.data(), tensors.size());
 }
 
 // Broadcasts tensors to their common shape. Returns views.
 inline std::vector<Tensor> broadcast_tensors(const Tensors &tensors) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_broadcast_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_broadcast_tensors, tensors.data(), tensors.size());
 }
 
 // Creates coordinate grids from vectors of one dtype: output k contains the values of vector k
 // along dimension k, expanded over the others. Returns views. `indexing` is "ij" (matrix indexing,
 // default) or "xy" (Cartesian indexing), which swaps the first two dimensions.
 inline std::vector<Tensor> meshgrid(const Tensors &tensors, const std::optional<Text> &indexing = std::nullopt) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_meshgrid(tensors.data(), tensors.size(), detail::text("meshgrid: indexing", indexing), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_meshgrid, tensors.data(), tensors.size(), detail::text("meshgrid: indexing", indexing));
 }
 
 // Computes the Cartesian product of vectors of one dtype: each row of the result contains one
 // element of each vector.
 inline Tensor cartesian_prod(const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cartesian_prod(tensors.data(), tensors.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cartesian_prod, tensors.data(), tensors.size());
 }
 
 // Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows an
 // element to be repeated. A negative `r` is an error.
 inline Tensor combinations(const Tensor &self, Int r = 2, Bool with_replacement = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_combinations(self.get(), r, with_replacement, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_combinations, self.get(), r, with_replacement);
 }
 
 // Creates a block-diagonal matrix from matrices; vectors are rows, and scalars 1 x 1 matrices.
 inline Tensor block_diag(const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_block_diag(tensors.data(), tensors.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_block_diag, tensors.data(), tensors.size());
 }
 
 // Repeats `self` along each dimension, `repeats[i]` times. Copies the data. Additional repeats add
 // leading dimensions; negative ones are an error. `expand` returns a view, and `repeat_interleave`
 // repeats elements.
 inline Tensor repeat(const Tensor &self, const Ints &repeats) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_repeat(self.get(), repeats.data(), repeats.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_repeat, self.get(), repeats.data(), repeats.size());
 }
 
 // Repeats `self` along each dimension, as NumPy's `tile` does: missing leading repeats are 1. See
 // `repeat`.
 inline Tensor tile(const Tensor &self, const Ints &dims) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_tile(self.get(), dims.data(), dims.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_tile, self.get(), dims.data(), dims.size());
 }
 
 // Repeats each element along `dim`, or of the flattened tensor, `repeats` times. `output_size`, if
 // given, must be the size of the result. Negative `repeats` are an error.
 inline Tensor repeat_interleave(const Tensor &self, Int repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_repeat_interleave_int(self.get(), repeats, detail::get(dim), detail::get(output_size), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_repeat_interleave_int, self.get(), repeats, detail::get(dim), detail::get(output_size));
 }
 
 // Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times; `repeats` is an
 // int32 or int64 vector, or has one element. `output_size`, if given, must be the size of the
 // result.
 inline Tensor repeat_interleave(const Tensor &self, const Tensor &repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_repeat_interleave_tensor(self.get(), repeats.get(), detail::get(dim), detail::get(output_size), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_repeat_interleave_tensor, self.get(), repeats.get(), detail::get(dim), detail::get(output_size));
 }
 
 // Returns the index i `repeats[i]` times, for each i in order. `repeats` is an int32 or int64
 // vector.
 inline Tensor repeat_interleave_(const Tensor &repeats, const std::optional<Int> &output_size = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_repeat_interleave(repeats.get(), detail::get(output_size), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_repeat_interleave, repeats.get(), detail::get(output_size));
 }
 
 // Rolls (shifts cyclically) elements along the dimensions `dims` by `shifts`: elements shifted past
 // the last position reappear at the first. Without `dims`, rolls the flattened tensor, and restores
 // its shape.
 inline Tensor roll(const Tensor &self, const Ints &shifts, const Ints &dims = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_roll(self.get(), shifts.data(), shifts.size(), dims.data(), dims.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_roll, self.get(), shifts.data(), shifts.size(), dims.data(), dims.size());
 }
 
 // Reverses the order of elements along the dimensions `dims`. Returns a copy. A repeated dimension
 // is an error.
 inline Tensor flip(const Tensor &self, const Ints &dims) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_flip(self.get(), dims.data(), dims.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_flip, self.get(), dims.data(), dims.size());
 }
 
 // Reverses the order of columns (dimension 1). Returns a copy.
 inline Tensor fliplr(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fliplr(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fliplr, self.get());
 }
 
 // Reverses the order of rows (dimension 0). Returns a copy.
 inline Tensor flipud(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_flipud(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_flipud, self.get());
 }
 
 // Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
 // towards the second; a negative `k` rotates in the other direction. Returns a copy. Fewer than 2
 // dimensions are an error, and so are equal `dims`.
 inline Tensor rot90(const Tensor &self, Int k = 1, const Ints &dims = {0,1}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rot90(self.get(), k, dims.data(), dims.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_rot90, self.get(), k, dims.data(), dims.size());
 }
 
 // Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
 // sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the main
 // diagonal, and positive ones are above it.
 inline Tensor tril(const Tensor &self, Int diagonal = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_tril(self.get(), diagonal, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_tril, self.get(), diagonal);
 }
 
 inline Tensor tril_(const Tensor &self, Int diagonal = 0) {
-  detail::check(::tensor_tril_(self.get(), diagonal));
-  return self;
+  return detail::checked(self, ::tensor_tril_(self.get(), diagonal));
 }
 
 inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
@@ -4527,14 +3458,11 @@ inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
 // sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the main
 // diagonal, and positive ones are above it.
 inline Tensor triu(const Tensor &self, Int diagonal = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_triu(self.get(), diagonal, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_triu, self.get(), diagonal);
 }
 
 inline Tensor triu_(const Tensor &self, Int diagonal = 0) {
-  detail::check(::tensor_triu_(self.get(), diagonal));
-  return self;
+  return detail::checked(self, ::tensor_triu_(self.get(), diagonal));
 }
 
 inline void triu_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
@@ -4544,9 +3472,7 @@ inline void triu_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
 // Creates a matrix with the vector `self` on diagonal `diagonal`, or returns a copy of that
 // diagonal of a matrix. Diagonal 0 is the main diagonal, and positive ones are above it.
 inline Tensor diag(const Tensor &self, Int diagonal = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_diag(self.get(), diagonal, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_diag, self.get(), diagonal);
 }
 
 inline void diag_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
@@ -4556,44 +3482,34 @@ inline void diag_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
 // Creates diagonal matrices from the last dimension of `self`, on diagonal `offset` of two new
 // dimensions `dim1` and `dim2`. Diagonal 0 is the main diagonal, and positive ones are above it.
 inline Tensor diag_embed(const Tensor &self, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_diag_embed(self.get(), offset, dim1, dim2, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_diag_embed, self.get(), offset, dim1, dim2);
 }
 
 // Creates a matrix with the flattened elements of `self` on diagonal `offset`. Diagonal 0 is the
 // main diagonal, and positive ones are above it.
 inline Tensor diagflat(const Tensor &self, Int offset = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_diagflat(self.get(), offset, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_diagflat, self.get(), offset);
 }
 
 // Returns a copy of `self` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
 // `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the shape
 // of the replaced elements, and is converted to the dtype of `self`.
 inline Tensor diagonal_scatter(const Tensor &self, const Tensor &src, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_diagonal_scatter(self.get(), src.get(), offset, dim1, dim2, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_diagonal_scatter, self.get(), src.get(), offset, dim1, dim2);
 }
 
 // Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`. A negative
 // `index` counts from the end. `src` must have the shape of the slice, and is converted to the
 // dtype of `self`.
 inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int index) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_select_scatter(self.get(), src.get(), dim, index, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_select_scatter, self.get(), src.get(), dim, index);
 }
 
 // Returns a copy of `self` with the slice `start:end:step` of dimension `dim` replaced by `src`.
 // Negative `start` and `end` count from the end, and both are clamped to the size; `step` must be
 // positive. `src` must have the shape of the slice, and is converted to the dtype of `self`.
 inline Tensor slice_scatter(const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_slice_scatter(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_slice_scatter, self.get(), src.get(), dim, detail::get(start), detail::get(end), step);
 }
 
 inline void slice_scatter_out(const Tensor &out, const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
@@ -4604,291 +3520,41 @@ inline void slice_scatter_out(const Tensor &out, const Tensor &self, const Tenso
 // by `src`. `src` must have the shape of the replaced elements, and is converted to the dtype of
 // `self`.
 inline Tensor as_strided_scatter(const Tensor &self, const Tensor &src, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_as_strided_scatter(self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_as_strided_scatter, self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset));
 }
 
 // Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`. An
 // index out of range is an error.
 inline std::vector<Tensor> unravel_index(const Tensor &indices, const Ints &shape) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_unravel_index(indices.get(), shape.data(), shape.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_unravel_index, indices.get(), shape.data(), shape.size());
 }
 
 // Sums `self` over broadcast dimensions to the shape `size`, which must be broadcastable to its
 // shape. Returns `self` unchanged if the shapes are equal.
 inline Tensor sum_to_size(const Tensor &self, const Ints &size) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sum_to_size(self.get(), size.data(), size.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sum_to_size, self.get(), size.data(), size.size());
 }
 
 // Pads the last dimensions with `value`. `pad` lists the number of elements added before and after
 // the last dimension, then those of the dimension before it, and so on; negative numbers crop.
 inline Tensor constant_pad_nd(const Tensor &self, const Ints &pad, const Scalar &value = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_constant_pad_nd(self.get(), pad.data(), pad.size(), value.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_constant_pad_nd, self.get(), pad.data(), pad.size(), value.get());
 }
-
-// Computes the matrix product of two tensors: (..., n, k) times (..., k, m) is (..., n, m), with
-// batch dimensions broadcast. The dtypes must be equal. Alias of `matmul`.
-namespace linalg {
-inline Tensor matmul(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matmul(self.get(), other.get(), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_linalg_matmul_out(self.get(), other.get(), out.get()));
-}
-}  // namespace linalg
-
-// Computes the cross product of 3-element vectors along `dim`; another size is an error. The other
-// dimensions are broadcast; both tensors must have the same number of dimensions.
-namespace linalg {
-inline Tensor cross(const Tensor &self, const Tensor &other, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_cross(self.get(), other.get(), dim, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dim = -1) {
-  detail::check(::tensor_linalg_cross_out(self.get(), other.get(), dim, out.get()));
-}
-}  // namespace linalg
-
-// Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
-// `dim2` (default: the last two), as a view; the diagonal is the last dimension of the result.
-namespace linalg {
-inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_diagonal(A.get(), offset, dim1, dim2, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-// Computes the dot product of vectors along `dim`: the sum of `conj(x) * y`. The other dimensions
-// are broadcast. The dtypes must be equal.
-namespace linalg {
-inline Tensor vecdot(const Tensor &x, const Tensor &y, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_vecdot(x.get(), y.get(), dim, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, Int dim = -1) {
-  detail::check(::tensor_linalg_vecdot_out(x.get(), y.get(), dim, out.get()));
-}
-}  // namespace linalg
-
-// Computes the product of two or more matrices in the order with the fewest multiplications. The
-// dtypes must be equal. The first may be a vector (a row), and the last (a column).
-namespace linalg {
-inline Tensor multi_dot(const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_multi_dot(tensors.data(), tensors.size(), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(::tensor_linalg_multi_dot_out(tensors.data(), tensors.size(), out.get()));
-}
-}  // namespace linalg
-
-// Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
-// of the inverse, and require floating-point or complex matrices. Power 0 is the identity. Matrices
-// that are not square are an error.
-namespace linalg {
-inline Tensor matrix_power(const Tensor &self, Int n) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_power(self.get(), n, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
-  detail::check(::tensor_linalg_matrix_power_out(self.get(), n, out.get()));
-}
-}  // namespace linalg
 
 // Raises square matrices to the integer power `n`. Alias of `linalg.matrix_power`.
 inline Tensor matrix_power(const Tensor &self, Int n) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_matrix_power(self.get(), n, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_matrix_power, self.get(), n);
 }
 
 inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
   detail::check(::tensor_matrix_power_out(self.get(), n, out.get()));
 }
 
-// Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Uses a Pade
-// approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method
-// for the matrix exponential revisited, 2005), in float64 or complex128. Matrices that are not
-// square are an error.
-namespace linalg {
-inline Tensor matrix_exp(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_exp(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
 // Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Alias of
 // `linalg.matrix_exp`.
 inline Tensor matrix_exp(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_matrix_exp(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_matrix_exp, self.get());
 }
-
-// Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
-// `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n.
-namespace linalg {
-inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_vander(x.get(), detail::get(N), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-// Computes the inverse of a tensor for `tensordot` over `ind` dimensions. The product of the first
-// `ind` sizes must equal that of the others, which the result has first.
-namespace linalg {
-inline Tensor tensorinv(const Tensor &self, Int ind = 2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_tensorinv(self.get(), ind, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void tensorinv_out(const Tensor &out, const Tensor &self, Int ind = 2) {
-  detail::check(::tensor_linalg_tensorinv_out(self.get(), ind, out.get()));
-}
-}  // namespace linalg
-
-// Solves tensordot(`self`, X) = `other` for X, summed over all dimensions of X. The shape of `self`
-// is that of `other` followed by that of X, after `dims` are moved to the end.
-namespace linalg {
-inline Tensor tensorsolve(const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_tensorsolve(self.get(), other.get(), dims.data(), dims.size(), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void tensorsolve_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
-  detail::check(::tensor_linalg_tensorsolve_out(self.get(), other.get(), dims.data(), dims.size(), out.get()));
-}
-}  // namespace linalg
-
-// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
-// n), of which the lower triangle is read. `upper` returns U of A = U^H U, and reads the upper
-// triangle. `info`, int32 of shape (...), is 0, or the order of the first leading minor that is not
-// positive; `check_errors` makes this an error. 16-bit floats are computed in float32.
-namespace linalg {
-inline linalg::LinalgCholeskyExResult cholesky_ex(const Tensor &self, Bool upper = false, Bool check_errors = false) {
-  detail::Result<Tensor> L;
-  detail::Result<Tensor> info;
-  detail::check(::tensor_linalg_cholesky_ex(self.get(), upper, check_errors, L.put(), info.put()));
-  return {L.take(), info.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &self, Bool upper = false, Bool check_errors = false) {
-  detail::check(::tensor_linalg_cholesky_ex_out(self.get(), upper, check_errors, L.get(), info.get()));
-}
-}  // namespace linalg
-
-// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
-// n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error, which
-// contains its index in the batch. See `linalg.cholesky_ex`.
-namespace linalg {
-inline Tensor cholesky(const Tensor &self, Bool upper = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_cholesky(self.get(), upper, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = false) {
-  detail::check(::tensor_linalg_cholesky_out(self.get(), upper, out.get()));
-}
-}  // namespace linalg
-
-// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
-// form. `LU` contains U, and below its diagonal L, without its unit diagonal. `pivots`, int32 of
-// shape (..., min(m, n)), are LAPACK's 1-based row exchanges. `info`, int32 of shape (...), is 0,
-// or the 1-based position of the first zero on the diagonal of U; `check_errors` makes this an
-// error. `pivot` must be true.
-namespace linalg {
-inline linalg::LinalgLuFactorExResult lu_factor_ex(const Tensor &A, Bool pivot = true, Bool check_errors = false) {
-  detail::Result<Tensor> LU;
-  detail::Result<Tensor> pivots;
-  detail::Result<Tensor> info;
-  detail::check(::tensor_linalg_lu_factor_ex(A.get(), pivot, check_errors, LU.put(), pivots.put(), info.put()));
-  return {LU.take(), pivots.take(), info.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void lu_factor_ex_out(const Tensor &LU, const Tensor &pivots, const Tensor &info, const Tensor &A, Bool pivot = true, Bool check_errors = false) {
-  detail::check(::tensor_linalg_lu_factor_ex_out(A.get(), pivot, check_errors, LU.get(), pivots.get(), info.get()));
-}
-}  // namespace linalg
-
-// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
-// form. A zero on the diagonal of U is an error. See `linalg.lu_factor_ex`.
-namespace linalg {
-inline linalg::LinalgLuFactorResult lu_factor(const Tensor &A, Bool pivot = true) {
-  detail::Result<Tensor> LU;
-  detail::Result<Tensor> pivots;
-  detail::check(::tensor_linalg_lu_factor(A.get(), pivot, LU.put(), pivots.put()));
-  return {LU.take(), pivots.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &A, Bool pivot = true) {
-  detail::check(::tensor_linalg_lu_factor_out(A.get(), pivot, LU.get(), pivots.get()));
-}
-}  // namespace linalg
-
-// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n): the
-// permutation P (..., m, m), the unit lower triangular L (..., m, k), and the upper triangular U
-// (..., k, n), with k = min(m, n). `pivot` must be true.
-namespace linalg {
-inline linalg::LinalgLuResult lu(const Tensor &A, Bool pivot = true) {
-  detail::Result<Tensor> P;
-  detail::Result<Tensor> L;
-  detail::Result<Tensor> U;
-  detail::check(::tensor_linalg_lu(A.get(), pivot, P.put(), L.put(), U.put()));
-  return {P.take(), L.take(), U.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void lu_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &A, Bool pivot = true) {
-  detail::check(::tensor_linalg_lu_out(A.get(), pivot, P.get(), L.get(), U.get()));
-}
-}  // namespace linalg
 
 // Unpacks the compact result of `linalg.lu_factor` into P, L and U. Results that are not requested
 // are empty.
@@ -4907,49 +3573,8 @@ inline void lu_unpack_out(const Tensor &P, const Tensor &L, const Tensor &U, con
 // Converts LAPACK's 1-based row exchanges `pivots`, int32 of shape (..., k), to a permutation of
 // `n` rows, int64 of shape (..., n).
 inline Tensor pivots_permutation(const Tensor &pivots, Int n) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_pivots_permutation(pivots.get(), n, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_pivots_permutation, pivots.get(), n);
 }
-
-// Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
-// `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 of shape (..., n), are
-// those of LAPACK's sytrf and hetrf: D has 1 x 1 blocks and, where pivots are negative, 2 x 2
-// blocks. `info`, int32 of shape (...), is 0, or the 1-based position of the first zero of D;
-// `check_errors` makes this an error.
-namespace linalg {
-inline linalg::LinalgLdlFactorExResult ldl_factor_ex(const Tensor &self, Bool hermitian = false, Bool check_errors = false) {
-  detail::Result<Tensor> LD;
-  detail::Result<Tensor> pivots;
-  detail::Result<Tensor> info;
-  detail::check(::tensor_linalg_ldl_factor_ex(self.get(), hermitian, check_errors, LD.put(), pivots.put(), info.put()));
-  return {LD.take(), pivots.take(), info.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tensor &info, const Tensor &self, Bool hermitian = false, Bool check_errors = false) {
-  detail::check(::tensor_linalg_ldl_factor_ex_out(self.get(), hermitian, check_errors, LD.get(), pivots.get(), info.get()));
-}
-}  // namespace linalg
-
-// Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
-// `hermitian`. A singular diagonal block of D is an error. Returns (LD, pivots);
-// `linalg.ldl_factor_ex` describes them.
-namespace linalg {
-inline linalg::LinalgLdlFactorResult ldl_factor(const Tensor &self, Bool hermitian = false) {
-  detail::Result<Tensor> LD;
-  detail::Result<Tensor> pivots;
-  detail::check(::tensor_linalg_ldl_factor(self.get(), hermitian, LD.put(), pivots.put()));
-  return {LD.take(), pivots.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void ldl_factor_out(const Tensor &LD, const Tensor &pivots, const Tensor &self, Bool hermitian = false) {
-  detail::check(::tensor_linalg_ldl_factor_out(self.get(), hermitian, LD.get(), pivots.get()));
-}
-}  // namespace linalg
 
 // Computes the QR decomposition of matrices (..., m, n) in compact form, as LAPACK's geqrf does:
 // `a` contains R on and above the diagonal, and below it, with the scales `tau` of shape (...,
@@ -4966,48 +3591,10 @@ inline void geqrf_out(const Tensor &a_, const Tensor &tau, const Tensor &self) {
   detail::check(::tensor_geqrf_out(self.get(), a_.get(), tau.get()));
 }
 
-// Computes the QR decomposition A = Q R of matrices (..., m, n), with orthonormal columns of Q and
-// upper triangular R. `mode` "reduced" (default) returns Q (..., m, k) and R (..., k, n), with k =
-// min(m, n); "complete" returns Q (..., m, m) and R (..., m, n); "r" returns an empty Q. The signs
-// are those of LAPACK: the diagonal of R is real, and may be negative.
-namespace linalg {
-inline linalg::LinalgQrResult qr(const Tensor &A, const Text &mode = "reduced") {
-  detail::Result<Tensor> Q;
-  detail::Result<Tensor> R;
-  detail::check(::tensor_linalg_qr(A.get(), detail::text("linalg.qr: mode", mode), Q.put(), R.put()));
-  return {Q.take(), R.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text &mode = "reduced") {
-  detail::check(::tensor_linalg_qr_out(A.get(), detail::text("linalg.qr: mode", mode), Q.get(), R.get()));
-}
-}  // namespace linalg
-
-// Computes the first n columns of the product of the Householder reflectors `1 - tau_i v_i v_i^H`,
-// where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf`
-// returns it. `tau` has the shape (..., k) with k <= n.
-namespace linalg {
-inline Tensor householder_product(const Tensor &input, const Tensor &tau) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_householder_product(input.get(), tau.get(), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void householder_product_out(const Tensor &out, const Tensor &input, const Tensor &tau) {
-  detail::check(::tensor_linalg_householder_product_out(input.get(), tau.get(), out.get()));
-}
-}  // namespace linalg
-
 // Computes Q of the QR decomposition from its Householder reflectors, as `geqrf` returns them.
 // Alias of `linalg.householder_product`.
 inline Tensor orgqr(const Tensor &self, const Tensor &tau) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_orgqr(self.get(), tau.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_orgqr, self.get(), tau.get());
 }
 
 inline void orgqr_out(const Tensor &out, const Tensor &self, const Tensor &tau) {
@@ -5018,103 +3605,28 @@ inline void orgqr_out(const Tensor &out, const Tensor &self, const Tensor &tau) 
 // forming Q. Q is the square matrix of the Householder reflectors `self` and `tau` that `geqrf`
 // returned; `transpose` multiplies by its adjoint.
 inline Tensor ormqr(const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ormqr(self.get(), tau.get(), other.get(), left, transpose, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_ormqr, self.get(), tau.get(), other.get(), left, transpose);
 }
 
 inline void ormqr_out(const Tensor &out, const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) {
   detail::check(::tensor_ormqr_out(self.get(), tau.get(), other.get(), left, transpose, out.get()));
 }
 
-// Computes the square root of Hermitian positive-semidefinite matrices (..., n, n): the Hermitian
-// positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
-// rounding can cause, are treated as 0.
-namespace linalg {
-inline Tensor matrix_sqrth(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_sqrth(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void matrix_sqrth_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_linalg_matrix_sqrth_out(self.get(), out.get()));
-}
-}  // namespace linalg
-
 // Solves the Lyapunov equation H X + X H = G for Hermitian positive-semidefinite matrices H (...,
 // n, n), of which the lower triangle is read, and G of the same shape and dtype. The component of X
 // between two eigenvectors with eigenvalue 0 is 0.
 inline Tensor lyapunov(const Tensor &H, const Tensor &G) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_lyapunov(H.get(), G.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_lyapunov, H.get(), G.get());
 }
-
-// Computes the polar decomposition A = U H of matrices (..., m, n), m >= n: U (..., m, n) with
-// orthonormal columns, and H (..., n, n) Hermitian positive-semidefinite.
-namespace linalg {
-inline linalg::LinalgPolarResult polar(const Tensor &A) {
-  detail::Result<Tensor> U;
-  detail::Result<Tensor> H;
-  detail::check(::tensor_linalg_polar(A.get(), U.put(), H.put()));
-  return {U.take(), H.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) {
-  detail::check(::tensor_linalg_polar_out(A.get(), U.get(), H.get()));
-}
-}  // namespace linalg
-
-// Computes the determinant of square matrices (..., n, n), by an LU decomposition. Returns a tensor
-// of shape (...). Matrices that are not square are an error.
-namespace linalg {
-inline Tensor det(const Tensor &A) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_det(A.get(), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void det_out(const Tensor &out, const Tensor &A) {
-  detail::check(::tensor_linalg_det_out(A.get(), out.get()));
-}
-}  // namespace linalg
 
 // Computes the determinant of square matrices (..., n, n), of shape (...). Alias of `linalg.det`.
 inline Tensor det(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_det(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_det, self.get());
 }
 
 inline void det_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_det_out(self.get(), out.get()));
 }
-
-// Computes the sign and the natural logarithm of the absolute value of the determinant of square
-// matrices (..., n, n). Returns (`sign`, `logabsdet`), both of shape (...). The sign of a complex
-// determinant has absolute value 1. A singular matrix returns 0 and -inf. Matrices that are not
-// square are an error.
-namespace linalg {
-inline linalg::LinalgSlogdetResult slogdet(const Tensor &A) {
-  detail::Result<Tensor> sign;
-  detail::Result<Tensor> logabsdet;
-  detail::check(::tensor_linalg_slogdet(A.get(), sign.put(), logabsdet.put()));
-  return {sign.take(), logabsdet.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &A) {
-  detail::check(::tensor_linalg_slogdet_out(A.get(), sign.get(), logabsdet.get()));
-}
-}  // namespace linalg
 
 // Computes the sign and the natural logarithm of the absolute value of the determinant of square
 // matrices (..., n, n). Alias of `linalg.slogdet`.
@@ -5134,103 +3646,13 @@ inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tenso
 // principal value of the complex logarithm. Returns a tensor of shape (...). Matrices that are not
 // square are an error.
 inline Tensor logdet(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logdet(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logdet, self.get());
 }
-
-// Computes the vector norm over `dim` (default: all dimensions): `(sum of |x|**ord)**(1 / ord)`.
-// `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
-// elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
-namespace linalg {
-inline Tensor vector_norm(const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_vector_norm(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_vector_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
-}  // namespace linalg
-
-// Computes the norm of matrices in the two dimensions `dim`. `ord` is 2 (largest singular value), 1
-// (largest absolute column sum), infinity (largest absolute row sum), or one of these negated (the
-// smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements
-// first.
-namespace linalg {
-inline Tensor matrix_norm(const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_norm(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_matrix_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
-}  // namespace linalg
-
-// Computes the norm of matrices in the two dimensions `dim`. `ord` is "fro" (Frobenius norm,
-// default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
-// values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
-namespace linalg {
-inline Tensor matrix_norm(const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_norm_str_ord(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_matrix_norm_str_ord_out(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
-}  // namespace linalg
-
-// Computes a vector or matrix norm. With `ord`, and one dimension in `dim` or a 1-D tensor, it is
-// `linalg.vector_norm`; with two dimensions in `dim` or a 2-D tensor, `linalg.matrix_norm`. Without
-// `ord` it is the 2-norm over `dim`, or of all elements. `keepdim` keeps reduced dimensions with
-// size 1, and `dtype` converts elements first.
-namespace linalg {
-inline Tensor norm(const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_norm(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_norm_out(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
-}  // namespace linalg
-
-// Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
-// tensor. See `linalg.matrix_norm`.
-namespace linalg {
-inline Tensor norm(const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_norm_ord_str(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void norm_out(const Tensor &out, const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_norm_ord_str_out(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
-}  // namespace linalg
 
 // Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
 // of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor frobenius_norm(const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_frobenius_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_frobenius_norm, self.get(), dim.data(), dim.size(), keepdim);
 }
 
 inline void frobenius_norm_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
@@ -5240,309 +3662,33 @@ inline void frobenius_norm_out(const Tensor &out, const Tensor &self, const Ints
 // Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
 // `dim`. `keepdim` keeps them with size 1.
 inline Tensor nuclear_norm(const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nuclear_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_nuclear_norm, self.get(), dim.data(), dim.size(), keepdim);
 }
 
 inline void nuclear_norm_out(const Tensor &out, const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
   detail::check(::tensor_nuclear_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// Computes the condition number of matrices (..., m, n). By default and for `p` = 2 it is the ratio
-// of the largest to the smallest singular value, for -2 its reciprocal. For 1, -1, infinity and
-// -infinity matrices must be square, and it is the norm of the matrix times the norm of its
-// inverse: infinity for a singular matrix.
-namespace linalg {
-inline Tensor cond(const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_cond(self.get(), detail::get(p), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
-  detail::check(::tensor_linalg_cond_out(self.get(), detail::get(p), out.get()));
-}
-}  // namespace linalg
-
-// Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
-// `linalg.matrix_norm`.
-namespace linalg {
-inline Tensor cond(const Tensor &self, const Text &p) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_cond_p_str(self.get(), detail::text("linalg.cond: p", p), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void cond_out(const Tensor &out, const Tensor &self, const Text &p) {
-  detail::check(::tensor_linalg_cond_p_str_out(self.get(), detail::text("linalg.cond: p", p), out.get()));
-}
-}  // namespace linalg
-
-// Computes the rank of matrices (..., m, n), int64 of shape (...): the number of singular values
-// greater than max(atol, rtol * largest). `atol` defaults to 0, and `rtol` to the machine epsilon
-// times max(m, n), or to 0 if `atol` is positive. `hermitian` counts absolute eigenvalues instead,
-// and reads the lower triangle.
-namespace linalg {
-inline Tensor matrix_rank(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_rank(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(::tensor_linalg_matrix_rank_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
-}
-}  // namespace linalg
-
-// Computes the rank of matrices with tolerances given as tensors, which are broadcast with the
-// batch. See `linalg.matrix_rank`.
-namespace linalg {
-inline Tensor matrix_rank(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_rank_atol_rtol_tensor(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(::tensor_linalg_matrix_rank_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
-}
-}  // namespace linalg
-
-// Computes the rank of matrices with the absolute tolerance `tol` and a relative tolerance of 0.
-// See `linalg.matrix_rank`.
-namespace linalg {
-inline Tensor matrix_rank(const Tensor &self, Real tol, Bool hermitian) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_rank_tol(self.get(), tol, hermitian, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, Real tol, Bool hermitian) {
-  detail::check(::tensor_linalg_matrix_rank_tol_out(self.get(), tol, hermitian, out.get()));
-}
-}  // namespace linalg
-
-// Computes the rank of matrices with the absolute tolerance `tol`, a tensor that is broadcast with
-// the batch, and a relative tolerance of 0. See `linalg.matrix_rank`.
-namespace linalg {
-inline Tensor matrix_rank(const Tensor &self, const Tensor &tol, Bool hermitian) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_rank_tol_tensor(self.get(), tol.get(), hermitian, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor &tol, Bool hermitian) {
-  detail::check(::tensor_linalg_matrix_rank_tol_tensor_out(self.get(), tol.get(), hermitian, out.get()));
-}
-}  // namespace linalg
-
-// Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
-// that are not greater than max(atol, rtol * largest) are treated as 0. The defaults and
-// `hermitian` are those of `linalg.matrix_rank`.
-namespace linalg {
-inline Tensor pinv(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_pinv(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(::tensor_linalg_pinv_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
-}
-}  // namespace linalg
-
-// Computes the pseudoinverse of matrices with tolerances given as tensors, which are broadcast with
-// the batch. See `linalg.pinv`.
-namespace linalg {
-inline Tensor pinv(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_pinv_atol_rtol_tensor(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(::tensor_linalg_pinv_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
-}
-}  // namespace linalg
-
-// Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
-namespace linalg {
-inline Tensor pinv(const Tensor &self, Real rcond, Bool hermitian) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_pinv_rcond(self.get(), rcond, hermitian, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void pinv_out(const Tensor &out, const Tensor &self, Real rcond, Bool hermitian) {
-  detail::check(::tensor_linalg_pinv_rcond_out(self.get(), rcond, hermitian, out.get()));
-}
-}  // namespace linalg
-
-// Computes the pseudoinverse of matrices with the relative tolerance `rcond`, a tensor that is
-// broadcast with the batch. See `linalg.pinv`.
-namespace linalg {
-inline Tensor pinv(const Tensor &self, const Tensor &rcond, Bool hermitian) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_pinv_rcond_tensor(self.get(), rcond.get(), hermitian, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void pinv_out(const Tensor &out, const Tensor &self, const Tensor &rcond, Bool hermitian) {
-  detail::check(::tensor_linalg_pinv_rcond_tensor_out(self.get(), rcond.get(), hermitian, out.get()));
-}
-}  // namespace linalg
-
 // Computes the Moore-Penrose pseudoinverse of matrices (..., m, n) with the relative tolerance
 // `rcond`. See `linalg.pinv`.
 inline Tensor pinverse(const Tensor &self, Real rcond = 1e-15) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_pinverse(self.get(), rcond, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_pinverse, self.get(), rcond);
 }
-
-// Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
-// n, n). B contains matrices, whose batch is broadcast with that of A, or vectors: its shape is
-// (n), or that of A without the last size. `info`, int32, is 0 for each A, or the 1-based position
-// of the first zero pivot, for which X is undefined; `check_errors` makes this an error.
-namespace linalg {
-inline linalg::LinalgSolveExResult solve_ex(const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) {
-  detail::Result<Tensor> result;
-  detail::Result<Tensor> info;
-  detail::check(::tensor_linalg_solve_ex(A.get(), B.get(), left, check_errors, result.put(), info.put()));
-  return {result.take(), info.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void solve_ex_out(const Tensor &result, const Tensor &info, const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) {
-  detail::check(::tensor_linalg_solve_ex_out(A.get(), B.get(), left, check_errors, result.get(), info.get()));
-}
-}  // namespace linalg
-
-// Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
-// n, n). A singular A is an error, which contains its index in the batch. See `linalg.solve_ex`.
-namespace linalg {
-inline Tensor solve(const Tensor &A, const Tensor &B, Bool left = true) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_solve(A.get(), B.get(), left, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void solve_out(const Tensor &out, const Tensor &A, const Tensor &B, Bool left = true) {
-  detail::check(::tensor_linalg_solve_out(A.get(), B.get(), left, out.get()));
-}
-}  // namespace linalg
-
-// Computes the inverse of square matrices (..., n, n). `info`, int32 of shape (...), is 0, or the
-// 1-based position of the first zero pivot, for which the inverse is undefined; `check_errors`
-// makes this an error. Matrices that are not square are an error.
-namespace linalg {
-inline linalg::LinalgInvExResult inv_ex(const Tensor &A, Bool check_errors = false) {
-  detail::Result<Tensor> inverse;
-  detail::Result<Tensor> info;
-  detail::check(::tensor_linalg_inv_ex(A.get(), check_errors, inverse.put(), info.put()));
-  return {inverse.take(), info.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &A, Bool check_errors = false) {
-  detail::check(::tensor_linalg_inv_ex_out(A.get(), check_errors, inverse.get(), info.get()));
-}
-}  // namespace linalg
-
-// Computes the inverse of square matrices (..., n, n). A singular matrix is an error, which
-// contains its index in the batch. Matrices that are not square are an error.
-namespace linalg {
-inline Tensor inv(const Tensor &A) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_inv(A.get(), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void inv_out(const Tensor &out, const Tensor &A) {
-  detail::check(::tensor_linalg_inv_out(A.get(), out.get()));
-}
-}  // namespace linalg
 
 // Computes the inverse of square matrices (..., n, n). A singular matrix is an error. Alias of
 // `linalg.inv`.
 inline Tensor inverse(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_inverse(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_inverse, self.get());
 }
 
 inline void inverse_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_inverse_out(self.get(), out.get()));
 }
 
-// Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
-// n); the other triangle is not read. B has the shape (..., n, k), or (..., k, n) if `left` is
-// false, and X has the shape of B. `upper` selects the triangle. `unitriangular` assumes a diagonal
-// of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
-namespace linalg {
-inline Tensor solve_triangular(const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_solve_triangular(self.get(), B.get(), upper, left, unitriangular, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
-  detail::check(::tensor_linalg_solve_triangular_out(self.get(), B.get(), upper, left, unitriangular, out.get()));
-}
-}  // namespace linalg
-
-// Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
-// that `linalg.lu_factor` returned; `adjoint` solves with A^H. A has the shape (..., n, n), and B
-// and X have the shape (..., n, k), or (..., k, n) if `left` is false. Batches are broadcast.
-namespace linalg {
-inline Tensor lu_solve(const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_lu_solve(LU.get(), pivots.get(), B.get(), left, adjoint, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
-  detail::check(::tensor_linalg_lu_solve_out(LU.get(), pivots.get(), B.get(), left, adjoint, out.get()));
-}
-}  // namespace linalg
-
 // Solves A X = `self` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
 // `upper`, for A (..., n, n) and `self` (..., n, k). Batches are broadcast.
 inline Tensor cholesky_solve(const Tensor &self, const Tensor &L, Bool upper = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cholesky_solve(self.get(), L.get(), upper, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cholesky_solve, self.get(), L.get(), upper);
 }
 
 inline void cholesky_solve_out(const Tensor &out, const Tensor &self, const Tensor &L, Bool upper = false) {
@@ -5552,149 +3698,12 @@ inline void cholesky_solve_out(const Tensor &out, const Tensor &self, const Tens
 // Computes the inverse of matrices A (..., n, n) from its Cholesky factor `self`, L of A = L L^H,
 // or U of A = U^H U with `upper`.
 inline Tensor cholesky_inverse(const Tensor &self, Bool upper = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cholesky_inverse(self.get(), upper, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cholesky_inverse, self.get(), upper);
 }
 
 inline void cholesky_inverse_out(const Tensor &out, const Tensor &self, Bool upper = false) {
   detail::check(::tensor_cholesky_inverse_out(self.get(), upper, out.get()));
 }
-
-// Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `linalg.ldl_factor`
-// returned, with the same `hermitian`. A has the shape (..., n, n), and B and X have the shape
-// (..., n, k). Batches are broadcast.
-namespace linalg {
-inline Tensor ldl_solve(const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_ldl_solve(LD.get(), pivots.get(), B.get(), hermitian, out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
-  detail::check(::tensor_linalg_ldl_solve_out(LD.get(), pivots.get(), B.get(), hermitian, out.get()));
-}
-}  // namespace linalg
-
-// Solves linear least-squares problems: the X (..., n, k) that minimizes |A X - B|, with the
-// smallest norm if there are several, for matrices A (..., m, n) and B (..., m, k) or vectors (...,
-// m).
-//
-// `driver` is the LAPACK routine: "gelsy" (default, QR with pivoting), "gels" (QR, for matrices of
-// full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest are
-// treated as 0, except for gels; the default is the machine epsilon times max(m, n).
-//
-// `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
-// the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are
-// those of A for gelsd and gelss. Results that are not computed are empty.
-namespace linalg {
-inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
-  detail::Result<Tensor> solution;
-  detail::Result<Tensor> residuals;
-  detail::Result<Tensor> rank;
-  detail::Result<Tensor> singular_values;
-  detail::check(::tensor_linalg_lstsq(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.put(), residuals.put(), rank.put(), singular_values.put()));
-  return {solution.take(), residuals.take(), rank.take(), singular_values.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
-  detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
-}
-}  // namespace linalg
-
-// Computes the eigenvalues, real and in ascending order (..., n), and orthonormal eigenvectors, as
-// columns (..., n, n), of Hermitian matrices (..., n, n), of which the triangle `UPLO` ("L" or "U")
-// is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of LAPACK's
-// syevd and heevd. Matrices that are not finite are an error.
-namespace linalg {
-inline linalg::LinalgEighResult eigh(const Tensor &self, const Text &UPLO = "L") {
-  detail::Result<Tensor> eigenvalues;
-  detail::Result<Tensor> eigenvectors;
-  detail::check(::tensor_linalg_eigh(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.put(), eigenvectors.put()));
-  return {eigenvalues.take(), eigenvectors.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self, const Text &UPLO = "L") {
-  detail::check(::tensor_linalg_eigh_out(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.get(), eigenvectors.get()));
-}
-}  // namespace linalg
-
-// Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (..., n).
-// See `linalg.eigh`.
-namespace linalg {
-inline Tensor eigvalsh(const Tensor &self, const Text &UPLO = "L") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_eigvalsh(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void eigvalsh_out(const Tensor &out, const Tensor &self, const Text &UPLO = "L") {
-  detail::check(::tensor_linalg_eigvalsh_out(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.get()));
-}
-}  // namespace linalg
-
-// Computes the eigenvalues, of shape (..., n) and in LAPACK's order, and the eigenvectors, the
-// columns of matrices (..., n, n), of square matrices (..., n, n). The results are complex.
-// Eigenvectors have norm 1 and the phase that LAPACK's geev selects. Elements that are not finite
-// are an error, and so are matrices that are not square.
-namespace linalg {
-inline linalg::LinalgEigResult eig(const Tensor &self) {
-  detail::Result<Tensor> eigenvalues;
-  detail::Result<Tensor> eigenvectors;
-  detail::check(::tensor_linalg_eig(self.get(), eigenvalues.put(), eigenvectors.put()));
-  return {eigenvalues.take(), eigenvectors.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self) {
-  detail::check(::tensor_linalg_eig_out(self.get(), eigenvalues.get(), eigenvectors.get()));
-}
-}  // namespace linalg
-
-// Computes the complex eigenvalues (..., n) of square matrices (..., n, n). See `linalg.eig`.
-namespace linalg {
-inline Tensor eigvals(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_eigvals(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void eigvals_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_linalg_eigvals_out(self.get(), out.get()));
-}
-}  // namespace linalg
-
-// Computes the singular value decomposition (SVD) A = U diag(S) Vh of matrices (..., m, n): U (...,
-// m, m) and Vh (..., n, n) are unitary, and S (..., k), k = min(m, n), is real, nonnegative and in
-// descending order. With `full_matrices` false, U is (..., m, k) and Vh (..., k, n). Singular
-// vectors are unique up to a factor of absolute value 1; they are those of LAPACK's gesdd. `driver`
-// applies to other devices. Matrices that are not finite are an error.
-namespace linalg {
-inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) {
-  detail::Result<Tensor> U;
-  detail::Result<Tensor> S;
-  detail::Result<Tensor> Vh;
-  detail::check(::tensor_linalg_svd(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.put(), S.put(), Vh.put()));
-  return {U.take(), S.take(), Vh.take()};
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) {
-  detail::check(::tensor_linalg_svd_out(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.get(), S.get(), Vh.get()));
-}
-}  // namespace linalg
 
 // Computes the singular value decomposition (SVD) A = U diag(S) V^H of matrices (..., m, n),
 // reduced unless `some` is false. Returns V instead of its adjoint. If `compute_uv` is false, U and
@@ -5710,22 +3719,6 @@ inline SvdResult svd(const Tensor &self, Bool some = true, Bool compute_uv = tru
 inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &V, const Tensor &self, Bool some = true, Bool compute_uv = true) {
   detail::check(::tensor_svd_out(self.get(), some, compute_uv, U.get(), S.get(), V.get()));
 }
-
-// Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
-// n)). See `linalg.svd`.
-namespace linalg {
-inline Tensor svdvals(const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_svdvals(A.get(), detail::text("linalg.svdvals: driver", driver), out.put()));
-  return out.take();
-}
-}  // namespace linalg
-
-namespace linalg {
-inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
-  detail::check(::tensor_linalg_svdvals_out(A.get(), detail::text("linalg.svdvals: driver", driver), out.get()));
-}
-}  // namespace linalg
 
 // Computes an approximate singular value decomposition of low rank: the `q` largest singular values
 // S (..., q) of A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q),
@@ -5817,9 +3810,7 @@ inline void fused_adagrad_(const Tensors &self, const Tensors &grads, const Tens
 
 // Computes `abs` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_abs(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_abs(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_abs, self.data(), self.size());
 }
 
 // Computes `abs` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5830,9 +3821,7 @@ inline void foreach_abs_(const Tensors &self) {
 
 // Computes `acos` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_acos(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_acos(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_acos, self.data(), self.size());
 }
 
 // Computes `acos` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5843,9 +3832,7 @@ inline void foreach_acos_(const Tensors &self) {
 
 // Computes `asin` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_asin(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_asin(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_asin, self.data(), self.size());
 }
 
 // Computes `asin` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5856,9 +3843,7 @@ inline void foreach_asin_(const Tensors &self) {
 
 // Computes `atan` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_atan(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_atan(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_atan, self.data(), self.size());
 }
 
 // Computes `atan` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5869,9 +3854,7 @@ inline void foreach_atan_(const Tensors &self) {
 
 // Computes `ceil` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_ceil(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_ceil(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_ceil, self.data(), self.size());
 }
 
 // Computes `ceil` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5882,9 +3865,7 @@ inline void foreach_ceil_(const Tensors &self) {
 
 // Computes `cos` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_cos(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_cos(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_cos, self.data(), self.size());
 }
 
 // Computes `cos` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5895,9 +3876,7 @@ inline void foreach_cos_(const Tensors &self) {
 
 // Computes `cosh` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_cosh(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_cosh(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_cosh, self.data(), self.size());
 }
 
 // Computes `cosh` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5908,9 +3887,7 @@ inline void foreach_cosh_(const Tensors &self) {
 
 // Computes `erf` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_erf(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_erf(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_erf, self.data(), self.size());
 }
 
 // Computes `erf` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5921,9 +3898,7 @@ inline void foreach_erf_(const Tensors &self) {
 
 // Computes `erfc` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_erfc(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_erfc(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_erfc, self.data(), self.size());
 }
 
 // Computes `erfc` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5934,9 +3909,7 @@ inline void foreach_erfc_(const Tensors &self) {
 
 // Computes `exp` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_exp(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_exp(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_exp, self.data(), self.size());
 }
 
 // Computes `exp` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5947,9 +3920,7 @@ inline void foreach_exp_(const Tensors &self) {
 
 // Computes `expm1` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_expm1(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_expm1(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_expm1, self.data(), self.size());
 }
 
 // Computes `expm1` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5960,9 +3931,7 @@ inline void foreach_expm1_(const Tensors &self) {
 
 // Computes `floor` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_floor(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_floor(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_floor, self.data(), self.size());
 }
 
 // Computes `floor` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5973,9 +3942,7 @@ inline void foreach_floor_(const Tensors &self) {
 
 // Computes `frac` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_frac(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_frac(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_frac, self.data(), self.size());
 }
 
 // Computes `frac` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -5986,9 +3953,7 @@ inline void foreach_frac_(const Tensors &self) {
 
 // Computes `lgamma` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_lgamma(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_lgamma(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lgamma, self.data(), self.size());
 }
 
 // Computes `lgamma` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -5999,9 +3964,7 @@ inline void foreach_lgamma_(const Tensors &self) {
 
 // Computes `log` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_log(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_log(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log, self.data(), self.size());
 }
 
 // Computes `log` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6012,9 +3975,7 @@ inline void foreach_log_(const Tensors &self) {
 
 // Computes `log10` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_log10(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_log10(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log10, self.data(), self.size());
 }
 
 // Computes `log10` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6025,9 +3986,7 @@ inline void foreach_log10_(const Tensors &self) {
 
 // Computes `log1p` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_log1p(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_log1p(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log1p, self.data(), self.size());
 }
 
 // Computes `log1p` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6038,9 +3997,7 @@ inline void foreach_log1p_(const Tensors &self) {
 
 // Computes `log2` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_log2(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_log2(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log2, self.data(), self.size());
 }
 
 // Computes `log2` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6051,9 +4008,7 @@ inline void foreach_log2_(const Tensors &self) {
 
 // Computes `neg` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_neg(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_neg(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_neg, self.data(), self.size());
 }
 
 // Computes `neg` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6064,9 +4019,7 @@ inline void foreach_neg_(const Tensors &self) {
 
 // Computes `reciprocal` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_reciprocal(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_reciprocal(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_reciprocal, self.data(), self.size());
 }
 
 // Computes `reciprocal` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -6077,9 +4030,7 @@ inline void foreach_reciprocal_(const Tensors &self) {
 
 // Computes `round` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_round(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_round(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_round, self.data(), self.size());
 }
 
 // Computes `round` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6090,9 +4041,7 @@ inline void foreach_round_(const Tensors &self) {
 
 // Computes `rsqrt` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_rsqrt(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_rsqrt(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_rsqrt, self.data(), self.size());
 }
 
 // Computes `rsqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6103,9 +4052,7 @@ inline void foreach_rsqrt_(const Tensors &self) {
 
 // Computes `sigmoid` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sigmoid(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_sigmoid(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sigmoid, self.data(), self.size());
 }
 
 // Computes `sigmoid` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -6116,9 +4063,7 @@ inline void foreach_sigmoid_(const Tensors &self) {
 
 // Computes `sign` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sign(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_sign(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sign, self.data(), self.size());
 }
 
 // Computes `sign` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6129,9 +4074,7 @@ inline void foreach_sign_(const Tensors &self) {
 
 // Computes `sin` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sin(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_sin(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sin, self.data(), self.size());
 }
 
 // Computes `sin` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6142,9 +4085,7 @@ inline void foreach_sin_(const Tensors &self) {
 
 // Computes `sinh` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sinh(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_sinh(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sinh, self.data(), self.size());
 }
 
 // Computes `sinh` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6155,9 +4096,7 @@ inline void foreach_sinh_(const Tensors &self) {
 
 // Computes `sqrt` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sqrt(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_sqrt(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sqrt, self.data(), self.size());
 }
 
 // Computes `sqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6168,9 +4107,7 @@ inline void foreach_sqrt_(const Tensors &self) {
 
 // Computes `tan` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_tan(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_tan(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_tan, self.data(), self.size());
 }
 
 // Computes `tan` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6181,9 +4118,7 @@ inline void foreach_tan_(const Tensors &self) {
 
 // Computes `tanh` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_tanh(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_tanh(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_tanh, self.data(), self.size());
 }
 
 // Computes `tanh` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6194,9 +4129,7 @@ inline void foreach_tanh_(const Tensors &self) {
 
 // Computes `trunc` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_trunc(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_trunc(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_trunc, self.data(), self.size());
 }
 
 // Computes `trunc` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6207,9 +4140,7 @@ inline void foreach_trunc_(const Tensors &self) {
 
 // Computes `add` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_add(const Tensors &self, const Scalar &scalar) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_add_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_scalar, self.data(), self.size(), scalar.get());
 }
 
 // Computes `add` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6221,9 +4152,7 @@ inline void foreach_add_(const Tensors &self, const Scalar &scalar) {
 // Computes `add` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_add_list(self.data(), self.size(), other.data(), other.size(), alpha.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_list, self.data(), self.size(), other.data(), other.size(), alpha.get());
 }
 
 // Computes `add` for each tensor of the list `self`, with the corresponding items of the other
@@ -6236,9 +4165,7 @@ inline void foreach_add_(const Tensors &self, const Tensors &other, const Scalar
 // Computes `add` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_add_scalars(const Tensors &self, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_add_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_scalars, self.data(), self.size(), scalars.data(), scalars.size());
 }
 
 // Computes `add` for each tensor of the list `self`, with the corresponding items of the other
@@ -6250,9 +4177,7 @@ inline void foreach_add__scalars(const Tensors &self, const Scalars &scalars) {
 
 // Computes `add` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_add_tensor(self.data(), self.size(), other.get(), alpha.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_tensor, self.data(), self.size(), other.get(), alpha.get());
 }
 
 // Computes `add` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6263,9 +4188,7 @@ inline void foreach_add_(const Tensors &self, const Tensor &other, const Scalar 
 
 // Computes `sub` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_sub(const Tensors &self, const Scalar &scalar) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_sub_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sub_scalar, self.data(), self.size(), scalar.get());
 }
 
 // Computes `sub` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6277,9 +4200,7 @@ inline void foreach_sub_(const Tensors &self, const Scalar &scalar) {
 // Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_sub(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_sub_list(self.data(), self.size(), other.data(), other.size(), alpha.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sub_list, self.data(), self.size(), other.data(), other.size(), alpha.get());
 }
 
 // Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
@@ -6292,9 +4213,7 @@ inline void foreach_sub_(const Tensors &self, const Tensors &other, const Scalar
 // Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_sub_scalars(const Tensors &self, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_sub_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sub_scalars, self.data(), self.size(), scalars.data(), scalars.size());
 }
 
 // Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
@@ -6306,9 +4225,7 @@ inline void foreach_sub__scalars(const Tensors &self, const Scalars &scalars) {
 
 // Computes `mul` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_mul(const Tensors &self, const Scalar &scalar) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_mul_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_scalar, self.data(), self.size(), scalar.get());
 }
 
 // Computes `mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6320,9 +4237,7 @@ inline void foreach_mul_(const Tensors &self, const Scalar &scalar) {
 // Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensors &other) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_mul_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_list, self.data(), self.size(), other.data(), other.size());
 }
 
 // Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
@@ -6335,9 +4250,7 @@ inline void foreach_mul_(const Tensors &self, const Tensors &other) {
 // Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_mul_scalars(const Tensors &self, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_mul_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_scalars, self.data(), self.size(), scalars.data(), scalars.size());
 }
 
 // Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
@@ -6349,9 +4262,7 @@ inline void foreach_mul__scalars(const Tensors &self, const Scalars &scalars) {
 
 // Computes `mul` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensor &other) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_mul_tensor(self.data(), self.size(), other.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_tensor, self.data(), self.size(), other.get());
 }
 
 // Computes `mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6362,9 +4273,7 @@ inline void foreach_mul_(const Tensors &self, const Tensor &other) {
 
 // Computes `div` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_div(const Tensors &self, const Scalar &scalar) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_div_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_scalar, self.data(), self.size(), scalar.get());
 }
 
 // Computes `div` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6376,9 +4285,7 @@ inline void foreach_div_(const Tensors &self, const Scalar &scalar) {
 // Computes `div` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensors &other) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_div_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_list, self.data(), self.size(), other.data(), other.size());
 }
 
 // Computes `div` for each tensor of the list `self`, with the corresponding items of the other
@@ -6391,9 +4298,7 @@ inline void foreach_div_(const Tensors &self, const Tensors &other) {
 // Computes `div` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_div_scalars(const Tensors &self, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_div_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_scalars, self.data(), self.size(), scalars.data(), scalars.size());
 }
 
 // Computes `div` for each tensor of the list `self`, with the corresponding items of the other
@@ -6405,9 +4310,7 @@ inline void foreach_div__scalars(const Tensors &self, const Scalars &scalars) {
 
 // Computes `div` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensor &other) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_div_tensor(self.data(), self.size(), other.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_tensor, self.data(), self.size(), other.get());
 }
 
 // Computes `div` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6418,9 +4321,7 @@ inline void foreach_div_(const Tensors &self, const Tensor &other) {
 
 // Computes `clamp_max` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Scalar &scalar) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_clamp_max_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_max_scalar, self.data(), self.size(), scalar.get());
 }
 
 // Computes `clamp_max` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -6432,9 +4333,7 @@ inline void foreach_clamp_max_(const Tensors &self, const Scalar &scalar) {
 // Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Tensors &other) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_clamp_max_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_max_list, self.data(), self.size(), other.data(), other.size());
 }
 
 // Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
@@ -6447,9 +4346,7 @@ inline void foreach_clamp_max_(const Tensors &self, const Tensors &other) {
 // Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_max_scalars(const Tensors &self, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_clamp_max_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_max_scalars, self.data(), self.size(), scalars.data(), scalars.size());
 }
 
 // Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
@@ -6461,9 +4358,7 @@ inline void foreach_clamp_max__scalars(const Tensors &self, const Scalars &scala
 
 // Computes `clamp_min` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Scalar &scalar) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_clamp_min_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_min_scalar, self.data(), self.size(), scalar.get());
 }
 
 // Computes `clamp_min` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -6475,9 +4370,7 @@ inline void foreach_clamp_min_(const Tensors &self, const Scalar &scalar) {
 // Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Tensors &other) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_clamp_min_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_min_list, self.data(), self.size(), other.data(), other.size());
 }
 
 // Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
@@ -6490,9 +4383,7 @@ inline void foreach_clamp_min_(const Tensors &self, const Tensors &other) {
 // Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_min_scalars(const Tensors &self, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_clamp_min_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_min_scalars, self.data(), self.size(), scalars.data(), scalars.size());
 }
 
 // Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
@@ -6504,9 +4395,7 @@ inline void foreach_clamp_min__scalars(const Tensors &self, const Scalars &scala
 
 // Computes `maximum` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Scalar &scalar) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_maximum_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_maximum_scalar, self.data(), self.size(), scalar.get());
 }
 
 // Computes `maximum` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -6518,9 +4407,7 @@ inline void foreach_maximum_(const Tensors &self, const Scalar &scalar) {
 // Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Tensors &other) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_maximum_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_maximum_list, self.data(), self.size(), other.data(), other.size());
 }
 
 // Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
@@ -6533,9 +4420,7 @@ inline void foreach_maximum_(const Tensors &self, const Tensors &other) {
 // Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_maximum_scalars(const Tensors &self, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_maximum_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_maximum_scalars, self.data(), self.size(), scalars.data(), scalars.size());
 }
 
 // Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
@@ -6547,9 +4432,7 @@ inline void foreach_maximum__scalars(const Tensors &self, const Scalars &scalars
 
 // Computes `minimum` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Scalar &scalar) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_minimum_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_minimum_scalar, self.data(), self.size(), scalar.get());
 }
 
 // Computes `minimum` for each tensor of the list `self`, in place. If the shapes or dtypes of an
@@ -6561,9 +4444,7 @@ inline void foreach_minimum_(const Tensors &self, const Scalar &scalar) {
 // Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Tensors &other) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_minimum_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_minimum_list, self.data(), self.size(), other.data(), other.size());
 }
 
 // Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
@@ -6576,9 +4457,7 @@ inline void foreach_minimum_(const Tensors &self, const Tensors &other) {
 // Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_minimum_scalars(const Tensors &self, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_minimum_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_minimum_scalars, self.data(), self.size(), scalars.data(), scalars.size());
 }
 
 // Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
@@ -6590,9 +4469,7 @@ inline void foreach_minimum__scalars(const Tensors &self, const Scalars &scalars
 
 // Computes `pow` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalar &exponent) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_pow_scalar(self.data(), self.size(), exponent.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_scalar, self.data(), self.size(), exponent.get());
 }
 
 // Computes `pow` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
@@ -6604,9 +4481,7 @@ inline void foreach_pow_(const Tensors &self, const Scalar &exponent) {
 // Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalars &exponent) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_pow_scalars(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_scalars, self.data(), self.size(), exponent.data(), exponent.size());
 }
 
 // Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
@@ -6619,9 +4494,7 @@ inline void foreach_pow_(const Tensors &self, const Scalars &exponent) {
 // Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_pow_list(const Tensors &self, const Tensors &exponent) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_pow_list(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_list, self.data(), self.size(), exponent.data(), exponent.size());
 }
 
 // Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
@@ -6633,17 +4506,13 @@ inline void foreach_pow__list(const Tensors &self, const Tensors &exponent) {
 
 // Computes `pow` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_pow(const Scalar &self, const Tensors &exponent) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_pow_base(self.get(), exponent.data(), exponent.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_base, self.get(), exponent.data(), exponent.size());
 }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_lerp_scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lerp_scalar, self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get());
 }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
@@ -6656,9 +4525,7 @@ inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Sc
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_lerp_list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lerp_list, self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size());
 }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
@@ -6671,9 +4538,7 @@ inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Te
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_lerp_scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_lerp_scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lerp_scalars, self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size());
 }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
@@ -6686,9 +4551,7 @@ inline void foreach_lerp__scalars(const Tensors &self, const Tensors &tensors1, 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_addcmul_scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcmul_scalar, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get());
 }
 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
@@ -6701,9 +4564,7 @@ inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_addcmul_scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcmul_scalars, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size());
 }
 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
@@ -6716,9 +4577,7 @@ inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_addcmul_tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcmul_tensor, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get());
 }
 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
@@ -6731,9 +4590,7 @@ inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_addcdiv_scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcdiv_scalar, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get());
 }
 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
@@ -6746,9 +4603,7 @@ inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_addcdiv_scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcdiv_scalars, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size());
 }
 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
@@ -6761,9 +4616,7 @@ inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_addcdiv_tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcdiv_tensor, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get());
 }
 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
@@ -6775,31 +4628,23 @@ inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const 
 
 // Computes `linalg.vector_norm` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_norm(const Tensors &self, const Scalar &ord = 2, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_norm(self.data(), self.size(), ord.get(), detail::get(dtype), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_norm, self.data(), self.size(), ord.get(), detail::get(dtype));
 }
 
 // Computes `max` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_max(const Tensors &self) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_max(self.data(), self.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_max, self.data(), self.size());
 }
 
 // Computes `mm` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
 inline std::vector<Tensor> foreach_mm(const Tensors &self, const Tensors &mat2) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_mm(self.data(), self.size(), mat2.data(), mat2.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mm, self.data(), self.size(), mat2.data(), mat2.size());
 }
 
 // Computes `clone` for each tensor of the list `self`. Returns a list.
 inline std::vector<Tensor> foreach_clone(const Tensors &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_clone(self.data(), self.size(), detail::get(memory_format), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clone, self.data(), self.size(), detail::get(memory_format));
 }
 
 // Computes `copy_` for each tensor of the list `self`, with the corresponding items of the other
@@ -6818,14 +4663,11 @@ inline void foreach_zero_(const Tensors &self) {
 // Computes the logical AND of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
 inline Tensor logical_and(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logical_and(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logical_and, self.get(), other.get());
 }
 
 inline Tensor logical_and_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_logical_and_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_logical_and_(self.get(), other.get()));
 }
 
 inline void logical_and_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -6835,14 +4677,11 @@ inline void logical_and_out(const Tensor &out, const Tensor &self, const Tensor 
 // Computes the logical OR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
 inline Tensor logical_or(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logical_or(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logical_or, self.get(), other.get());
 }
 
 inline Tensor logical_or_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_logical_or_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_logical_or_(self.get(), other.get()));
 }
 
 inline void logical_or_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -6852,14 +4691,11 @@ inline void logical_or_out(const Tensor &out, const Tensor &self, const Tensor &
 // Computes the logical XOR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
 inline Tensor logical_xor(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logical_xor(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logical_xor, self.get(), other.get());
 }
 
 inline Tensor logical_xor_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_logical_xor_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_logical_xor_(self.get(), other.get()));
 }
 
 inline void logical_xor_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -6868,14 +4704,11 @@ inline void logical_xor_out(const Tensor &out, const Tensor &self, const Tensor 
 
 // Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
 inline Tensor logical_not(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logical_not(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logical_not, self.get());
 }
 
 inline Tensor logical_not_(const Tensor &self) {
-  detail::check(::tensor_logical_not_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_logical_not_(self.get()));
 }
 
 inline void logical_not_out(const Tensor &out, const Tensor &self) {
@@ -6885,14 +4718,11 @@ inline void logical_not_out(const Tensor &out, const Tensor &self) {
 // Computes the bitwise AND of `self` and `other`, element by element; for bool, the logical AND.
 // Shapes are broadcast.
 inline Tensor bitwise_and(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_bitwise_and_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_and(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_and_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_and, self.get(), other.get());
 }
 
 inline Tensor bitwise_and_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_and_scalar_(self.get(), other.number()) : ::tensor_bitwise_and_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_bitwise_and_scalar_(self.get(), other.number()) : ::tensor_bitwise_and_(self.get(), other.get()));
 }
 
 inline void bitwise_and_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -6902,14 +4732,11 @@ inline void bitwise_and_out(const Tensor &out, const Operand &self, const Operan
 // Computes the bitwise OR of `self` and `other`, element by element; for bool, the logical OR.
 // Shapes are broadcast.
 inline Tensor bitwise_or(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_bitwise_or_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_or(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_or_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_or, self.get(), other.get());
 }
 
 inline Tensor bitwise_or_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_or_scalar_(self.get(), other.number()) : ::tensor_bitwise_or_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_bitwise_or_scalar_(self.get(), other.number()) : ::tensor_bitwise_or_(self.get(), other.get()));
 }
 
 inline void bitwise_or_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -6919,14 +4746,11 @@ inline void bitwise_or_out(const Tensor &out, const Operand &self, const Operand
 // Computes the bitwise XOR (exclusive or) of `self` and `other`, element by element; for bool, the
 // logical XOR. Shapes are broadcast.
 inline Tensor bitwise_xor(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_xor(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_xor_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_xor, self.get(), other.get());
 }
 
 inline Tensor bitwise_xor_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar_(self.get(), other.number()) : ::tensor_bitwise_xor_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_bitwise_xor_scalar_(self.get(), other.number()) : ::tensor_bitwise_xor_(self.get(), other.get()));
 }
 
 inline void bitwise_xor_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -6935,14 +4759,11 @@ inline void bitwise_xor_out(const Tensor &out, const Operand &self, const Operan
 
 // Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 inline Tensor bitwise_not(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_bitwise_not(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_bitwise_not, self.get());
 }
 
 inline Tensor bitwise_not_(const Tensor &self) {
-  detail::check(::tensor_bitwise_not_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_bitwise_not_(self.get()));
 }
 
 inline void bitwise_not_out(const Tensor &out, const Tensor &self) {
@@ -6952,14 +4773,11 @@ inline void bitwise_not_out(const Tensor &out, const Tensor &self) {
 // Shifts the bits of `self` to the left by `other`, element by element. Shapes are broadcast. A
 // shift that is negative or at least the number of bits returns 0.
 inline Tensor bitwise_left_shift(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_left_shift(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_left_shift_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_left_shift, self.get(), other.get());
 }
 
 inline Tensor bitwise_left_shift_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_left_shift_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_bitwise_left_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_left_shift_(self.get(), other.get()));
 }
 
 inline void bitwise_left_shift_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -6970,14 +4788,11 @@ inline void bitwise_left_shift_out(const Tensor &out, const Operand &self, const
 // (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of bits
 // returns 0, or -1 for negative elements.
 inline Tensor bitwise_right_shift(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_right_shift(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_right_shift_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_right_shift, self.get(), other.get());
 }
 
 inline Tensor bitwise_right_shift_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_right_shift_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_bitwise_right_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_right_shift_(self.get(), other.get()));
 }
 
 inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -6992,9 +4807,7 @@ inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, cons
 // rounded once; integers wrap around. bfloat16 products with more than 4096 multiplications treat
 // subnormal numbers as zero on CPUs with AVX-512 BF16, as in PyTorch.
 inline Tensor matmul(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_matmul(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_matmul, self.get(), other.get());
 }
 
 inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -7004,9 +4817,7 @@ inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &othe
 // Computes the matrix product of two matrices: (n, k) times (k, m) is (n, m). The dtypes must be
 // equal; sizes that do not agree are an error. See `matmul`.
 inline Tensor mm(const Tensor &self, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_mm(self.get(), mat2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_mm, self.get(), mat2.get());
 }
 
 inline void mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
@@ -7016,9 +4827,7 @@ inline void mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
 // Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
 // Alias of `mm`.
 inline Tensor spmm(const Tensor &self, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_spmm(self.get(), mat2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_spmm, self.get(), mat2.get());
 }
 
 inline void spmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
@@ -7028,9 +4837,7 @@ inline void spmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) 
 // Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m). The dtypes must be
 // equal, and batches are not broadcast; see `matmul`.
 inline Tensor bmm(const Tensor &self, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_bmm(self.get(), mat2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_bmm, self.get(), mat2.get());
 }
 
 inline void bmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
@@ -7039,9 +4846,7 @@ inline void bmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
 
 // Computes the product of a matrix and a vector: (n, k) times (k) is (n). The dtypes must be equal.
 inline Tensor mv(const Tensor &self, const Tensor &vec) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_mv(self.get(), vec.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_mv, self.get(), vec.get());
 }
 
 inline void mv_out(const Tensor &out, const Tensor &self, const Tensor &vec) {
@@ -7051,9 +4856,7 @@ inline void mv_out(const Tensor &out, const Tensor &self, const Tensor &vec) {
 // Computes the dot product of two vectors, as a zero-dim tensor: `sum(self * tensor)`. The lengths
 // and the dtypes must be equal. `vdot` conjugates the first vector.
 inline Tensor dot(const Tensor &self, const Tensor &tensor) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_dot(self.get(), tensor.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_dot, self.get(), tensor.get());
 }
 
 inline void dot_out(const Tensor &out, const Tensor &self, const Tensor &tensor) {
@@ -7063,9 +4866,7 @@ inline void dot_out(const Tensor &out, const Tensor &self, const Tensor &tensor)
 // Computes the dot product of two vectors, with the elements of `self` conjugated: `sum(conj(self)
 // * other)`. The lengths and the dtypes must be equal.
 inline Tensor vdot(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_vdot(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_vdot, self.get(), other.get());
 }
 
 inline void vdot_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -7076,9 +4877,7 @@ inline void vdot_out(const Tensor &out, const Tensor &self, const Tensor &other)
 // sum over k of self[i][k] * other[j][k]`. The dtypes must be equal. A zero-dim operand scales the
 // other.
 inline Tensor inner(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_inner(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_inner, self.get(), other.get());
 }
 
 inline void inner_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -7087,9 +4886,7 @@ inline void inner_out(const Tensor &out, const Tensor &self, const Tensor &other
 
 // Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`.
 inline Tensor outer(const Tensor &self, const Tensor &vec2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_outer(self.get(), vec2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_outer, self.get(), vec2.get());
 }
 
 inline void outer_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
@@ -7100,9 +4897,7 @@ inline void outer_out(const Tensor &out, const Tensor &self, const Tensor &vec2)
 //
 // Alias of `outer`.
 inline Tensor ger(const Tensor &self, const Tensor &vec2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ger(self.get(), vec2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_ger, self.get(), vec2.get());
 }
 
 inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
@@ -7115,14 +4910,11 @@ inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
 // must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer
 // tensors, their fractions are truncated.
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
 }
 
 inline Tensor addmm_(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_addmm_(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()));
-  return self;
+  return detail::checked(self, ::tensor_addmm_(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()));
 }
 
 inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
@@ -7135,14 +4927,11 @@ inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1,
 // All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error;
 // for integer tensors, their fractions are truncated.
 inline Tensor baddbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_baddbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_baddbmm, self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get());
 }
 
 inline Tensor baddbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_baddbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
-  return self;
+  return detail::checked(self, ::tensor_baddbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
 }
 
 inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
@@ -7155,14 +4944,11 @@ inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &bat
 // the corresponding operand are ignored. All tensors must have the same dtype. A `beta` or `alpha`
 // that overflows the dtype is an error; for integer tensors, their fractions are truncated.
 inline Tensor addbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_addbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_addbmm, self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get());
 }
 
 inline Tensor addbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_addbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
-  return self;
+  return detail::checked(self, ::tensor_addbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
 }
 
 inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
@@ -7175,14 +4961,11 @@ inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batc
 // the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer tensors,
 // their fractions are truncated.
 inline Tensor addmv(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_addmv(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_addmv, self.get(), mat.get(), vec.get(), beta.get(), alpha.get());
 }
 
 inline Tensor addmv_(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_addmv_(self.get(), mat.get(), vec.get(), beta.get(), alpha.get()));
-  return self;
+  return detail::checked(self, ::tensor_addmv_(self.get(), mat.get(), vec.get(), beta.get(), alpha.get()));
 }
 
 inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
@@ -7195,14 +4978,11 @@ inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, 
 // the dtype of the result is an error, and so is a fraction for integer tensors or an imaginary
 // part for real tensors.
 inline Tensor addr(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_addr(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_addr, self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get());
 }
 
 inline Tensor addr_(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_addr_(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get()));
-  return self;
+  return detail::checked(self, ::tensor_addr_(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get()));
 }
 
 inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
@@ -7217,17 +4997,13 @@ inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, 
 //
 // Dimensions of named tensors keep their names, which must agree for a letter of the output.
 inline Tensor einsum(const Text &equation, const Tensors &tensors) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_einsum(detail::text("einsum: equation", equation), tensors.data(), tensors.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_einsum, detail::text("einsum: equation", equation), tensors.data(), tensors.size());
 }
 
 // Computes a tensor contraction: the sum of products over the last `dims` dimensions of `self` and
 // the first `dims` dimensions of `other`. The dtypes must be equal.
 inline Tensor tensordot(const Tensor &self, const Tensor &other, Int dims = 2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_tensordot(self.get(), other.get(), dims, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_tensordot, self.get(), other.get(), dims);
 }
 
 inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dims = 2) {
@@ -7237,9 +5013,7 @@ inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &o
 // Computes a tensor contraction: the sum of products over pairs of dimensions `dims_self` of `self`
 // and `dims_other` of `other`, whose sizes are equal or 1.
 inline Tensor tensordot(const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_tensordot_dims(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_tensordot_dims, self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size());
 }
 
 inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) {
@@ -7249,9 +5023,7 @@ inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &o
 // Computes the Kronecker product: the block matrix of `self[i][j] * other`. Missing leading
 // dimensions have size 1.
 inline Tensor kron(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_kron(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_kron, self.get(), other.get());
 }
 
 inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -7268,9 +5040,7 @@ inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other)
 // the distance of equal rows may not be 0. `compute_mode` "use_mm_for_euclid_dist" does this for
 // any number of rows, and "donot_use_mm_for_euclid_dist" never.
 inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const Text &compute_mode = "use_mm_for_euclid_dist_if_necessary") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cdist(x1.get(), x2.get(), p, detail::text("cdist: compute_mode", compute_mode), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cdist, x1.get(), x2.get(), p, detail::text("cdist: compute_mode", compute_mode));
 }
 
 // Computes the `p`-norm distances between all pairs of rows of `self` of shape (N, M): `(sum over k
@@ -7278,154 +5048,78 @@ inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const Text
 // distances of row 0 to rows 1, 2, ..., then those of row 1, and so on (the condensed distance
 // matrix).
 inline Tensor pdist(const Tensor &self, Real p = 2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_pdist(self.get(), p, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_pdist, self.get(), p);
 }
 
 // Computes the cosine similarity of `x1` and `x2` along `dim`: `sum(x1 * x2) / (max(|x1|, eps) *
 // max(|x2|, eps))`. Shapes are broadcast, and `dim` refers to the broadcast shape. dtypes are
 // promoted; at least one must be floating-point.
 inline Tensor cosine_similarity(const Tensor &x1, const Tensor &x2, Int dim = 1, Real eps = 1e-8) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cosine_similarity(x1.get(), x2.get(), dim, eps, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cosine_similarity, x1.get(), x2.get(), dim, eps);
 }
 
 // Returns the names of the dimensions, "" for an unnamed one.
 inline std::vector<std::string> names(const Tensor &self) {
-  detail::Result<std::vector<std::string>> out;
-  detail::check(::tensor_names(self.get(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<std::string>>(::tensor_names, self.get());
 }
 
 // Returns the dimension with the given name. An unknown name is an error, which lists the names.
 inline int64_t dim_by_name(const Tensor &self, const Text &name) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_dim_by_name(self.get(), detail::text("dim_by_name: name", name), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_dim_by_name, self.get(), detail::text("dim_by_name: name", name));
 }
 
 // Returns a view with other dimension names: a list with one name for each dimension, "" for none,
 // in which "..." keeps those of the other dimensions. Without a list, all names are removed. Names
 // are identifiers of ASCII letters, digits and underscores, and must be unique.
 inline Tensor rename(const Tensor &self, const Strings &names) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rename(self.get(), names.data("rename: names"), names.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_rename, self.get(), names.data("rename: names"), names.size());
 }
 
 // Changes the dimension names of `self`, in place, as `rename` does.
 inline Tensor rename_(const Tensor &self, const Strings &names) {
-  detail::check(::tensor_rename_(self.get(), names.data("rename_: names"), names.size()));
-  return self;
+  return detail::checked(self, ::tensor_rename_(self.get(), names.data("rename_: names"), names.size()));
 }
 
 // Returns a view in which unnamed dimensions are named: a list for all dimensions, in which named
 // ones keep their name, and "..." represents any number of unchanged dimensions.
 inline Tensor refine_names(const Tensor &self, const Strings &names) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_refine_names(self.get(), names.data("refine_names: names"), names.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_refine_names, self.get(), names.data("refine_names: names"), names.size());
 }
 
 // Returns a view with the dimensions in the order of the listed names; missing ones are inserted
 // with size 1. All dimensions must be named. "..." represents the dimensions that are not listed,
 // in their order.
 inline Tensor align_to(const Tensor &self, const Strings &names) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_align_to(self.get(), names.data("align_to: names"), names.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_align_to, self.get(), names.data("align_to: names"), names.size());
 }
 
 // Returns a view with the dimensions in the order of those of `other`; missing ones are inserted
 // with size 1. All dimensions must be named.
 inline Tensor align_as(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_align_as(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_align_as, self.get(), other.get());
 }
 
 // Returns views of tensors with the dimensions of the one that has the most, as `align_as` does.
 // All dimensions must be named.
 inline std::vector<Tensor> align_tensors(const Tensors &tensors) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_align_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_align_tensors, tensors.data(), tensors.size());
 }
-
-// Applies the leaky rectified linear unit (leaky ReLU) element by element: `x` for x >= 0, and
-// `negative_slope * x` otherwise.
-namespace nn {
-inline Tensor leaky_relu(const Tensor &self, Real negative_slope = 0.01) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_leaky_relu(self.get(), negative_slope, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) {
-  detail::check(::tensor_nn_leaky_relu_(self.get(), negative_slope));
-  return self;
-}
-}  // namespace nn
 
 // Applies the parametric rectified linear unit (PReLU) element by element: `x` for x >= 0, and
 // `weight * x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the
 // dtype of `self`; other sizes are an error.
 inline Tensor prelu(const Tensor &self, const Tensor &weight) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_prelu(self.get(), weight.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_prelu, self.get(), weight.get());
 }
-
-// Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. For
-// integer tensors, the fractions of `min_val` and `max_val` are truncated. A `min_val` greater than
-// `max_val` is an error.
-namespace nn {
-inline Tensor hardtanh(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_hardtanh(self.get(), min_val.get(), max_val.get(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor hardtanh_(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
-  detail::check(::tensor_nn_hardtanh_(self.get(), min_val.get(), max_val.get()));
-  return self;
-}
-}  // namespace nn
-
-// Applies ReLU6, the rectified linear unit limited to 6, to each element: `min(max(x, 0), 6)`. NaN
-// remains NaN.
-namespace nn {
-inline Tensor relu6(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_relu6(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor relu6_(const Tensor &self) {
-  detail::check(::tensor_nn_relu6_(self.get()));
-  return self;
-}
-}  // namespace nn
 
 // Applies a threshold element by element: `x` for x > `threshold`, and `value` otherwise. NaN
 // remains NaN.
 inline Tensor threshold(const Tensor &self, const Scalar &threshold, const Scalar &value) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_threshold(self.get(), threshold.get(), value.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_threshold, self.get(), threshold.get(), value.get());
 }
 
 inline Tensor threshold_(const Tensor &self, const Scalar &threshold, const Scalar &value) {
-  detail::check(::tensor_threshold_(self.get(), threshold.get(), value.get()));
-  return self;
+  return detail::checked(self, ::tensor_threshold_(self.get(), threshold.get(), value.get()));
 }
 
 inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &threshold, const Scalar &value) {
@@ -7435,333 +5129,44 @@ inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &t
 // Applies hard shrinkage element by element: 0 for elements in [-`lambd`, `lambd`], and `x`
 // otherwise.
 inline Tensor hardshrink(const Tensor &self, Real lambd = 0.5) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_hardshrink(self.get(), lambd, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_hardshrink, self.get(), lambd);
 }
 
 inline void hardshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) {
   detail::check(::tensor_hardshrink_out(self.get(), lambd, out.get()));
 }
 
-// Applies soft shrinkage (soft thresholding) element by element: `x - lambd` for x > lambd, `x +
-// lambd` for x < -lambd, and 0 otherwise. A negative `lambd` is an error.
-namespace nn {
-inline Tensor softshrink(const Tensor &self, Real lambd = 0.5) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_softshrink(self.get(), lambd, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) {
-  detail::check(::tensor_nn_softshrink_out(self.get(), lambd, out.get()));
-}
-}  // namespace nn
-
-// Applies the hard sigmoid, a piecewise linear approximation of the sigmoid, to each element:
-// `min(max(x + 3, 0), 6) / 6`.
-namespace nn {
-inline Tensor hardsigmoid(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_hardsigmoid(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor hardsigmoid_(const Tensor &self) {
-  detail::check(::tensor_nn_hardsigmoid_(self.get()));
-  return self;
-}
-}  // namespace nn
-
-// Applies the hard swish to each element: `x * min(max(x + 3, 0), 6) / 6`.
-namespace nn {
-inline Tensor hardswish(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_hardswish(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor hardswish_(const Tensor &self) {
-  detail::check(::tensor_nn_hardswish_(self.get()));
-  return self;
-}
-}  // namespace nn
-
-// Applies the exponential linear unit (ELU) element by element: `x` for x > 0, and `alpha * (exp(x)
-// - 1)` otherwise.
-namespace nn {
-inline Tensor elu(const Tensor &self, Real alpha = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_elu(self.get(), alpha, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor elu_(const Tensor &self, Real alpha = 1.0) {
-  detail::check(::tensor_nn_elu_(self.get(), alpha));
-  return self;
-}
-}  // namespace nn
-
 // Applies the continuously differentiable exponential linear unit (CELU) element by element: `x`
 // for x > 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 inline Tensor celu(const Tensor &self, Real alpha = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_celu(self.get(), alpha, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_celu, self.get(), alpha);
 }
 
 inline Tensor celu_(const Tensor &self, Real alpha = 1.0) {
-  detail::check(::tensor_celu_(self.get(), alpha));
-  return self;
+  return detail::checked(self, ::tensor_celu_(self.get(), alpha));
 }
 
 // Applies the scaled exponential linear unit (SELU) element by element: `scale * (max(0, x) +
 // min(0, alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
 // (self-normalizing networks).
 inline Tensor selu(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_selu(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_selu, self.get());
 }
 
 inline Tensor selu_(const Tensor &self) {
-  detail::check(::tensor_selu_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_selu_(self.get()));
 }
-
-// Applies softplus, a smooth approximation of ReLU, to each element: `log(1 + exp(beta * x)) /
-// beta`. Returns x where `beta * x` exceeds `threshold`.
-namespace nn {
-inline Tensor softplus(const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_softplus(self.get(), beta, threshold, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void softplus_out(const Tensor &out, const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
-  detail::check(::tensor_nn_softplus_out(self.get(), beta, threshold, out.get()));
-}
-}  // namespace nn
-
-// Computes the logarithm of the sigmoid (log-sigmoid) of each element: `-log(1 + exp(-x))`, without
-// overflow.
-namespace nn {
-inline Tensor logsigmoid(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_logsigmoid(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_nn_logsigmoid_out(self.get(), out.get()));
-}
-}  // namespace nn
-
-// Applies the Gaussian error linear unit (GELU) to each element: `x * Phi(x)`, where Phi is the
-// cumulative distribution function of the standard normal distribution. `approximate` "tanh"
-// computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
-// "none".
-namespace nn {
-inline Tensor gelu(const Tensor &self, const Text &approximate = "none") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_gelu(self.get(), detail::text("nn.gelu: approximate", approximate), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void gelu_out(const Tensor &out, const Tensor &self, const Text &approximate = "none") {
-  detail::check(::tensor_nn_gelu_out(self.get(), detail::text("nn.gelu: approximate", approximate), out.get()));
-}
-}  // namespace nn
-
-// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`, that is `x / (1
-// + exp(-x))`.
-namespace nn {
-inline Tensor silu(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_silu(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor silu_(const Tensor &self) {
-  detail::check(::tensor_nn_silu_(self.get()));
-  return self;
-}
-}  // namespace nn
-
-// Applies the Mish activation to each element: `x * tanh(log(1 + exp(x)))`.
-namespace nn {
-inline Tensor mish(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_mish(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor mish_(const Tensor &self) {
-  detail::check(::tensor_nn_mish_(self.get()));
-  return self;
-}
-}  // namespace nn
-
-// Applies the tanh shrinkage to each element: `x - tanh(x)`.
-namespace nn {
-inline Tensor tanhshrink(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_tanhshrink(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies the softsign function to each element: `x / (1 + |x|)`.
-namespace nn {
-inline Tensor softsign(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_softsign(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Applies the randomized leaky rectified linear unit (RReLU): multiplies negative elements by
 // `(lower + upper) / 2`. With `training`, elements up to 0 are multiplied by random slopes instead,
 // uniformly distributed between `lower` and `upper`. A `lower` greater than `upper` is an error.
 inline Tensor rrelu(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rrelu(self.get(), lower, upper, training, detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_rrelu, self.get(), lower, upper, training, detail::get(generator));
 }
 
 inline Tensor rrelu_(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_rrelu_(self.get(), lower, upper, training, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_rrelu_(self.get(), lower, upper, training, detail::get(generator)));
 }
-
-// Applies the gated linear unit (GLU): `a * sigmoid(b)`, where a and b are the first and the second
-// half of `self` along `dim`. An odd size of `dim` is an error.
-namespace nn {
-inline Tensor glu(const Tensor &self, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_glu(self.get(), dim, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes `softmax(-self)` along `dim`. `dtype` converts the elements first.
-namespace nn {
-inline Tensor softmin(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_softmin(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
-// and bool require it.
-//
-// Alias of `softmax`.
-namespace nn {
-inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_softmax(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_nn_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
-}  // namespace nn
-
-// Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
-//
-// Alias of `log_softmax`.
-namespace nn {
-inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_nn_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
-}  // namespace nn
-
-// Samples from the Gumbel-softmax (concrete) distribution with logits `self` along `dim`:
-// `softmax((self + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
-// one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
-// gradient of the soft samples (straight-through estimator). `eps` is ignored.
-namespace nn {
-inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = false, Real eps = 1e-10, Int dim = -1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_gumbel_softmax(self.get(), tau, hard, eps, dim, detail::get(generator), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes scaled dot-product attention: `softmax(scale * query @ key^T + attn_mask) @ value`, for
-// `query` of shape (..., L, E), `key` (..., S, E) and `value` (..., S, Ev). Returns a tensor of
-// shape (..., L, Ev); leading dimensions are broadcast. The L x S matrix of weights is not stored,
-// except with dropout.
-//
-// `scale` defaults to 1 / sqrt(E). `attn_mask`, broadcast to (..., L, S), is added to the scores,
-// or, of dtype bool, is true where a query may attend to a key. `is_causal` masks the keys after
-// position i for query i, and excludes `attn_mask`. A query that is masked completely returns
-// zeros. `dropout_p` is the probability that a weight is set to 0. `enable_gqa` (grouped-query
-// attention) allows fewer heads (dimension -3) of `key` and `value`: adjacent query heads share
-// one.
-namespace nn {
-inline Tensor scaled_dot_product_attention(const Tensor &query, const Tensor &key, const Tensor &value, const std::optional<Tensor> &attn_mask = std::nullopt, Real dropout_p = 0.0, Bool is_causal = false, const std::optional<Real> &scale = std::nullopt, Bool enable_gqa = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_scaled_dot_product_attention(query.get(), key.get(), value.get(), detail::get(attn_mask), dropout_p, is_causal, detail::get(scale), enable_gqa, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
-// `query` has the shape (L, N, E), `key` and `value` (S, N, E); N may be missing.
-//
-// Inputs are projected by the thirds of `in_proj_weight` and `in_proj_bias`, or, with
-// `use_separate_proj_weight`, by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`. Each head
-// attends with its part of the features; `out_proj_weight` and `out_proj_bias` project the
-// concatenated results. `bias_k` and `bias_v` append a key and a value, `add_zero_attn` appends
-// zeros, and `static_k` and `static_v` of shape (N * num_heads, S, E / num_heads) replace projected
-// ones.
-//
-// `key_padding_mask` of shape (N, S) and `attn_mask` of shape (L, S) or (N * num_heads, L, S) are
-// added to the scores, or, of dtype bool, are true for ignored positions. `is_causal` declares that
-// `attn_mask` is the causal mask. `dropout_p` applies if `training` is true. Returns the output,
-// and the attention weights averaged over heads, or those of each head if `average_attn_weights` is
-// false; without `need_weights` they are empty.
-namespace nn {
-inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const Tensor &query, const Tensor &key, const Tensor &value, Int embed_dim_to_check, Int num_heads, const std::optional<Tensor> &in_proj_weight, const std::optional<Tensor> &in_proj_bias, const std::optional<Tensor> &bias_k, const std::optional<Tensor> &bias_v, Bool add_zero_attn, Real dropout_p, const Tensor &out_proj_weight, const std::optional<Tensor> &out_proj_bias, Bool training = true, const std::optional<Tensor> &key_padding_mask = std::nullopt, Bool need_weights = true, const std::optional<Tensor> &attn_mask = std::nullopt, Bool use_separate_proj_weight = false, const std::optional<Tensor> &q_proj_weight = std::nullopt, const std::optional<Tensor> &k_proj_weight = std::nullopt, const std::optional<Tensor> &v_proj_weight = std::nullopt, const std::optional<Tensor> &static_k = std::nullopt, const std::optional<Tensor> &static_v = std::nullopt, Bool average_attn_weights = true, Bool is_causal = false) {
-  detail::Result<Tensor> out;
-  detail::Result<Tensor> weights;
-  detail::check(::tensor_nn_multi_head_attention_forward(query.get(), key.get(), value.get(), embed_dim_to_check, num_heads, detail::get(in_proj_weight), detail::get(in_proj_bias), detail::get(bias_k), detail::get(bias_v), add_zero_attn, dropout_p, out_proj_weight.get(), detail::get(out_proj_bias), training, detail::get(key_padding_mask), need_weights, detail::get(attn_mask), use_separate_proj_weight, detail::get(q_proj_weight), detail::get(k_proj_weight), detail::get(v_proj_weight), detail::get(static_k), detail::get(static_v), average_attn_weights, is_causal, out.put(), weights.put()));
-  return {out.take(), weights.take()};
-}
-}  // namespace nn
 
 // Applies a 1-D convolution (cross-correlation) to `self` of shape (N, C_in, L) or (C_in, L) with
 // `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of weight[o,
@@ -7774,18 +5179,14 @@ inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const 
 // `self`, `weight` and `bias` of shape (C_out) must have the same dtype. Channels that do not
 // agree, a kernel larger than the padded input, a stride below 1 and negative padding are an error.
 inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv1d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv1d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups);
 }
 
 // Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
 // that the output has the length of the input, with one more zero at the end for an odd total; it
 // requires a stride of 1.
 inline Tensor conv1d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv1d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv1d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv1d_padding, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv1d: padding", padding), dilation.data(), dilation.size(), groups);
 }
 
 // Applies a 2-D convolution (cross-correlation) to images `self` of shape (N, C_in, H, W) or (C_in,
@@ -7796,17 +5197,13 @@ inline Tensor conv1d_padding(const Tensor &self, const Tensor &weight, const std
 // W_out), in channels-last memory format if `self` or `weight` is. The errors are those of
 // `conv1d`.
 inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv2d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv2d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups);
 }
 
 // Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
 // that the output has the height and width of the input; it requires a stride of 1.
 inline Tensor conv2d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv2d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv2d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv2d_padding, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv2d: padding", padding), dilation.data(), dilation.size(), groups);
 }
 
 // Applies a 3-D convolution (cross-correlation) to volumes `self` of shape (N, C_in, D, H, W) or
@@ -7815,17 +5212,13 @@ inline Tensor conv2d_padding(const Tensor &self, const Tensor &weight, const std
 // height, width); see `conv1d`. Returns a tensor of shape (N, C_out, D_out, H_out, W_out). The
 // errors are those of `conv1d`.
 inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv3d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv3d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups);
 }
 
 // Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
 // that the output has the depth, height and width of the input; it requires a stride of 1.
 inline Tensor conv3d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv3d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv3d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv3d_padding, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv3d: padding", padding), dilation.data(), dilation.size(), groups);
 }
 
 // Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `self`
@@ -7838,9 +5231,7 @@ inline Tensor conv3d_padding(const Tensor &self, const Tensor &weight, const std
 // to L, and must be smaller than the stride or the dilation. `self`, `weight` and `bias` must have
 // the same dtype.
 inline Tensor conv_transpose1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv_transpose1d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv_transpose1d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size());
 }
 
 // Applies a 2-D transposed convolution (deconvolution) to images `self` of shape (N, C_in, H, W) or
@@ -7848,9 +5239,7 @@ inline Tensor conv_transpose1d(const Tensor &self, const Tensor &weight, const s
 // (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
 // of `conv_transpose1d`, with one number for both dimensions, or (height, width).
 inline Tensor conv_transpose2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv_transpose2d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv_transpose2d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size());
 }
 
 // Applies a 3-D transposed convolution (deconvolution) to volumes `self` of shape (N, C_in, D, H,
@@ -7858,9 +5247,7 @@ inline Tensor conv_transpose2d(const Tensor &self, const Tensor &weight, const s
 // of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
 // are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
 inline Tensor conv_transpose3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv_transpose3d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv_transpose3d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size());
 }
 
 // Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
@@ -7868,115 +5255,31 @@ inline Tensor conv_transpose3d(const Tensor &self, const Tensor &weight, const s
 // zeros are added at each end. Returns a tensor of shape (L_out, N, C_out) with L_out = L + 2*pad
 // - K + 1.
 inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &bias, Int pad = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_conv_tbc(self.get(), weight.get(), bias.get(), pad, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_conv_tbc, self.get(), weight.get(), bias.get(), pad);
 }
 
 // Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
 // others by 1 - `p`, if `train` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
 // error, and so are integer and bool tensors in training unless `p` is 0.
 inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_dropout(self.get(), p, train, detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_dropout, self.get(), p, train, detail::get(generator));
 }
 
 inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_dropout_(self.get(), p, train, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_dropout_(self.get(), p, train, detail::get(generator)));
 }
-
-// Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
-// others by 1 - `p`, if `training` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error, and so are integer and bool tensors in training unless `p` is 0.
-namespace nn {
-inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_dropout(self.get(), p, training, detail::get(generator), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_nn_dropout_(self.get(), p, training, detail::get(generator)));
-  return self;
-}
-}  // namespace nn
 
 // Applies dropout to whole channels, if `train` is true, and otherwise returns `self`: all elements
 // with the same indices in the first two dimensions are set to 0 together, with probability `p`,
 // and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer
 // and bool tensors in training unless `p` is 0.
 inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_feature_dropout(self.get(), p, train, detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_feature_dropout, self.get(), p, train, detail::get(generator));
 }
 
 inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_feature_dropout_(self.get(), p, train, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_feature_dropout_(self.get(), p, train, detail::get(generator)));
 }
-
-// Applies dropout to whole channels of sequences `self` of shape (N, C, L) or (C, L), if `training`
-// is true, and otherwise returns `self`: each channel is set to 0 with probability `p`, and the
-// others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer and bool
-// tensors in training unless `p` is 0.
-namespace nn {
-inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_dropout1d(self.get(), p, training, detail::get(generator), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_nn_dropout1d_(self.get(), p, training, detail::get(generator)));
-  return self;
-}
-}  // namespace nn
-
-// Applies dropout to whole channels of images `self` of shape (N, C, H, W), if `training` is true,
-// and otherwise returns `self`: each channel is set to 0 with probability `p`, and the others are
-// divided by 1 - `p`. In tensors with another number of dimensions, 3 included, the first two are N
-// and C. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training
-// unless `p` is 0.
-namespace nn {
-inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_dropout2d(self.get(), p, training, detail::get(generator), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_nn_dropout2d_(self.get(), p, training, detail::get(generator)));
-  return self;
-}
-}  // namespace nn
-
-// Applies dropout to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), if
-// `training` is true, and otherwise returns `self`: each channel is set to 0 with probability `p`,
-// and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer
-// and bool tensors in training unless `p` is 0.
-namespace nn {
-inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_dropout3d(self.get(), p, training, detail::get(generator), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_nn_dropout3d_(self.get(), p, training, detail::get(generator)));
-  return self;
-}
-}  // namespace nn
 
 // Applies alpha dropout, for networks of SELU activations, if `train` is true, and otherwise
 // returns `self`. It replaces each element by the minimum of SELU with probability `p`, and applies
@@ -7984,154 +5287,56 @@ inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true,
 // to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training unless
 // `p` is 0.
 inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_alpha_dropout, self.get(), p, train, detail::get(generator));
 }
 
 inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_alpha_dropout_(self.get(), p, train, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_alpha_dropout_(self.get(), p, train, detail::get(generator)));
 }
-
-// Applies alpha dropout, for networks of SELU activations, if `training` is true, and otherwise
-// returns `self`. It replaces each element by the minimum of SELU with probability `p`, and applies
-// an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all elements
-// to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training unless
-// `p` is 0.
-namespace nn {
-inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_alpha_dropout(self.get(), p, training, detail::get(generator), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_nn_alpha_dropout_(self.get(), p, training, detail::get(generator)));
-  return self;
-}
-}  // namespace nn
 
 // Applies alpha dropout to whole channels, if `train` is true, and otherwise returns `self`: all
 // elements with the same indices in the first two dimensions are replaced together. See
 // `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
 // training unless `p` is 0.
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_feature_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_feature_alpha_dropout, self.get(), p, train, detail::get(generator));
 }
 
 inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_feature_alpha_dropout_(self.get(), p, train, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_feature_alpha_dropout_(self.get(), p, train, detail::get(generator)));
 }
-
-// Applies alpha dropout to whole channels, if `training` is true, and otherwise returns `self`: all
-// elements with the same indices in the first two dimensions are replaced together. See
-// `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
-// training unless `p` is 0.
-namespace nn {
-inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_feature_alpha_dropout(self.get(), p, training, detail::get(generator), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_nn_feature_alpha_dropout_(self.get(), p, training, detail::get(generator)));
-  return self;
-}
-}  // namespace nn
-
-// Applies a linear transformation (fully connected layer): `self @ weight.T + bias`. `self` has the
-// shape (..., K), `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
-// The dtypes must be equal.
-namespace nn {
-inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_linear(self.get(), weight.get(), detail::get(bias), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void linear_out(const Tensor &out, const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
-  detail::check(::tensor_nn_linear_out(self.get(), weight.get(), detail::get(bias), out.get()));
-}
-}  // namespace nn
 
 // Applies a bilinear transformation: `out[..., o] = input1 @ weight[o] @ input2 + bias[o]`, with
 // `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias` of
 // shape (O).
 inline Tensor bilinear(const Tensor &input1, const Tensor &input2, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_bilinear(input1.get(), input2.get(), weight.get(), detail::get(bias), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_bilinear, input1.get(), input2.get(), weight.get(), detail::get(bias));
 }
-
-// Normalizes vectors along `dim`: divides them by their `p`-norm, `x / max(norm(x), eps)`.
-namespace nn {
-inline Tensor normalize(const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_normalize(self.get(), p, dim.data(), dim.size(), eps, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void normalize_out(const Tensor &out, const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
-  detail::check(::tensor_nn_normalize_out(self.get(), p, dim.data(), dim.size(), eps, out.get()));
-}
-}  // namespace nn
 
 // Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
 // Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
 inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, Real p = 2, Real eps = 1e-06, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_pairwise_distance(x1.get(), x2.get(), p, eps, keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_pairwise_distance, x1.get(), x2.get(), p, eps, keepdim);
 }
-
-// Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
-// with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
-// largest index. Negative indices, and indices of at least `num_classes`, are an error.
-namespace nn {
-inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_one_hot(self.get(), num_classes, out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C * r**2,
 // H, W) to (..., C, H * r, W * r), with r = `upscale_factor`. A number of channels that is not
 // divisible by r**2 is an error.
 inline Tensor pixel_shuffle(const Tensor &self, Int upscale_factor) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_pixel_shuffle(self.get(), upscale_factor, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_pixel_shuffle, self.get(), upscale_factor);
 }
 
 // Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
 // r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`. A height or width
 // that is not divisible by r is an error.
 inline Tensor pixel_unshuffle(const Tensor &self, Int downscale_factor) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_pixel_unshuffle(self.get(), downscale_factor, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_pixel_unshuffle, self.get(), downscale_factor);
 }
 
 // Interleaves the channels of `groups` groups of `self` of shape (N, C, ...): the result has the
 // first channel of each group, then the second of each, and so on. `groups` must divide C.
 inline Tensor channel_shuffle(const Tensor &self, Int groups) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_channel_shuffle(self.get(), groups, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_channel_shuffle, self.get(), groups);
 }
 
 // Interleaves the channels of `groups` groups of `self` of shape (N, C, ...): the result has the
@@ -8139,54 +5344,21 @@ inline Tensor channel_shuffle(const Tensor &self, Int groups) {
 //
 // Alias of `channel_shuffle`.
 inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_native_channel_shuffle(self.get(), groups, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_native_channel_shuffle, self.get(), groups);
 }
-
-// Pads the last dimensions of `self`. `pad` lists the number of elements added before and after the
-// last dimension, then those of the dimension before it, and so on; negative numbers crop.
-//
-// `mode` is "constant" (default), which fills with `value` (default 0), "reflect", which mirrors
-// without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
-// around. The last three pad the last 1 to 3 dimensions of a batch with channels.
-namespace nn {
-inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "constant", const std::optional<Real> &value = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_pad(self.get(), pad.data(), pad.size(), detail::text("nn.pad: mode", mode), detail::get(value), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Looks up the rows of `weight` of shape (V, D) at the indices `self`. Returns a tensor of shape
-// (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows of `weight`
-// whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
-// divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
-// tensor. The indices are int32 or int64; an index out of range is an error. `weight` may have any
-// dtype.
-namespace nn {
-inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::optional<Int> &padding_idx = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, Bool sparse = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_embedding(self.get(), weight.get(), detail::get(padding_idx), detail::get(max_norm), norm_type, scale_grad_by_freq, sparse, out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Looks up the rows of `weight` of shape (V, D) at `indices`. Returns a tensor of shape (..., D).
 // The row `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by the
 // frequency of the indices, and `sparse` makes the gradient a sparse tensor. The indices are int32
 // or int64; an index out of range is an error.
 inline Tensor embedding(const Tensor &weight, const Tensor &indices, Int padding_idx = -1, Bool scale_grad_by_freq = false, Bool sparse = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_embedding(weight.get(), indices.get(), padding_idx, scale_grad_by_freq, sparse, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_embedding, weight.get(), indices.get(), padding_idx, scale_grad_by_freq, sparse);
 }
 
 // Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to approximately
 // that norm, in place. The indices are int32 or int64; an index out of range is an error.
 inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real max_norm, Real norm_type) {
-  detail::check(::tensor_embedding_renorm_(self.get(), indices.get(), max_norm, norm_type));
-  return self;
+  return detail::checked(self, ::tensor_embedding_renorm_(self.get(), indices.get(), max_norm, norm_type));
 }
 
 // Reduces bags of rows of `weight`, looked up at `indices`, by their sum (`mode` 0), mean (1) or
@@ -8207,290 +5379,6 @@ inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indi
   return {output.take(), offset2bag.take(), bag_size.take(), max_indices.take()};
 }
 
-// Reduces bags of rows of `weight`, looked up at the indices `self`, by their sum, mean (default)
-// or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
-// bags are the rows of a matrix `self`; for a vector they start at `offsets`, and with
-// `include_last_offset` the last offset is the end of the last bag. `per_sample_weights` multiply
-// the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows of `weight`
-// whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
-// divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
-// tensor. The indices are int32 or int64; an index out of range is an error. `weight` is
-// floating-point.
-namespace nn {
-inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const Text &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_embedding_bag(self.get(), weight.get(), detail::get(offsets), detail::get(max_norm), norm_type, scale_grad_by_freq, detail::text("nn.embedding_bag: mode", mode), sparse, detail::get(per_sample_weights), include_last_offset, detail::get(padding_idx), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the mean absolute error (MAE, L1 loss): `weight * |self - target|`. A mean is divided by
-// the sum of `weight`, if given.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.l1_loss: reduction", reduction), detail::get(weight), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the mean squared error (MSE, L2 loss): `(self - target)**2`, multiplied by `weight` if
-// given. A mean is the sum divided by the sum of `weight`, or by the number of elements without
-// `weight`.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_mse_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.mse_loss: reduction", reduction), detail::get(weight), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
-// elsewhere, with d = `self - target`. With `beta` 0 it is the L1 loss; a negative one is an error.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real beta = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_smooth_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.smooth_l1_loss: reduction", reduction), beta, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
-// elsewhere, with d = `self - target`, multiplied by `weight`. A `delta` that is not positive is an
-// error.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-namespace nn {
-inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_huber_loss(self.get(), target.get(), detail::text("nn.huber_loss: reduction", reduction), delta, detail::get(weight), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the Kullback-Leibler divergence of log probabilities `self` from probabilities `target`:
-// `target * (log(target) - self)`. With `log_target`, `target` contains log probabilities.
-// `reduction` "batchmean" divides the sum by the batch size, which is the mathematical definition.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Bool log_target = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_kl_div(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.kl_div: reduction", reduction), log_target, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the negative log-likelihood loss for classification: `-weight[y] * x[y]` for log
-// probabilities x, `self` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
-// shape (N) or (N, d1, ...). An unbatched `self` has the shape (C). `weight` of shape (C) rescales
-// classes; a mean is divided by the sum of the weights of the targets. Targets equal to
-// `ignore_index` do not contribute; others must be classes from 0 to C - 1, of dtype int64 or
-// uint8.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_nll_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.nll_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the cross-entropy loss for classification from unnormalized logits `self` of shape (C),
-// (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
-// contains class indices from 0 to C - 1 (int64 or uint8), of shape (N) or (N, d1, ...), or class
-// probabilities, of the shape of `self`. `weight` of shape (C) rescales classes, and targets equal
-// to `ignore_index` do not contribute. `label_smoothing`, a number from 0 to 1, mixes the targets
-// with the uniform distribution.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real label_smoothing = 0.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.cross_entropy: reduction", reduction), label_smoothing, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the binary cross-entropy (BCE) of probabilities `self` and targets `target` of the same
-// shape: `-weight * (target * log(self) + (1 - target) * log(1 - self))`. `weight` (default: 1) is
-// broadcast. Logarithms are clamped to at least -100. Elements of `self` and `target` outside of
-// [0, 1] are an error, and so are different dtypes.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_binary_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the binary cross-entropy of logits `self` in a numerically stable form:
-// `binary_cross_entropy(sigmoid(self), target)`. `weight` multiplies the loss, and `pos_weight` the
-// term of positive targets; both are broadcast.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &pos_weight = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_binary_cross_entropy_with_logits(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy_with_logits: reduction", reduction), detail::get(pos_weight), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
-// - target * self`, where `self` is the log rate, or `self - target * log(self + eps)` if
-//   `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
-//   greater than 1.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, Real eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_poisson_nll_loss(self.get(), target.get(), log_input, full, detail::get(size_average), eps, detail::get(reduce), detail::text("nn.poisson_nll_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the negative log-likelihood of `target` under normal distributions with mean `self` and
-// variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
-// `eps`; negative variances are an error. `full` adds the constant log(2*pi) / 2. `var` has the
-// shape of `self`, lacks its last dimension, or has size 1 in one dimension.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-namespace nn {
-inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(var.is_number() ? ::tensor_nn_gaussian_nll_loss_scalar(self.get(), target.get(), var.number(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction), out.put()) : ::tensor_nn_gaussian_nll_loss(self.get(), target.get(), var.get(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the hinge embedding loss of distances `self`: `x` where `target` is 1, and `max(0,
-// margin - x)` where it is -1.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Real margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_hinge_embedding_loss(self.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.hinge_embedding_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
-// where `input1` should be ranked higher, and -1 where `input2` should be.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_margin_ranking_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.margin_ranking_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
-// labels 1 and -1.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_soft_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.soft_margin_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the multi-class hinge loss: for a sample x of shape (C), a row of `self`, of class y,
-// `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2. `target`
-// of shape (N) contains class indices from 0 to C - 1 (int64).
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p = 1, Real margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_multi_margin_loss(self.get(), target.get(), p, margin, detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multi_margin_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the multi-label hinge loss: for a sample x of shape (C), a row of `self`, the sum of
-// `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
-// `target` lists the labels of the sample; the first negative number ends the list. Labels of at
-// least C are an error.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_multilabel_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_margin_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the multi-label one-versus-all loss: the mean of `binary_cross_entropy_with_logits` over
-// the classes (the last dimension) of each sample, each class multiplied by its `weight`.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_multilabel_soft_margin_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_soft_margin_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
-// cos(input1, input2) - margin)` where it is -1. The inputs have the shape (N, D) or (D).
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_cosine_embedding_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.cosine_embedding_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
-// where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
-// instead of d(anchor, negative) where it is smaller. A `margin` that is not positive is an error.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
-// `size_average` and `reduce` are deprecated forms of it.
-namespace nn {
-inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
 // Computes the connectionist temporal classification (CTC) loss: the negative log probability of
 // the target sequences, summed over all alignments to the T time steps, where the class `blank`
 // separates labels.
@@ -8504,64 +5392,14 @@ inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, 
 //
 // The gradient includes that of `log_softmax`.
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ctc_loss(log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, reduction, zero_infinity, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_ctc_loss, log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, reduction, zero_infinity);
 }
 
 // Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
 // integers.
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, reduction, zero_infinity, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_ctc_loss_tensor, log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, reduction, zero_infinity);
 }
-
-// Computes the connectionist temporal classification (CTC) loss: the negative log probability of
-// the target sequences, summed over all alignments to the T time steps, where the class `blank`
-// separates labels.
-//
-// `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
-// `targets` are class indices from 0 to C - 1 of shape (N, S), or the concatenated sequences.
-// `input_lengths` and `target_lengths` are the lengths of each sample, at most T and S.
-// `zero_infinity` replaces infinite losses, of targets that are too long, by 0. `reduction` is
-// "none" for the loss of each sample, "mean" for the mean of the losses divided by the target
-// lengths (default), or "sum".
-//
-// The gradient includes that of `log_softmax`.
-namespace nn {
-inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_ctc_loss(log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
-// integers.
-namespace nn {
-inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
-// cross-entropy loss, fused. Rows of `linear_weight` correspond to classes; with further
-// dimensions, classes are its first dimension. `ignore_index` defaults to -100.
-//
-// `batch_chunk_size` limits the number of samples whose logits are in memory together; they are
-// recomputed in the backward pass. `label_smoothing` and further dimensions disable this.
-//
-// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
-namespace nn {
-inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weight, const Tensor &target, const std::optional<Tensor> &linear_bias = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const Text &reduction = "mean", const std::optional<Int> &ignore_index = std::nullopt, Real label_smoothing = 0.0, const std::optional<Int> &batch_chunk_size = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_linear_cross_entropy(self.get(), linear_weight.get(), target.get(), detail::get(linear_bias), detail::get(weight), detail::text("nn.linear_cross_entropy: reduction", reduction), detail::get(ignore_index), label_smoothing, detail::get(batch_chunk_size), out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Applies layer normalization, and returns (`out`, `mean`, `rstd`): the result, the means over the
 // normalized dimensions, which have size 1 in them, and the reciprocal standard deviations 1 /
@@ -8579,43 +5417,15 @@ inline NativeLayerNormResult native_layer_norm(const Tensor &self, const Ints &n
 // the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
 // `cudnn_enable` is ignored.
 inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enable = true) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_layer_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps, cudnn_enable, out.put()));
-  return out.take();
-}
-
-// Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
-// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias` have
-// the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
-namespace nn {
-inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_layer_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies root mean square normalization over the last dimensions, whose sizes are
-// `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
-// of the dtype of the computation, which is float32 for 16-bit floats.
-inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rms_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_layer_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps, cudnn_enable);
 }
 
 // Applies root mean square normalization over the last dimensions, whose sizes are
 // `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
 // of the dtype of the computation, which is float32 for 16-bit floats.
-//
-// Alias of `rms_norm`.
-namespace nn {
 inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_rms_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_rms_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps));
 }
-}  // namespace nn
 
 // Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
 // elements. Returns (`out`, `mean`, `rstd`): the result, the means of the groups, and their
@@ -8634,22 +5444,8 @@ inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::op
 // weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
 // dtype of `self`, or float32 if that has 16 bits. `cudnn_enabled` is ignored.
 inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enabled = true) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_group_norm(self.get(), num_groups, detail::get(weight), detail::get(bias), eps, cudnn_enabled, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_group_norm, self.get(), num_groups, detail::get(weight), detail::get(bias), eps, cudnn_enabled);
 }
-
-// Applies group normalization to `self` of shape (N, C, ...): divides the C channels into
-// `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
-// weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
-// dtype of `self`, or float32 if that has 16 bits. A group of a single element is an error.
-namespace nn {
-inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_group_norm(self.get(), num_groups, detail::get(weight), detail::get(bias), eps, out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Applies batch normalization. Returns (`out`, `save_mean`, `save_invstd`): the result, the means
 // of the channels and their reciprocal standard deviations 1 / sqrt(variance + `eps`), both of
@@ -8669,56 +5465,15 @@ inline NativeBatchNormResult native_batch_norm(const Tensor &self, const std::op
 // have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. `cudnn_enabled` is
 // ignored. Without `training`, `running_mean` and `running_var` are required.
 inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps, Bool cudnn_enabled) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_batch_norm(self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), training, momentum, eps, cudnn_enabled, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_batch_norm, self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), training, momentum, eps, cudnn_enabled);
 }
-
-// Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
-// weight + bias` for each channel. In training, mean and variance are those of the batch, and the
-// running statistics are updated in place: `running = (1 - momentum) * running + momentum * batch`,
-// with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All parameters
-// have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. A channel with a
-// single element is an error in training. Without `training`, `running_mean` and `running_var` are
-// required.
-namespace nn {
-inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool training = false, Real momentum = 0.1, Real eps = 1e-05) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_batch_norm(self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), training, momentum, eps, out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
 // each sample separately. Running statistics are updated with the mean of the statistics of the
 // samples. `cudnn_enabled` is ignored.
 inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool use_input_stats, Real momentum, Real eps, Bool cudnn_enabled) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_instance_norm(self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), use_input_stats, momentum, eps, cudnn_enabled, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_instance_norm, self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), use_input_stats, momentum, eps, cudnn_enabled);
 }
-
-// Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
-// each sample separately. Running statistics are updated with the mean of the statistics of the
-// samples. A channel with a single element is an error.
-namespace nn {
-inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &running_mean = std::nullopt, const std::optional<Tensor> &running_var = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool use_input_stats = true, Real momentum = 0.1, Real eps = 1e-05) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_instance_norm(self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), use_input_stats, momentum, eps, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies local response normalization over adjacent channels (dimension 1): divides by `(k + alpha
-// * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor are
-// treated as 0.
-namespace nn {
-inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0001, Real beta = 0.75, Real k = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_local_response_norm(self.get(), size, alpha, beta, k, out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L): each output element is the
 // maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
@@ -8729,27 +5484,21 @@ inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0
 // that starts in the padding at the end is dropped. Returns a tensor of shape (N, C, L_out) with
 // L_out = floor((L + 2*padding - dilation*(kernel_size - 1) - 1) / stride) + 1.
 inline Tensor max_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_max_pool1d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_max_pool1d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode);
 }
 
 // Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W). The arguments are
 // those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
 // channels-last memory format if `self` is. Returns a tensor of shape (N, C, H_out, W_out).
 inline Tensor max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_max_pool2d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_max_pool2d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode);
 }
 
 // Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The arguments
 // are those of `max_pool1d`, with one number for all dimensions, or (depth, height, width). Returns
 // a tensor of shape (N, C, D_out, H_out, W_out).
 inline Tensor max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_max_pool3d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode);
 }
 
 // Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L), and returns (`values`,
@@ -8763,111 +5512,24 @@ inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, co
   return {values.take(), indices.take()};
 }
 
-// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W), and returns
-// (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (H, W)
-// plane. The index is that of the first of several equal maxima, or of the last NaN of the window.
-// `max_unpool2d` accepts these indices. See `max_pool2d`.
-namespace nn {
-inline nn::NnMaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
-  detail::Result<Tensor> values;
-  detail::Result<Tensor> indices;
-  detail::check(::tensor_nn_max_pool2d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, values.put(), indices.put()));
-  return {values.take(), indices.take()};
-}
-}  // namespace nn
-
-// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), and returns
-// (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (D, H, W)
-// volume. The index is that of the first of several equal maxima, or of the last NaN of the window.
-// `max_unpool3d` accepts these indices. See `max_pool3d`.
-namespace nn {
-inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
-  detail::Result<Tensor> values;
-  detail::Result<Tensor> indices;
-  detail::check(::tensor_nn_max_pool3d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, values.put(), indices.put()));
-  return {values.take(), indices.take()};
-}
-}  // namespace nn
-
 // Applies 1-D average pooling to `self` of shape (N, C, L) or (C, L): each output element is the
 // mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
 // `ceil_mode` are those of `max_pool1d`. Padded positions are treated as zeros in the mean, or are
 // excluded if `count_include_pad` is false.
 inline Tensor avg_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_avg_pool1d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_avg_pool1d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad);
 }
 
 inline void avg_pool1d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
   detail::check(::tensor_avg_pool1d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, out.get()));
 }
 
-// Applies 2-D average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
-// `divisor_override` divides the sum of each window instead of its number of elements. The other
-// arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width). The
-// result is in channels-last memory format if `self` is. A `divisor_override` of 0 is an error.
-namespace nn {
-inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_avg_pool2d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void avg_pool2d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
-  detail::check(::tensor_nn_avg_pool2d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
-}
-}  // namespace nn
-
-// Applies 3-D average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
-// arguments are those of `avg_pool2d`, with one number for all dimensions, or (depth, height,
-// width). The result is contiguous.
-namespace nn {
-inline Tensor avg_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_avg_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-namespace nn {
-inline void avg_pool3d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
-  detail::check(::tensor_nn_avg_pool3d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
-}
-}  // namespace nn
-
 // Applies 1-D adaptive average pooling to `self` of shape (N, C, L) or (C, L): the result has
 // length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
 // to, but not including, ceil((i + 1)*L / output_size).
 inline Tensor adaptive_avg_pool1d(const Tensor &self, const Ints &output_size) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_adaptive_avg_pool1d(self.get(), output_size.data(), output_size.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_adaptive_avg_pool1d, self.get(), output_size.data(), output_size.size());
 }
-
-// Applies 2-D adaptive average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
-// `output_size` is one number for both dimensions, or (height, width); windows are those of
-// `adaptive_avg_pool1d`. The result is in channels-last memory format if `self` is.
-namespace nn {
-inline Tensor adaptive_avg_pool2d(const Tensor &self, const Ints &output_size) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_adaptive_avg_pool2d(self.get(), output_size.data(), output_size.size(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies 3-D adaptive average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
-// `output_size` is one number for all dimensions, or (depth, height, width); windows are those of
-// `adaptive_avg_pool1d`.
-namespace nn {
-inline Tensor adaptive_avg_pool3d(const Tensor &self, const Ints &output_size) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_adaptive_avg_pool3d(self.get(), output_size.data(), output_size.size(), out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Applies 1-D adaptive max pooling to `self` of shape (N, C, L) or (C, L), with the windows of
 // `adaptive_avg_pool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices along
@@ -8878,170 +5540,6 @@ inline AdaptiveMaxPool1dResult adaptive_max_pool1d(const Tensor &self, const Int
   detail::check(::tensor_adaptive_max_pool1d(self.get(), output_size.data(), output_size.size(), values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
-// Applies 2-D adaptive max pooling to images `self` of shape (N, C, H, W) or (C, H, W), with the
-// windows of `adaptive_avg_pool2d`. Returns (`values`, `indices`): the maxima, and their flat
-// row-major int64 indices in the (H, W) plane, as `max_pool2d_with_indices` does.
-namespace nn {
-inline nn::NnAdaptiveMaxPool2dWithIndicesResult adaptive_max_pool2d_with_indices(const Tensor &self, const Ints &output_size) {
-  detail::Result<Tensor> values;
-  detail::Result<Tensor> indices;
-  detail::check(::tensor_nn_adaptive_max_pool2d_with_indices(self.get(), output_size.data(), output_size.size(), values.put(), indices.put()));
-  return {values.take(), indices.take()};
-}
-}  // namespace nn
-
-// Applies 3-D adaptive max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), with
-// the windows of `adaptive_avg_pool3d`. Returns (`values`, `indices`): the maxima, and their flat
-// row-major int64 indices in the (D, H, W) volume, as `max_pool3d_with_indices` does.
-namespace nn {
-inline nn::NnAdaptiveMaxPool3dWithIndicesResult adaptive_max_pool3d_with_indices(const Tensor &self, const Ints &output_size) {
-  detail::Result<Tensor> values;
-  detail::Result<Tensor> indices;
-  detail::check(::tensor_nn_adaptive_max_pool3d_with_indices(self.get(), output_size.data(), output_size.size(), values.put(), indices.put()));
-  return {values.take(), indices.take()};
-}
-}  // namespace nn
-
-// Applies 1-D power-average (Lp) pooling to `self` of shape (N, C, L) or (C, L): each output
-// element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
-// `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
-// are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
-// each missing element is treated as the mean of the powers of the others.
-namespace nn {
-inline Tensor lp_pool1d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_lp_pool1d(self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies 2-D power-average (Lp) pooling to images `self` of shape (N, C, H, W) or (C, H, W):
-// `lp_pool1d` over windows of two dimensions. The arguments are those of `lp_pool1d`, with one
-// number for both dimensions, or (height, width).
-namespace nn {
-inline Tensor lp_pool2d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_lp_pool2d(self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies 3-D power-average (Lp) pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H,
-// W): `lp_pool1d` over windows of three dimensions. The arguments are those of `lp_pool1d`, with
-// one number for all dimensions, or (depth, height, width).
-namespace nn {
-inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_lp_pool3d(self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes a partial inverse of `max_pool1d`: writes the elements of `self` of shape (N, C, L) or
-// (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of zeros.
-// `output_size` selects one of the lengths that pooling maps to L, as the length alone or as the
-// whole shape. An index out of range is an error. If several elements have the same index, the last
-// one is stored, but each receives the gradient of that position.
-namespace nn {
-inline Tensor max_unpool1d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_max_unpool1d(self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes a partial inverse of `max_pool2d`: writes the elements of `self` to the positions
-// `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See `max_unpool1d`.
-namespace nn {
-inline Tensor max_unpool2d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_max_unpool2d(self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Computes a partial inverse of `max_pool3d`: writes the elements of `self` to the positions
-// `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See `max_unpool1d`.
-namespace nn {
-inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_max_unpool3d(self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies 2-D fractional max pooling to images `self` of shape (N, C, H, W) or (C, H, W): the
-// maximum of each window of `kernel_size` elements, where the steps between windows alternate
-// pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
-//
-// The output has the size `output_size`, or `output_ratio` times the size of the image; one of them
-// is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the steps; by
-// default they are drawn from `generator`. NaN is treated as the maximum.
-namespace nn {
-inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_fractional_max_pool2d(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies 2-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
-// row-major int64 index of each in its (H, W) plane. See `fractional_max_pool2d`.
-namespace nn {
-inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> values;
-  detail::Result<Tensor> indices;
-  detail::check(::tensor_nn_fractional_max_pool2d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), values.put(), indices.put()));
-  return {values.take(), indices.take()};
-}
-}  // namespace nn
-
-// Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
-// `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
-// or `output_ratio` is required. The random samples have the shape (N, C, 3). See
-// `fractional_max_pool2d`.
-namespace nn {
-inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_fractional_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Applies 3-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
-// row-major int64 index of each in its (D, H, W) volume. See `fractional_max_pool3d`.
-namespace nn {
-inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> values;
-  detail::Result<Tensor> indices;
-  detail::check(::tensor_nn_fractional_max_pool3d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), values.put(), indices.put()));
-  return {values.take(), indices.take()};
-}
-}  // namespace nn
-
-// Extracts sliding local blocks from images `self` of shape (N, C, H, W) or (C, H, W) (im2col).
-// Returns a tensor of shape (N, C*KH*KW, L): column l contains the elements of window l, in
-// row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
-// `dilation` that between kernel elements, and `padding` the number of zeros added on each side. L
-// is the number of windows; at least one must fit.
-namespace nn {
-inline Tensor unfold(const Tensor &self, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_unfold(self.get(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W) (col2im),
-// where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are added.
-namespace nn {
-inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_fold(self.get(), output_size.data(), output_size.size(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size(), out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
 // H_in), or (N, L, H_in) with `batch_first`. Each time step computes `i, f, o = sigmoid(...)`, `g =
@@ -9147,9 +5645,7 @@ inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Te
 // `w_hh` (3 * hidden, hidden), and the biases have the shape (3 * hidden). Returns the next hidden
 // state.
 inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_gru_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_gru_cell, input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh));
 }
 
 // Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state `hx`
@@ -9157,9 +5653,7 @@ inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih
 // features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
 // hidden state.
 inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rnn_tanh_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_rnn_tanh_cell, input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh));
 }
 
 // Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state `hx`
@@ -9167,9 +5661,7 @@ inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor 
 // features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
 // hidden state.
 inline Tensor rnn_relu_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rnn_relu_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_rnn_relu_cell, input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh));
 }
 
 // Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
@@ -9192,83 +5684,29 @@ inline PadPackedSequenceResult pad_packed_sequence(const Tensor &data, const Ten
   return {output.take(), lengths.take()};
 }
 
-// Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes (N,
-// C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
-// Exactly one of the two is required.
-//
-// `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
-// center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
-// "area" (adaptive average pooling). `align_corners` aligns the centers of the corner elements
-// instead of the edges. Coordinates are computed from `scale_factor` if given, or, with
-// `recompute_scale_factor`, from the sizes. `antialias` widens the filter of bilinear and bicubic
-// downsampling to the scale; lanczos requires it. uint8 images are supported in some modes, and
-// rounded.
-namespace nn {
-inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_interpolate(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.interpolate: mode", mode), detail::get(align_corners), detail::get(recompute_scale_factor), antialias, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
 // Samples images `self` of shape (N, C, H, W), or volumes (N, C, D, H, W), at the positions `grid`.
 // Equivalent to `nn.grid_sample` with an integer for each mode: `interpolation_mode` 0 bilinear, 1
 // nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2 reflection.
 inline Tensor grid_sampler(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_grid_sampler(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_grid_sampler, self.get(), grid.get(), interpolation_mode, padding_mode, align_corners);
 }
 
 // Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
 // 2). Equivalent to `grid_sampler` for 4 dimensions.
 inline Tensor grid_sampler_2d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_grid_sampler_2d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_grid_sampler_2d, self.get(), grid.get(), interpolation_mode, padding_mode, align_corners);
 }
 
 // Samples volumes `self` of shape (N, C, D, H, W) at the positions `grid` of shape (N, D_out,
 // H_out, W_out, 3). Equivalent to `grid_sampler` for 5 dimensions.
 inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_grid_sampler_3d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_grid_sampler_3d, self.get(), grid.get(), interpolation_mode, padding_mode, align_corners);
 }
-
-// Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
-// 2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
-// grid of shape (N, D_out, H_out, W_out, 3). The dtypes of `self` and `grid` must be equal.
-//
-// Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with `align_corners`,
-// the centers of the corner elements. `mode` is "bilinear" (default, trilinear for volumes),
-// "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default) reads 0, "border"
-// the closest edge element, and "reflection" mirrors the position.
-namespace nn {
-inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mode = "bilinear", const Text &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_grid_sample(self.get(), grid.get(), detail::text("nn.grid_sample: mode", mode), detail::text("nn.grid_sample: padding_mode", padding_mode), detail::get(align_corners), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H, W)
-// and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and (N,
-// 3, 4), one of shape (N, D, H, W, 3). `align_corners` must be that of `grid_sample`.
-namespace nn {
-inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::optional<Bool> &align_corners = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_affine_grid(theta.get(), size.data(), size.size(), detail::get(align_corners), out.put()));
-  return out.take();
-}
-}  // namespace nn
 
 // Generates a sampling grid from affine matrices `theta`. Equivalent to `nn.affine_grid`, with
 // `align_corners` required.
 inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool align_corners) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_affine_grid_generator(theta.get(), size.data(), size.size(), align_corners, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_affine_grid_generator, theta.get(), size.data(), size.size(), align_corners);
 }
 
 // Quantizes a float32 tensor to `dtype` (quint8, qint8 or qint32) with one scale and zero point:
@@ -9276,148 +5714,110 @@ inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool 
 // range of the dtype. NaN becomes the largest integer of quint8 and qint8, and the smallest of
 // qint32. `scale` must be positive, and `zero_point` in the range of the dtype. Not differentiable.
 inline Tensor quantize_per_tensor(const Tensor &self, Real scale, Int zero_point, Constant<Dtype> dtype) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantize_per_tensor(self.get(), scale, zero_point, dtype, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_quantize_per_tensor, self.get(), scale, zero_point, dtype);
 }
 
 // Quantizes a tensor with a scale and a zero point that are tensors of one element. See
 // `quantize_per_tensor`.
 inline Tensor quantize_per_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Constant<Dtype> dtype) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantize_per_tensor_tensor_qparams(self.get(), scale.get(), zero_point.get(), dtype, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_quantize_per_tensor_tensor_qparams, self.get(), scale.get(), zero_point.get(), dtype);
 }
 
 // Quantizes each tensor of a list, with one element of `scales` and `zero_points` each. See
 // `quantize_per_tensor`.
 inline std::vector<Tensor> quantize_per_tensor(const Tensors &tensors, const Tensor &scales, const Tensor &zero_points, Constant<Dtype> dtype) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_quantize_per_tensor_tensors(tensors.data(), tensors.size(), scales.get(), zero_points.get(), dtype, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_quantize_per_tensor_tensors, tensors.data(), tensors.size(), scales.get(), zero_points.get(), dtype);
 }
 
 // Quantizes a tensor to quint8 or qint8 with the scale and zero point that map the range of its
 // elements, including 0, to the range of the dtype, or to half of it with `reduce_range`. Elements
 // that are not finite are an error.
 inline Tensor quantize_per_tensor_dynamic(const Tensor &self, Constant<Dtype> dtype, Bool reduce_range) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantize_per_tensor_dynamic(self.get(), dtype, reduce_range, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_quantize_per_tensor_dynamic, self.get(), dtype, reduce_range);
 }
 
 // Quantizes a tensor with a scale and a zero point for each index of dimension `axis`. See
 // `quantize_per_tensor`.
 inline Tensor quantize_per_channel(const Tensor &self, const Tensor &scales, const Tensor &zero_points, Int axis, Constant<Dtype> dtype) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantize_per_channel(self.get(), scales.get(), zero_points.get(), axis, dtype, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_quantize_per_channel, self.get(), scales.get(), zero_points.get(), axis, dtype);
 }
 
 // Converts a quantized tensor to float32: `(integer - zero_point) * scale`. Other tensors are
 // converted to float32.
 inline Tensor dequantize(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_dequantize(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_dequantize, self.get());
 }
 
 // Converts each quantized tensor of a list to float32. See `dequantize`.
 inline std::vector<Tensor> dequantize(const Tensors &tensors) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_dequantize_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_dequantize_tensors, tensors.data(), tensors.size());
 }
 
 // Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32. Other tensors are
 // an error.
 inline Tensor int_repr(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_int_repr(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_int_repr, self.get());
 }
 
 // Returns the scale of a tensor quantized per tensor. Other tensors are an error.
 inline double q_scale(const Tensor &self) {
-  detail::Result<double> out;
-  detail::check(::tensor_q_scale(self.get(), out.put()));
-  return out.take();
+  return detail::make<double>(::tensor_q_scale, self.get());
 }
 
 // Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
 inline int64_t q_zero_point(const Tensor &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_q_zero_point(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_q_zero_point, self.get());
 }
 
 // Returns a copy of the scales of a tensor quantized per channel, in float64. Other tensors are an
 // error.
 inline Tensor q_per_channel_scales(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_q_per_channel_scales(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_q_per_channel_scales, self.get());
 }
 
 // Returns a copy of the zero points of a tensor quantized per channel, in int64. Other tensors are
 // an error.
 inline Tensor q_per_channel_zero_points(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_q_per_channel_zero_points(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_q_per_channel_zero_points, self.get());
 }
 
 // Returns the channel dimension of a tensor quantized per channel. Other tensors are an error.
 inline int64_t q_per_channel_axis(const Tensor &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_q_per_channel_axis(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_q_per_channel_axis, self.get());
 }
 
 // Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine". Other
 // tensors are an error.
 inline std::string qscheme(const Tensor &self) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_qscheme(self.get(), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_qscheme, self.get());
 }
 
 // Returns whether the tensor is quantized.
 inline bool is_quantized(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_quantized(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_quantized, self.get());
 }
 
 // Creates a quantized tensor from integers of dtype uint8, int8 or int32, with one scale and zero
 // point.
 inline Tensor make_per_tensor_quantized_tensor(const Tensor &self, Real scale, Int zero_point) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_make_per_tensor_quantized_tensor(self.get(), scale, zero_point, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_make_per_tensor_quantized_tensor, self.get(), scale, zero_point);
 }
 
 // Creates a quantized tensor from integers of dtype uint8, int8 or int32, with a scale and a zero
 // point for each index of dimension `axis`.
 inline Tensor make_per_channel_quantized_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_make_per_channel_quantized_tensor(self.get(), scale.get(), zero_point.get(), axis, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_make_per_channel_quantized_tensor, self.get(), scale.get(), zero_point.get(), axis);
 }
 
 // Creates an uninitialized quantized tensor with one scale and zero point.
 inline Tensor empty_affine_quantized(const Ints &size, const Options &options = {}, Real scale = 1.0, Int zero_point = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_empty_affine_quantized(size.data(), size.size(), options.dtype, options.layout, options.device, scale, zero_point, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_empty_affine_quantized, size.data(), size.size(), options.dtype, options.layout, options.device, scale, zero_point), options);
 }
 
 // Creates an uninitialized quantized tensor with a scale and a zero point for each index of
 // dimension `axis`.
 inline Tensor empty_per_channel_affine_quantized(const Ints &size, const Tensor &scales, const Tensor &zero_points, Int axis, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_empty_per_channel_affine_quantized(size.data(), size.size(), scales.get(), zero_points.get(), axis, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_empty_per_channel_affine_quantized, size.data(), size.size(), scales.get(), zero_points.get(), axis, options.dtype, options.layout, options.device), options);
 }
 
 // Computes the scale and the zero point that `quantize_per_tensor_dynamic` uses for quint8.
@@ -9434,17 +5834,13 @@ inline ChooseQparamsPerTensorResult choose_qparams_per_tensor(const Tensor &self
 // positive, and `zero_point` in [`quant_min`, `quant_max`]. The gradient is 1 for elements in range
 // and 0 elsewhere (straight-through estimator).
 inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, Real scale, Int zero_point, Int quant_min, Int quant_max) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fake_quantize_per_tensor_affine(self.get(), scale, zero_point, quant_min, quant_max, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fake_quantize_per_tensor_affine, self.get(), scale, zero_point, quant_min, quant_max);
 }
 
 // Simulates quantization with a scale and a zero point that are tensors of one element, and receive
 // no gradient. See `fake_quantize_per_tensor_affine`.
 inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fake_quantize_per_tensor_affine_tensor_qparams(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fake_quantize_per_tensor_affine_tensor_qparams, self.get(), scale.get(), zero_point.get(), quant_min, quant_max);
 }
 
 // Simulates quantization as `fake_quantize_per_tensor_affine` does, and also returns a bool mask of
@@ -9459,9 +5855,7 @@ inline FakeQuantizePerTensorAffineCachemaskResult fake_quantize_per_tensor_affin
 // Simulates quantization with a scale and a zero point for each index of dimension `axis`, which
 // receive no gradient. See `fake_quantize_per_tensor_affine`.
 inline Tensor fake_quantize_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fake_quantize_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fake_quantize_per_channel_affine, self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max);
 }
 
 // Simulates quantization as `fake_quantize_per_channel_affine` does, and also returns a bool mask
@@ -9479,197 +5873,20 @@ inline FakeQuantizePerChannelAffineCachemaskResult fake_quantize_per_channel_aff
 // for elements in range, and the bound minus the zero point elsewhere; that of the zero point is
 // minus the scale for elements out of range.
 inline Tensor fake_quantize_learnable_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max, Real grad_factor = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fake_quantize_learnable_per_tensor_affine(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, grad_factor, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fake_quantize_learnable_per_tensor_affine, self.get(), scale.get(), zero_point.get(), quant_min, quant_max, grad_factor);
 }
 
 // Simulates quantization with a learnable scale and zero point for each index of dimension `axis`.
 // See `fake_quantize_learnable_per_tensor_affine`.
 inline Tensor fake_quantize_learnable_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max, Real grad_factor = 1.0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fake_quantize_learnable_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, grad_factor, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fake_quantize_learnable_per_channel_affine, self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, grad_factor);
 }
-
-// Computes the sum of two tensors quantized per tensor, with the same dtype, and quantizes it with
-// `scale` and `zero_point`.
-namespace quantized {
-inline Tensor add(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_add(qa.get(), qb.get(), scale, zero_point, out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Computes the ReLU of the sum of two tensors quantized per tensor, with the same dtype, and
-// quantizes it with `scale` and `zero_point`.
-namespace quantized {
-inline Tensor add_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_add_relu(qa.get(), qb.get(), scale, zero_point, out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Computes the product of two tensors quantized per tensor, with the same dtype, and quantizes it
-// with `scale` and `zero_point`.
-namespace quantized {
-inline Tensor mul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_mul(qa.get(), qb.get(), scale, zero_point, out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Computes the ReLU of the product of two tensors quantized per tensor, with the same dtype, and
-// quantizes it with `scale` and `zero_point`.
-namespace quantized {
-inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_mul_relu(qa.get(), qb.get(), scale, zero_point, out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Adds a scalar, rounded to a multiple of the scale, to a quantized tensor, by a change of its zero
-// point, and of its scale if the zero point would be out of range.
-namespace quantized {
-inline Tensor add_scalar(const Tensor &qa, const Scalar &b) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_add_scalar(qa.get(), b.get(), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Computes the ReLU of `quantized.add_scalar`.
-namespace quantized {
-inline Tensor add_scalar_relu(const Tensor &qa, const Scalar &b) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_add_scalar_relu(qa.get(), b.get(), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Multiplies a quantized tensor by a scalar, by a change of its scale, and for a negative scalar
-// also of its integers and zero point.
-namespace quantized {
-inline Tensor mul_scalar(const Tensor &qa, const Scalar &b) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_mul_scalar(qa.get(), b.get(), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Computes the ReLU of `quantized.mul_scalar`.
-namespace quantized {
-inline Tensor mul_scalar_relu(const Tensor &qa, const Scalar &b) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_mul_scalar_relu(qa.get(), b.get(), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Applies ReLU6 to a quantized tensor: clamps it to the range [0, 6].
-namespace quantized {
-inline Tensor relu6(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_relu6(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Concatenates quantized tensors along `dim`, quantized with `scale` and `zero_point` (default:
-// those of the first tensor).
-namespace quantized {
-inline Tensor cat(const Tensors &tensors, Int dim, const std::optional<Real> &scale = std::nullopt, const std::optional<Int> &zero_point = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_cat(tensors.data(), tensors.size(), dim, detail::get(scale), detail::get(zero_point), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Computes the matrix product of two tensors quantized per tensor, with the same dtype, quantized
-// with `scale` and `zero_point`. Vectors and batches are supported as in `matmul`. 8-bit integers
-// are accumulated in int32.
-namespace quantized {
-inline Tensor matmul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_matmul(qa.get(), qb.get(), scale, zero_point, out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Packs the integers of a qint8 `weight` of shape (out, in) in the order in which matrix products
-// read them. The result is the argument `packed` of `quantized.linear`, which then skips this step:
-// a tensor of bytes for this CPU. It does not follow later changes of `weight`.
-namespace quantized {
-inline Tensor linear_pack(const Tensor &weight) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_linear_pack(weight.get(), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Applies a linear transformation to a quint8 or qint8 tensor of shape (..., in) with a qint8
-// `weight` of shape (out, in) and a float32 `bias` of shape (out), quantized with `scale` and
-// `zero_point` in the dtype of `self`. `weight` is quantized per tensor, or per row. Products are
-// accumulated in int32. `packed` is the result of `quantized.linear_pack`, if available.
-namespace quantized {
-inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_linear(self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Applies `quantized.linear`, followed by ReLU.
-namespace quantized {
-inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_linear_relu(self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Applies `quantized.linear` to a float32 tensor, which is quantized to quint8 as
-// `quantize_per_tensor_dynamic` does. The result is float32.
-namespace quantized {
-inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Bool reduce_range = false, const std::optional<Tensor> &packed = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_linear_dynamic(self.get(), weight.get(), detail::get(bias), reduce_range, detail::get(packed), out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Applies a 2-D convolution to a quint8 or qint8 tensor of shape (N, C_in, H, W) with a qint8
-// `weight` of shape (C_out, C_in / groups, kH, kW), quantized per tensor or per output channel, and
-// a float32 `bias` of shape (C_out), quantized with `scale` and `zero_point` in the dtype of
-// `self`. The convolution is computed in float32.
-namespace quantized {
-inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_conv2d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point, out.put()));
-  return out.take();
-}
-}  // namespace quantized
-
-// Applies `quantized.conv2d`, followed by ReLU.
-namespace quantized {
-inline Tensor conv2d_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_quantized_conv2d_relu(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point, out.put()));
-  return out.take();
-}
-}  // namespace quantized
 
 // Converts blocks of a GGUF file to numbers of `dtype` (default: float32). `self` is a uint8 tensor
 // of shape (..., bytes), as `gguf_load_file` returns, and `type` the type of the blocks: Q4_0,
 // Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The result has shape (..., values).
 inline Tensor gguf_dequantize(const Tensor &self, const Text &type, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_gguf_dequantize(self.get(), detail::text("gguf_dequantize: type", type), detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_gguf_dequantize, self.get(), detail::text("gguf_dequantize: type", type), detail::get(dtype));
 }
 
 // Applies a linear transformation with a `weight` in blocks of a GGUF file, without dequantizing
@@ -9683,17 +5900,13 @@ inline Tensor gguf_dequantize(const Tensor &self, const Text &type, const std::o
 // result, and magnitudes below 2^-100 are rounded to 0; magnitudes above 2^100 can overflow. The
 // gradient is that of `linear` with the dequantized weight.
 inline Tensor gguf_linear(const Tensor &self, const Tensor &weight, const Text &type, const std::optional<Tensor> &bias = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_gguf_linear(self.get(), weight.get(), detail::text("gguf_linear: type", type), detail::get(bias), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_gguf_linear, self.get(), weight.get(), detail::text("gguf_linear: type", type), detail::get(bias));
 }
 
 // Computes the matrix product of an int8 or uint8 matrix and an int8 matrix in int32, with
 // wraparound on overflow.
 inline Tensor int_mm(const Tensor &self, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_int_mm(self.get(), mat2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_int_mm, self.get(), mat2.get());
 }
 
 inline void int_mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
@@ -9704,18 +5917,14 @@ inline void int_mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2
 // transpose of an int8 weight `mat2` of shape (N, K), with a factor for each row of the weight in
 // `scales` of shape (N), which has the dtype of `self`. Sums are float32.
 inline Tensor weight_int8pack_mm(const Tensor &self, const Tensor &mat2, const Tensor &scales) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_weight_int8pack_mm(self.get(), mat2.get(), scales.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_weight_int8pack_mm, self.get(), mat2.get(), scales.get());
 }
 
 // Packs an int32 weight of shape (N, K), of integers from 0 to 15, for
 // `weight_int4pack_mm_for_cpu`, in a uint8 tensor of shape (N, K / 2), as PyTorch does on CPUs with
 // AVX2. N must be a multiple of 16 and K of 2. `inner_k_tiles` is ignored.
 inline Tensor convert_weight_to_int4pack_for_cpu(const Tensor &self, Int inner_k_tiles) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_convert_weight_to_int4pack_for_cpu(self.get(), inner_k_tiles, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_convert_weight_to_int4pack_for_cpu, self.get(), inner_k_tiles);
 }
 
 // Computes the product of a float32, float16 or bfloat16 matrix `self` of shape (M, K) and the
@@ -9724,9 +5933,7 @@ inline Tensor convert_weight_to_int4pack_for_cpu(const Tensor &self, Int inner_k
 // each `q_group_size` (32, 64, 128 or 256) columns of a row, in `q_scale_and_zeros` of shape (K /
 // q_group_size, N, 2), which has the dtype of `self`. Sums are float32.
 inline Tensor weight_int4pack_mm_for_cpu(const Tensor &self, const Tensor &mat2, Int q_group_size, const Tensor &q_scale_and_zeros) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_weight_int4pack_mm_for_cpu(self.get(), mat2.get(), q_group_size, q_scale_and_zeros.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_weight_int4pack_mm_for_cpu, self.get(), mat2.get(), q_group_size, q_scale_and_zeros.get());
 }
 
 // Formats a tensor as PyTorch prints it: floats with `precision` digits, tensors of more than
@@ -9734,78 +5941,58 @@ inline Tensor weight_int4pack_mm_for_cpu(const Tensor &self, const Tensor &mat2,
 // characters. `sci_mode` enables or disables scientific notation; by default it depends on the
 // elements.
 inline std::string to_string(const Tensor &self, Int precision = 4, Int threshold = 1000, Int edgeitems = 3, Int linewidth = 80, const std::optional<Bool> &sci_mode = std::nullopt) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_to_string(self.get(), precision, threshold, edgeitems, linewidth, detail::get(sci_mode), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_to_string, self.get(), precision, threshold, edgeitems, linewidth, detail::get(sci_mode));
 }
 
 // Creates a zero-dim tensor that is treated as the scalar `value` in dtype promotion.
 inline Tensor scalar_operand(const Scalar &value) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_scalar_operand(value.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_scalar_operand, value.get());
 }
 
 // Returns the dtype of the result of arithmetic operations on the two operands (dtype promotion).
 inline Dtype result_type(const Operand &tensor1, const Operand &tensor2) {
-  detail::Result<Dtype> out;
-  detail::check(tensor2.is_number() ? ::tensor_result_type_scalar(tensor1.get(), tensor2.number(), out.put()) : ::tensor_result_type(tensor1.get(), tensor2.get(), out.put()));
-  return out.take();
+  return tensor2.is_number() ? detail::make<Dtype>(::tensor_result_type_scalar, tensor1.get(), tensor2.number()) : detail::make<Dtype>(::tensor_result_type, tensor1.get(), tensor2.get());
 }
 
 // Returns the smallest dtype to which both dtypes can be converted.
 inline Dtype promote_types(Constant<Dtype> type1, Constant<Dtype> type2) {
-  detail::Result<Dtype> out;
-  detail::check(::tensor_promote_types(type1, type2, out.put()));
-  return out.take();
+  return detail::make<Dtype>(::tensor_promote_types, type1, type2);
 }
 
 // Returns whether a conversion of `from_` to `to` is allowed: false if the category of `to` (bool,
 // integer, floating-point, complex) is lower.
 inline bool can_cast(Constant<Dtype> from_, Constant<Dtype> to) {
-  detail::Result<bool> out;
-  detail::check(::tensor_can_cast(from_, to, out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_can_cast, from_, to);
 }
 
 // Returns whether the single element of `self` is nonzero. A tensor with several elements, or none,
 // is an error.
 inline bool is_nonzero(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_nonzero(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_nonzero, self.get());
 }
 
 // Returns whether `self` is a conjugated view, whose elements are conjugated when they are read.
 // See `conj`; `resolve_conj` materializes it.
 inline bool is_conj(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_conj(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_conj, self.get());
 }
 
 // Returns whether `self` is a negated view, whose elements are negated when they are read.
 // `resolve_neg` materializes it.
 inline bool is_neg(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_neg(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_neg, self.get());
 }
 
 // Returns whether the two tensors have the same shape.
 inline bool is_same_size(const Tensor &self, const Tensor &other) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_same_size(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_same_size, self.get(), other.get());
 }
 
 // Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1). The
 // real and imaginary parts of complex elements are independent. `dtype` defaults to the default
 // dtype.
 inline Tensor rand(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rand(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_rand, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
 
 inline void rand_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
@@ -9816,9 +6003,7 @@ inline void rand_out(const Tensor &out, const Ints &size, const Options &options
 // variance 1). The real and imaginary parts of complex numbers have variance 1/2. `dtype` defaults
 // to the default dtype.
 inline Tensor randn(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_randn(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_randn, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
 
 inline void randn_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
@@ -9829,9 +6014,7 @@ inline void randn_out(const Tensor &out, const Ints &size, const Options &option
 // to `high` (exclusive). `dtype` defaults to int64. An empty range, and one that `dtype` cannot
 // represent, are an error.
 inline Tensor randint(Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_randint(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_randint, low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
 
 inline void randint_out(const Tensor &out, Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
@@ -9842,9 +6025,7 @@ inline void randint_out(const Tensor &out, Int low, Int high, const Ints &size, 
 // `high` (exclusive). `dtype` defaults to int64. An empty range, and one that `dtype` cannot
 // represent, are an error.
 inline Tensor randint(Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_randint_high(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_randint_high, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
 
 inline void randint_out(const Tensor &out, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
@@ -9854,9 +6035,7 @@ inline void randint_out(const Tensor &out, Int high, const Ints &size, const Opt
 // Returns a random permutation of the integers from 0 to `n` - 1. `dtype` defaults to int64. A
 // negative `n` is an error.
 inline Tensor randperm(Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_randperm(n, detail::get(generator), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_randperm, n, detail::get(generator), options.dtype, options.layout, options.device), options);
 }
 
 inline void randperm_out(const Tensor &out, Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
@@ -9866,43 +6045,33 @@ inline void randperm_out(const Tensor &out, Int n, const Options &options = {}, 
 // Creates a tensor of random numbers from the uniform distribution on [0, 1) with the shape, dtype
 // and device of `self`.
 inline Tensor rand_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rand_like(self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_rand_like, self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
 
 // Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
 // and device of `self`. The real and imaginary parts of complex elements have variance 1/2.
 inline Tensor randn_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_randn_like(self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_randn_like, self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
 
 // Creates a tensor of random integers from `low` (inclusive) to `high` (exclusive) with the shape,
 // dtype and device of `self`. An empty range, and one that the dtype cannot represent, are an
 // error.
 inline Tensor randint_like(const Tensor &self, Int low, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_randint_like(self.get(), low, high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_randint_like, self.get(), low, high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
 
 // Creates a tensor of random integers from 0 (inclusive) to `high` (exclusive) with the shape,
 // dtype and device of `self`. An empty range, and one that the dtype cannot represent, are an
 // error.
 inline Tensor randint_like(const Tensor &self, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_randint_like_high(self.get(), high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_randint_like_high, self.get(), high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
 
 // Samples from normal distributions with a mean and a standard deviation for each element. Shapes
 // are broadcast. Negative standard deviations are an error.
 inline Tensor normal(const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(std.is_number() ? ::tensor_normal_tensors_scalar(mean.get(), std.number(), detail::get(generator), out.put()) : ::tensor_normal_tensors(mean.get(), std.get(), detail::get(generator), out.put()));
-  return out.take();
+  return std.is_number() ? detail::make<Tensor>(::tensor_normal_tensors_scalar, mean.get(), std.number(), detail::get(generator)) : detail::make<Tensor>(::tensor_normal_tensors, mean.get(), std.get(), detail::get(generator));
 }
 
 inline void normal_out(const Tensor &out, const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
@@ -9913,9 +6082,7 @@ inline void normal_out(const Tensor &out, const Operand &mean, const Operand &st
 // and standard deviation `std`. `dtype` defaults to the default dtype. A negative `std` is an
 // error.
 inline Tensor normal(Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_normal_size(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_normal_size, mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
 
 inline void normal_out(const Tensor &out, Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
@@ -9925,9 +6092,7 @@ inline void normal_out(const Tensor &out, Real mean, Real std, const Ints &size,
 // Samples 0 or 1 from Bernoulli distributions; each element of `self` is the probability of 1.
 // Probabilities outside of [0, 1] and NaN are an error.
 inline Tensor bernoulli(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_bernoulli(self.get(), detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_bernoulli, self.get(), detail::get(generator));
 }
 
 inline void bernoulli_out(const Tensor &out, const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
@@ -9937,9 +6102,7 @@ inline void bernoulli_out(const Tensor &out, const Tensor &self, const std::opti
 // Samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, with the shape and
 // dtype of `self`. Probabilities outside of [0, 1] are an error.
 inline Tensor bernoulli(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_bernoulli_p(self.get(), p, detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_bernoulli_p, self.get(), p, detail::get(generator));
 }
 
 // Samples `num_samples` indices from each row of weights in `self`, a vector or a matrix. The
@@ -9947,9 +6110,7 @@ inline Tensor bernoulli(const Tensor &self, Real p, const std::optional<Generato
 // allows an index to be sampled more than once; without it, a `num_samples` greater than the number
 // of weights is an error.
 inline Tensor multinomial(const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_multinomial(self.get(), num_samples, replacement, detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_multinomial, self.get(), num_samples, replacement, detail::get(generator));
 }
 
 inline void multinomial_out(const Tensor &out, const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
@@ -9959,131 +6120,108 @@ inline void multinomial_out(const Tensor &out, const Tensor &self, Int num_sampl
 // Samples from Poisson distributions; each element of `self` is a rate (mean). Negative rates are
 // an error.
 inline Tensor poisson(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_poisson(self.get(), detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_poisson, self.get(), detail::get(generator));
 }
 
 // Samples from binomial distributions with `count` trials and success probability `prob`. The two
 // have the same dtype. Shapes are broadcast. Probabilities are clamped to [0, 1]; NaN propagates.
 inline Tensor binomial(const Tensor &count, const Tensor &prob, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_binomial(count.get(), prob.get(), detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_binomial, count.get(), prob.get(), detail::get(generator));
 }
 
 // Samples from gamma distributions of rate 1; each element of `self` is a shape parameter.
 // Differentiable by implicit reparameterization.
 inline Tensor standard_gamma(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_standard_gamma(self.get(), detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_standard_gamma, self.get(), detail::get(generator));
 }
 
 // Computes d`output`/d`self` of samples `output` of the gamma distribution of shape parameter
 // `self` and rate 1: `-(dF/dself) / (dF/doutput)` with the cumulative distribution function F.
 // Shapes are broadcast.
 inline Tensor standard_gamma_grad(const Tensor &self, const Tensor &output) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_standard_gamma_grad(self.get(), output.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_standard_gamma_grad, self.get(), output.get());
 }
 
 // Samples from Dirichlet distributions with concentrations `self` of shape (..., K). The results,
 // of the same shape, are positive and sum to 1 over the last dimension. Differentiable by implicit
 // reparameterization.
 inline Tensor sample_dirichlet(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sample_dirichlet(self.get(), detail::get(generator), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sample_dirichlet, self.get(), detail::get(generator));
 }
 
 // Computes (d`x`/d`alpha`) / (1 - `x`) of samples `x` of the Beta distribution of `alpha` and
 // `total` - `alpha`, for a constant second parameter. Shapes are broadcast.
 inline Tensor dirichlet_grad(const Tensor &x, const Tensor &alpha, const Tensor &total) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_dirichlet_grad(x.get(), alpha.get(), total.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_dirichlet_grad, x.get(), alpha.get(), total.get());
 }
 
 // Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place. The
 // real and imaginary parts of complex elements are independent. A `from_` greater than `to` is an
 // error.
 inline Tensor uniform_(const Tensor &self, Real from_ = 0, Real to = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_uniform_(self.get(), from_, to, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_uniform_(self.get(), from_, to, detail::get(generator)));
 }
 
 // Fills `self` with random numbers from the normal distribution with mean `mean` and standard
 // deviation `std`, in place. The real and imaginary parts of complex elements are independent, each
 // with mean `mean` and standard deviation `std / sqrt(2)`. A negative `std` is an error.
 inline Tensor normal_(const Tensor &self, Real mean = 0, Real std = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_normal_(self.get(), mean, std, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_normal_(self.get(), mean, std, detail::get(generator)));
 }
 
 // Fills `self` with random integers over the range of the dtype, in place; for floats, over the
 // integers that they represent exactly.
 inline Tensor random_(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_random_(self.get(), detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_random_(self.get(), detail::get(generator)));
 }
 
 // Fills `self` with random integers from 0 (inclusive) to `to` (exclusive), in place. An empty
 // range, and one that the dtype cannot represent, are an error.
 inline Tensor random_(const Tensor &self, Int to, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_random__to(self.get(), to, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_random__to(self.get(), to, detail::get(generator)));
 }
 
 // Fills `self` with random integers from `from_` (inclusive) to `to` (exclusive), in place. `to`
 // defaults to one more than the largest value of the dtype. An empty range, and one that the dtype
 // cannot represent, are an error.
 inline Tensor random_(const Tensor &self, Int from_, const std::optional<Int> &to, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_random__from(self.get(), from_, detail::get(to), detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_random__from(self.get(), from_, detail::get(to), detail::get(generator)));
 }
 
 // Fills `self` with samples 0 or 1 from Bernoulli distributions, in place. `p` contains the
 // probabilities of 1, and is broadcast. Probabilities outside of [0, 1] are an error.
 inline Tensor bernoulli_(const Tensor &self, const Tensor &p, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_bernoulli__tensor(self.get(), p.get(), detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_bernoulli__tensor(self.get(), p.get(), detail::get(generator)));
 }
 
 // Fills `self` with samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, in
 // place. Probabilities outside of [0, 1] are an error.
 inline Tensor bernoulli_(const Tensor &self, Real p = 0.5, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_bernoulli_(self.get(), p, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_bernoulli_(self.get(), p, detail::get(generator)));
 }
 
 // Fills `self` with random numbers from the exponential distribution of rate `lambd`, in place: the
 // density is `lambd * exp(-lambd * x)`. A `lambd` that is not positive is an error.
 inline Tensor exponential_(const Tensor &self, Real lambd = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_exponential_(self.get(), lambd, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_exponential_(self.get(), lambd, detail::get(generator)));
 }
 
 // Fills `self` with random numbers from the Cauchy distribution with location `median` and scale
 // `sigma`, in place. A `sigma` that is not positive is an error.
 inline Tensor cauchy_(const Tensor &self, Real median = 0, Real sigma = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_cauchy_(self.get(), median, sigma, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_cauchy_(self.get(), median, sigma, detail::get(generator)));
 }
 
 // Fills `self` with random numbers from the log-normal distribution, whose logarithms have mean
 // `mean` and standard deviation `std`, in place. A `std` that is not positive is an error.
 inline Tensor log_normal_(const Tensor &self, Real mean = 1, Real std = 2, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_log_normal_(self.get(), mean, std, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_log_normal_(self.get(), mean, std, detail::get(generator)));
 }
 
 // Fills `self` with random numbers from the geometric distribution with success probability `p`, in
 // place: the number of trials up to the first success. A `p` outside of (0, 1) is an error.
 inline Tensor geometric_(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_geometric_(self.get(), p, detail::get(generator)));
-  return self;
+  return detail::checked(self, ::tensor_geometric_(self.get(), p, detail::get(generator)));
 }
 
 // Restores a state returned by `generator_get_state` of a generator of the same algorithm.
@@ -10098,9 +6236,7 @@ inline void generator_set_state(const Generator &self, const Tensor &state) {
 // accumulated in float64; the result is bitwise identical for any number of threads. An empty sum
 // is 0.
 inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sum(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sum, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
 
 inline void sum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10111,9 +6247,7 @@ inline void sum_out(const Tensor &out, const Tensor &self, const Ints &dim = std
 // first. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
 // reduced. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor nansum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nansum(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_nansum, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
 
 inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10123,9 +6257,7 @@ inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = 
 // Computes the product of the elements along `dim`, or of all elements. `keepdim` keeps the reduced
 // dimension with size 1. `dtype` converts elements first. An empty product is 1.
 inline Tensor prod(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_prod(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_prod, self.get(), detail::get(dim), keepdim, detail::get(dtype));
 }
 
 inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10136,9 +6268,7 @@ inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<
 // default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
 // size 1. `dtype` converts elements first; integers and bool require it. An empty mean is NaN.
 inline Tensor mean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_mean(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_mean, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
 
 inline void mean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10149,9 +6279,7 @@ inline void mean_out(const Tensor &out, const Tensor &self, const Ints &dim = st
 // or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
 // dimensions with size 1.
 inline Tensor nanmean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nanmean(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_nanmean, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
 
 inline void nanmean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10162,9 +6290,7 @@ inline void nanmean_out(const Tensor &out, const Tensor &self, const Ints &dim =
 // is one dimension or a list; by default all dimensions are reduced, and an empty list reduces
 // none. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor any(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_any(self.get(), dim.data(), dim.size(), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_any, self.get(), dim.data(), dim.size(), keepdim);
 }
 
 inline void any_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
@@ -10175,9 +6301,7 @@ inline void any_out(const Tensor &out, const Tensor &self, const Ints &dim = std
 // `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
 // reduces none. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor all(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_all(self.get(), dim.data(), dim.size(), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_all, self.get(), dim.data(), dim.size(), keepdim);
 }
 
 inline void all_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
@@ -10187,18 +6311,14 @@ inline void all_out(const Tensor &out, const Tensor &self, const Ints &dim = std
 // Counts the nonzero elements over `dim`, as int64. `dim` is one dimension or a list; by default,
 // or if it is empty, all dimensions are reduced.
 inline Tensor count_nonzero(const Tensor &self, const Ints &dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_count_nonzero(self.get(), dim.data(), dim.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_count_nonzero, self.get(), dim.data(), dim.size());
 }
 
 // Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` of all elements. `unbiased`
 // (default) applies Bessel's correction: the divisor is one less than the number of elements, so
 // that a single element returns NaN.
 inline Tensor std(const Tensor &self, Bool unbiased = true) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_std(self.get(), unbiased, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_std, self.get(), unbiased);
 }
 
 // Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`. `unbiased`
@@ -10206,9 +6326,7 @@ inline Tensor std(const Tensor &self, Bool unbiased = true) {
 // dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
 // reduced dimensions with size 1.
 inline Tensor std(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_std_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_std_dim, self.get(), dim.data(), dim.size(), unbiased, keepdim);
 }
 
 inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
@@ -10223,9 +6341,7 @@ inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 inline Tensor std_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_std_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_std_correction, self.get(), dim.data(), dim.size(), detail::get(correction), keepdim);
 }
 
 inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
@@ -10236,9 +6352,7 @@ inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints
 // applies Bessel's correction: the divisor is one less than the number of elements, so that a
 // single element returns NaN.
 inline Tensor var(const Tensor &self, Bool unbiased = true) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_var(self.get(), unbiased, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_var, self.get(), unbiased);
 }
 
 // Computes the variance `sum(|x - mean|**2) / divisor` over `dim`. `unbiased` applies Bessel's
@@ -10246,9 +6360,7 @@ inline Tensor var(const Tensor &self, Bool unbiased = true) {
 // list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
 // dimensions with size 1.
 inline Tensor var(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_var_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_var_dim, self.get(), dim.data(), dim.size(), unbiased, keepdim);
 }
 
 inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
@@ -10263,9 +6375,7 @@ inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
 inline Tensor var_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_var_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_var_correction, self.get(), dim.data(), dim.size(), detail::get(correction), keepdim);
 }
 
 inline void var_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
@@ -10347,9 +6457,7 @@ inline VarMeanCorrectionResult var_mean_correction(const Tensor &self, const Int
 // reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex elements is real.
 // `dtype` converts elements first.
 inline Tensor norm(const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_norm(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_norm, self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
 
 inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10359,9 +6467,7 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
 // Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc" (nuclear)
 // the sum of the singular values of the matrices in two dimensions.
 inline Tensor norm(const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_norm_name(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_norm_name, self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
 
 inline void norm_out(const Tensor &out, const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10373,9 +6479,7 @@ inline void norm_out(const Tensor &out, const Tensor &self, const Text &p, const
 // dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
 // evenly among equal maxima.
 inline Tensor amax(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_amax(self.get(), dim.data(), dim.size(), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_amax, self.get(), dim.data(), dim.size(), keepdim);
 }
 
 inline void amax_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
@@ -10387,9 +6491,7 @@ inline void amax_out(const Tensor &out, const Tensor &self, const Ints &dim = {}
 // dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
 // evenly among equal minima.
 inline Tensor amin(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_amin(self.get(), dim.data(), dim.size(), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_amin, self.get(), dim.data(), dim.size(), keepdim);
 }
 
 inline void amin_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
@@ -10398,9 +6500,7 @@ inline void amin_out(const Tensor &out, const Tensor &self, const Ints &dim = {}
 
 // Computes the maximum of all elements; NaN propagates. A tensor without elements is an error.
 inline Tensor max(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_max(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_max, self.get());
 }
 
 inline void max_out(const Tensor &out, const Tensor &self) {
@@ -10422,9 +6522,7 @@ inline void max_out(const Tensor &values, const Tensor &indices, const Tensor &s
 
 // Computes the minimum of all elements; NaN propagates. A tensor without elements is an error.
 inline Tensor min(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_min(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_min, self.get());
 }
 
 inline void min_out(const Tensor &out, const Tensor &self) {
@@ -10446,9 +6544,7 @@ inline void min_out(const Tensor &values, const Tensor &indices, const Tensor &s
 
 // Computes the element-wise maximum of two tensors. Alias of `maximum`.
 inline Tensor max(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_max_other(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_max_other, self.get(), other.get());
 }
 
 inline void max_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -10457,9 +6553,7 @@ inline void max_out(const Tensor &out, const Tensor &self, const Tensor &other) 
 
 // Computes the element-wise minimum of two tensors. Alias of `minimum`.
 inline Tensor min(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_min_other(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_min_other, self.get(), other.get());
 }
 
 inline void min_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -10483,9 +6577,7 @@ inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self
 // index among all elements. NaN is treated as the maximum. `keepdim` keeps the reduced dimension
 // with size 1. No elements are an error.
 inline Tensor argmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_argmax(self.get(), detail::get(dim), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_argmax, self.get(), detail::get(dim), keepdim);
 }
 
 inline void argmax_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
@@ -10496,9 +6588,7 @@ inline void argmax_out(const Tensor &out, const Tensor &self, const std::optiona
 // index among all elements. NaN is treated as the minimum. `keepdim` keeps the reduced dimension
 // with size 1. No elements are an error.
 inline Tensor argmin(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_argmin(self.get(), detail::get(dim), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_argmin, self.get(), detail::get(dim), keepdim);
 }
 
 inline void argmin_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
@@ -10508,14 +6598,11 @@ inline void argmin_out(const Tensor &out, const Tensor &self, const std::optiona
 // Rounds each element down to an integer. Integers are returned unchanged; bool and complex numbers
 // are an error.
 inline Tensor floor(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_floor(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_floor, self.get());
 }
 
 inline Tensor floor_(const Tensor &self) {
-  detail::check(::tensor_floor_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_floor_(self.get()));
 }
 
 inline void floor_out(const Tensor &out, const Tensor &self) {
@@ -10525,14 +6612,11 @@ inline void floor_out(const Tensor &out, const Tensor &self) {
 // Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
 // are an error.
 inline Tensor ceil(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ceil(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_ceil, self.get());
 }
 
 inline Tensor ceil_(const Tensor &self) {
-  detail::check(::tensor_ceil_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_ceil_(self.get()));
 }
 
 inline void ceil_out(const Tensor &out, const Tensor &self) {
@@ -10542,14 +6626,11 @@ inline void ceil_out(const Tensor &out, const Tensor &self) {
 // Rounds each element towards zero to an integer (truncates). Integers are returned unchanged; bool
 // and complex numbers are an error.
 inline Tensor trunc(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_trunc(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_trunc, self.get());
 }
 
 inline Tensor trunc_(const Tensor &self) {
-  detail::check(::tensor_trunc_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_trunc_(self.get()));
 }
 
 inline void trunc_out(const Tensor &out, const Tensor &self) {
@@ -10561,14 +6642,11 @@ inline void trunc_out(const Tensor &out, const Tensor &self) {
 //
 // Alias of `trunc`.
 inline Tensor fix(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fix(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fix, self.get());
 }
 
 inline Tensor fix_(const Tensor &self) {
-  detail::check(::tensor_fix_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_fix_(self.get()));
 }
 
 inline void fix_out(const Tensor &out, const Tensor &self) {
@@ -10579,14 +6657,11 @@ inline void fix_out(const Tensor &out, const Tensor &self) {
 // negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
 // `decimals` must be 0 for them.
 inline Tensor round(const Tensor &self, Int decimals = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_round(self.get(), decimals, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_round, self.get(), decimals);
 }
 
 inline Tensor round_(const Tensor &self, Int decimals = 0) {
-  detail::check(::tensor_round_(self.get(), decimals));
-  return self;
+  return detail::checked(self, ::tensor_round_(self.get(), decimals));
 }
 
 inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
@@ -10596,14 +6671,11 @@ inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
 // Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
 // error.
 inline Tensor frac(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_frac(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_frac, self.get());
 }
 
 inline Tensor frac_(const Tensor &self) {
-  detail::check(::tensor_frac_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_frac_(self.get()));
 }
 
 inline void frac_out(const Tensor &out, const Tensor &self) {
@@ -10614,14 +6686,11 @@ inline void frac_out(const Tensor &out, const Tensor &self) {
 // bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
 // bounds; if `min` exceeds `max`, the result is `max`.
 inline Tensor clamp(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_clamp_tensor(self.get(), detail::get(min), detail::get(max), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_clamp_tensor, self.get(), detail::get(min), detail::get(max));
 }
 
 inline Tensor clamp_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::check(::tensor_clamp_tensor_(self.get(), detail::get(min), detail::get(max)));
-  return self;
+  return detail::checked(self, ::tensor_clamp_tensor_(self.get(), detail::get(min), detail::get(max)));
 }
 
 inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
@@ -10632,14 +6701,11 @@ inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional
 // take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
 // the result is `max`.
 inline Tensor clamp(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_clamp(self.get(), detail::get(min), detail::get(max), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_clamp, self.get(), detail::get(min), detail::get(max));
 }
 
 inline Tensor clamp_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::check(::tensor_clamp_(self.get(), detail::get(min), detail::get(max)));
-  return self;
+  return detail::checked(self, ::tensor_clamp_(self.get(), detail::get(min), detail::get(max)));
 }
 
 inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
@@ -10652,14 +6718,11 @@ inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional
 //
 // Alias of `clamp`.
 inline Tensor clip(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_clip_tensor(self.get(), detail::get(min), detail::get(max), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_clip_tensor, self.get(), detail::get(min), detail::get(max));
 }
 
 inline Tensor clip_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::check(::tensor_clip_tensor_(self.get(), detail::get(min), detail::get(max)));
-  return self;
+  return detail::checked(self, ::tensor_clip_tensor_(self.get(), detail::get(min), detail::get(max)));
 }
 
 inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
@@ -10672,14 +6735,11 @@ inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<
 //
 // Alias of `clamp`.
 inline Tensor clip(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_clip(self.get(), detail::get(min), detail::get(max), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_clip, self.get(), detail::get(min), detail::get(max));
 }
 
 inline Tensor clip_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::check(::tensor_clip_(self.get(), detail::get(min), detail::get(max)));
-  return self;
+  return detail::checked(self, ::tensor_clip_(self.get(), detail::get(min), detail::get(max)));
 }
 
 inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
@@ -10689,14 +6749,11 @@ inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<
 // Clamps each element to at least `min`: `max(self, min)`. NaN propagates. Equivalent to `clamp`
 // with one bound.
 inline Tensor clamp_min(const Tensor &self, const Operand &min) {
-  detail::Result<Tensor> out;
-  detail::check(min.is_number() ? ::tensor_clamp_min_scalar(self.get(), min.number(), out.put()) : ::tensor_clamp_min(self.get(), min.get(), out.put()));
-  return out.take();
+  return min.is_number() ? detail::make<Tensor>(::tensor_clamp_min_scalar, self.get(), min.number()) : detail::make<Tensor>(::tensor_clamp_min, self.get(), min.get());
 }
 
 inline Tensor clamp_min_(const Tensor &self, const Operand &min) {
-  detail::check(min.is_number() ? ::tensor_clamp_min_scalar_(self.get(), min.number()) : ::tensor_clamp_min_(self.get(), min.get()));
-  return self;
+  return detail::checked(self, min.is_number() ? ::tensor_clamp_min_scalar_(self.get(), min.number()) : ::tensor_clamp_min_(self.get(), min.get()));
 }
 
 inline void clamp_min_out(const Tensor &out, const Tensor &self, const Operand &min) {
@@ -10706,14 +6763,11 @@ inline void clamp_min_out(const Tensor &out, const Tensor &self, const Operand &
 // Clamps each element to at most `max`: `min(self, max)`. NaN propagates. Equivalent to `clamp`
 // with one bound.
 inline Tensor clamp_max(const Tensor &self, const Operand &max) {
-  detail::Result<Tensor> out;
-  detail::check(max.is_number() ? ::tensor_clamp_max_scalar(self.get(), max.number(), out.put()) : ::tensor_clamp_max(self.get(), max.get(), out.put()));
-  return out.take();
+  return max.is_number() ? detail::make<Tensor>(::tensor_clamp_max_scalar, self.get(), max.number()) : detail::make<Tensor>(::tensor_clamp_max, self.get(), max.get());
 }
 
 inline Tensor clamp_max_(const Tensor &self, const Operand &max) {
-  detail::check(max.is_number() ? ::tensor_clamp_max_scalar_(self.get(), max.number()) : ::tensor_clamp_max_(self.get(), max.get()));
-  return self;
+  return detail::checked(self, max.is_number() ? ::tensor_clamp_max_scalar_(self.get(), max.number()) : ::tensor_clamp_max_(self.get(), max.get()));
 }
 
 inline void clamp_max_out(const Tensor &out, const Tensor &self, const Operand &max) {
@@ -10723,9 +6777,7 @@ inline void clamp_max_out(const Tensor &out, const Tensor &self, const Operand &
 // Computes the maximum of `self` and `other`, element by element. Shapes are broadcast. NaN
 // propagates.
 inline Tensor maximum(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_maximum(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_maximum, self.get(), other.get());
 }
 
 inline void maximum_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -10735,9 +6787,7 @@ inline void maximum_out(const Tensor &out, const Tensor &self, const Tensor &oth
 // Computes the minimum of `self` and `other`, element by element. Shapes are broadcast. NaN
 // propagates.
 inline Tensor minimum(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_minimum(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_minimum, self.get(), other.get());
 }
 
 inline void minimum_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -10747,9 +6797,7 @@ inline void minimum_out(const Tensor &out, const Tensor &self, const Tensor &oth
 // Computes the maximum of `self` and `other`, element by element, ignoring NaN: the result is NaN
 // only if both are. Shapes are broadcast.
 inline Tensor fmax(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fmax(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fmax, self.get(), other.get());
 }
 
 inline void fmax_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -10759,9 +6807,7 @@ inline void fmax_out(const Tensor &out, const Tensor &self, const Tensor &other)
 // Computes the minimum of `self` and `other`, element by element, ignoring NaN: the result is NaN
 // only if both are. Shapes are broadcast.
 inline Tensor fmin(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_fmin(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_fmin, self.get(), other.get());
 }
 
 inline void fmin_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -10770,23 +6816,18 @@ inline void fmin_out(const Tensor &out, const Tensor &self, const Tensor &other)
 
 // Applies the rectified linear unit (ReLU) to each element: `max(x, 0)`. NaN remains NaN.
 inline Tensor relu(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_relu(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_relu, self.get());
 }
 
 inline Tensor relu_(const Tensor &self) {
-  detail::check(::tensor_relu_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_relu_(self.get()));
 }
 
 // Selects elements from `self` where `condition` (bool or uint8) is true, and from `other`
 // elsewhere. Shapes are broadcast. A scalar that overflows the dtype of the result is an error;
 // negative scalars wrap around in unsigned dtypes.
 inline Tensor where(const Tensor &condition, const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_where_scalar(condition.get(), self.get(), other.number(), out.put()) : ::tensor_where(condition.get(), self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_where_scalar, condition.get(), self.get(), other.number()) : detail::make<Tensor>(::tensor_where, condition.get(), self.get(), other.get());
 }
 
 inline void where_out(const Tensor &out, const Tensor &condition, const Operand &self, const Operand &other) {
@@ -10797,14 +6838,11 @@ inline void where_out(const Tensor &out, const Tensor &condition, const Operand 
 // elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
 // float64.
 inline Tensor cumsum(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cumsum(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cumsum, self.get(), dim, detail::get(dtype));
 }
 
 inline Tensor cumsum_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_cumsum_(self.get(), dim, detail::get(dtype)));
-  return self;
+  return detail::checked(self, ::tensor_cumsum_(self.get(), dim, detail::get(dtype)));
 }
 
 inline void cumsum_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10815,14 +6853,11 @@ inline void cumsum_out(const Tensor &out, const Tensor &self, Int dim, const std
 // elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
 // float64.
 inline Tensor cumprod(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cumprod(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cumprod, self.get(), dim, detail::get(dtype));
 }
 
 inline Tensor cumprod_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_cumprod_(self.get(), dim, detail::get(dtype)));
-  return self;
+  return detail::checked(self, ::tensor_cumprod_(self.get(), dim, detail::get(dtype)));
 }
 
 inline void cumprod_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10858,9 +6893,7 @@ inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor
 // Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow:
 // `out[i] = log(exp(self[0]) + ... + exp(self[i]))`.
 inline Tensor logcumsumexp(const Tensor &self, Int dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logcumsumexp(self.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logcumsumexp, self.get(), dim);
 }
 
 inline void logcumsumexp_out(const Tensor &out, const Tensor &self, Int dim) {
@@ -10870,9 +6903,7 @@ inline void logcumsumexp_out(const Tensor &out, const Tensor &self, Int dim) {
 // Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
 // overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logsumexp(self.get(), dim.data(), dim.size(), keepdim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logsumexp, self.get(), dim.data(), dim.size(), keepdim);
 }
 
 inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
@@ -10883,9 +6914,7 @@ inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim
 // maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
 // and bool require it.
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_softmax(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_softmax, self.get(), dim, detail::get(dtype));
 }
 
 inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10895,9 +6924,7 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
 // overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_log_softmax, self.get(), dim, detail::get(dtype));
 }
 
 inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
@@ -10913,9 +6940,7 @@ inline void set_default_dtype(Constant<Dtype> d) {
 // Returns the default dtype: that of floating-point scalars, and of factory functions without a
 // `dtype`. It is float32 initially.
 inline Dtype get_default_dtype() {
-  detail::Result<Dtype> out;
-  detail::check(::tensor_get_default_dtype(out.put()));
-  return out.take();
+  return detail::make<Dtype>(::tensor_get_default_dtype);
 }
 
 // Sets the default device of factory functions for the calling thread. Other threads, including
@@ -10927,9 +6952,7 @@ inline void set_default_device(const Device &device) {
 
 // Returns the default device of factory functions of the calling thread: initially the CPU.
 inline Device get_default_device() {
-  detail::Result<Device> out;
-  detail::check(::tensor_get_default_device(out.put()));
-  return out.take();
+  return detail::make<Device>(::tensor_get_default_device);
 }
 
 // Enables or disables autograd for the calling thread. Other threads, including those that start
@@ -10940,9 +6963,7 @@ inline void set_grad_enabled(Bool enabled) {
 
 // Returns whether autograd is enabled in the calling thread; initially true.
 inline bool is_grad_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_grad_enabled(out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_grad_enabled);
 }
 
 // Enables or disables inference mode for the calling thread: operations are not added to the
@@ -10954,9 +6975,7 @@ inline void set_inference_mode(Bool enabled) {
 
 // Returns whether the calling thread is in inference mode.
 inline bool is_inference_mode_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_inference_mode_enabled(out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_inference_mode_enabled);
 }
 
 // Enables or disables autocast (mixed precision) for the calling thread on devices of a type, "cpu"
@@ -10970,9 +6989,7 @@ inline void set_autocast_enabled(const Text &device_type, Bool enabled) {
 
 // Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda".
 inline bool is_autocast_enabled(const Text &device_type) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_autocast_enabled(detail::text("is_autocast_enabled: device_type", device_type), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_autocast_enabled, detail::text("is_autocast_enabled: device_type", device_type));
 }
 
 // Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
@@ -10984,9 +7001,7 @@ inline void set_autocast_dtype(const Text &device_type, Constant<Dtype> dtype) {
 // Returns the dtype of lower precision to which autocast converts in the calling thread, for
 // devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
 inline Dtype get_autocast_dtype(const Text &device_type) {
-  detail::Result<Dtype> out;
-  detail::check(::tensor_get_autocast_dtype(detail::text("get_autocast_dtype: device_type", device_type), out.put()));
-  return out.take();
+  return detail::make<Dtype>(::tensor_get_autocast_dtype, detail::text("get_autocast_dtype: device_type", device_type));
 }
 
 // Enables or disables, for the calling thread, the cache of converted float32 parameters of
@@ -10999,24 +7014,18 @@ inline void set_autocast_cache_enabled(Bool enabled) {
 // Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
 // thread.
 inline bool is_autocast_cache_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_autocast_cache_enabled(out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_autocast_cache_enabled);
 }
 
 // Increments the number of autocast contexts of the calling thread, and returns it.
 inline int64_t autocast_increment_nesting() {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_autocast_increment_nesting(out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_autocast_increment_nesting);
 }
 
 // Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
 // `clear_autocast_cache`.
 inline int64_t autocast_decrement_nesting() {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_autocast_decrement_nesting(out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_autocast_decrement_nesting);
 }
 
 // Releases the converted copies of parameters that autocast has cached.
@@ -11027,9 +7036,7 @@ inline void clear_autocast_cache() {
 // Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
 // available. The string ends at a NUL character.
 inline Device parse_device(const Text &text) {
-  detail::Result<Device> out;
-  detail::check(::tensor_parse_device(detail::text("parse_device: text", text), out.put()));
-  return out.take();
+  return detail::make<Device>(::tensor_parse_device, detail::text("parse_device: text", text));
 }
 
 // Sets whether warnings that are issued once by default are issued at every occurrence, on all
@@ -11041,9 +7048,7 @@ inline void set_warn_always(Bool b) {
 // Returns whether warnings that are otherwise reported once are reported at every occurrence, as
 // `set_warn_always` sets.
 inline bool is_warn_always_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_warn_always_enabled(out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_warn_always_enabled);
 }
 
 // Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
@@ -11056,9 +7061,7 @@ inline void set_num_threads(Int n) {
 // environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
 // its affinity and the quota of its control group.
 inline int64_t get_num_threads() {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_get_num_threads(out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_get_num_threads);
 }
 
 // Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
@@ -11070,17 +7073,13 @@ inline void set_float32_matmul_precision(const Text &precision) {
 
 // Returns the precision that `set_float32_matmul_precision` has set.
 inline std::string get_float32_matmul_precision() {
-  detail::Result<std::string> out;
-  detail::check(::tensor_get_float32_matmul_precision(out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_get_float32_matmul_precision);
 }
 
 // Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx. The environment
 // variable LIBTENSOR_CPU can select a lower one than the default, which is not amx, or amx.
 inline std::string cpu_tier() {
-  detail::Result<std::string> out;
-  detail::check(::tensor_cpu_tier(out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_cpu_tier);
 }
 
 // Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
@@ -11088,139 +7087,8 @@ inline std::string cpu_tier() {
 // intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
 // `refused` (an error).
 inline std::string dispatch_table(const Text &name) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_dispatch_table(detail::text("dispatch_table: name", name), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_dispatch_table, detail::text("dispatch_table: name", name));
 }
-
-// Computes the Bartlett (triangular) window `1 - abs(x)` with x from -1 to 1. The window has `M`
-// samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
-// samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
-namespace signal::windows {
-inline Tensor bartlett(Int M, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_bartlett(M, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x)` with x from
-// 0 to 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a
-// symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
-// the default dtype.
-namespace signal::windows {
-inline Tensor blackman(Int M, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_blackman(M, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes the cosine (sine) window `sin(pi * x)` with x from 1 / (2 * `M`) to 1 - 1 / (2 * `M`).
-// The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
-// window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
-// dtype.
-namespace signal::windows {
-inline Tensor cosine(Int M, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_cosine(M, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes the exponential window `exp(-abs(i - center) / tau)` with i from 0 to `M` - 1. `center`
-// defaults to the middle, and must not be set for a symmetric window. The window has `M` samples.
-// With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is
-// omitted. `dtype` is float32 or float64, and defaults to the default dtype.
-namespace signal::windows {
-inline Tensor exponential(Int M, const std::optional<Real> &center = std::nullopt, Real tau = 1.0, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_exponential(M, detail::get(center), tau, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes the Gaussian window `exp(-(x / std)**2 / 2)`, where x is the distance of a sample from
-// the middle. The window has `M` samples. With `sym` false it is periodic: the last sample of a
-// symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
-// the default dtype.
-namespace signal::windows {
-inline Tensor gaussian(Int M, Real std = 1.0, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_gaussian(M, std, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes a sum of cosines window: `coefficients[0] - coefficients[1] * cos(2 * pi * x) +
-// coefficients[2] * cos(4 * pi * x) - ...` with x from 0 to 1. The window has `M` samples. With
-// `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
-// `dtype` is float32 or float64, and defaults to the default dtype.
-namespace signal::windows {
-inline Tensor general_cosine(Int M, const Doubles &coefficients, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_general_cosine(M, coefficients.data(), coefficients.size(), sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes the generalized Hamming window `alpha - (1 - alpha) * cos(2 * pi * x)` with x from 0 to
-// 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
-// window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
-// dtype.
-namespace signal::windows {
-inline Tensor general_hamming(Int M, Real alpha = 0.54, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_general_hamming(M, alpha, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes the Hamming window `0.54 - 0.46 * cos(2 * pi * x)` with x from 0 to 1. The window has
-// `M` samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
-// samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
-namespace signal::windows {
-inline Tensor hamming(Int M, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_hamming(M, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes the Hann window `0.5 - 0.5 * cos(2 * pi * x)` with x from 0 to 1. The window has `M`
-// samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
-// samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
-namespace signal::windows {
-inline Tensor hann(Int M, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_hann(M, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes the Kaiser window `I0(beta * sqrt(1 - x**2)) / I0(beta)`, with the modified Bessel
-// function I0 and x from -1 to 1. The window has `M` samples. With `sym` false it is periodic: the
-// last sample of a symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64,
-// and defaults to the default dtype.
-namespace signal::windows {
-inline Tensor kaiser(Int M, Real beta = 12.0, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_kaiser(M, beta, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
-
-// Computes the Nuttall window `0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi *
-// x) - 0.0106411 * cos(6 * pi * x)` with x from 0 to 1. The window has `M` samples. With `sym`
-// false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
-// `dtype` is float32 or float64, and defaults to the default dtype.
-namespace signal::windows {
-inline Tensor nuttall(Int M, Bool sym = true, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_signal_windows_nuttall(M, sym, options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-}  // namespace signal::windows
 
 // Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
 // values and their indices in `self`. The sort is stable; NaN is treated as the largest value.
@@ -11251,24 +7119,18 @@ inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &
 // Returns the indices that sort `self` along `dim` in ascending order, or in `descending` order.
 // The sort is stable; NaN is treated as the largest value.
 inline Tensor argsort(const Tensor &self, Int dim = -1, Bool descending = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_argsort(self.get(), dim, descending, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_argsort, self.get(), dim, descending);
 }
 
 // Returns the indices that sort `self` along `dim`. Equivalent to `argsort`, which is always
 // stable; `stable` is ignored.
 inline Tensor argsort(const Tensor &self, Bool stable, Int dim = -1, Bool descending = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_argsort_stable(self.get(), stable, dim, descending, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_argsort_stable, self.get(), stable, dim, descending);
 }
 
 // Sorts the elements along the first dimension in ascending order.
 inline Tensor msort(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_msort(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_msort, self.get());
 }
 
 inline void msort_out(const Tensor &out, const Tensor &self) {
@@ -11292,9 +7154,7 @@ inline void topk_out(const Tensor &values, const Tensor &indices, const Tensor &
 // Computes the median of all elements: the lower one for an even number of elements. NaN
 // propagates; the median of no elements is NaN.
 inline Tensor median(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_median(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_median, self.get());
 }
 
 // Computes the median along `dim`, the lower one for an even number of elements, and its int64
@@ -11313,9 +7173,7 @@ inline void median_out(const Tensor &values, const Tensor &indices, const Tensor
 // Computes the median of all elements that are not NaN: the lower one for an even number of
 // elements.
 inline Tensor nanmedian(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nanmedian(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_nanmedian, self.get());
 }
 
 // Computes the median of the elements along `dim` that are not NaN, the lower one for an even
@@ -11365,9 +7223,7 @@ inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &
 // with `self` in all other dimensions; otherwise `sorter` contains the indices that sort it.
 // Returns int64, or int32 with `out_int32`.
 inline Tensor searchsorted(const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(self.is_number() ? ::tensor_searchsorted_scalar(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.put()) : ::tensor_searchsorted(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.put()));
-  return out.take();
+  return self.is_number() ? detail::make<Tensor>(::tensor_searchsorted_scalar, sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter)) : detail::make<Tensor>(::tensor_searchsorted, sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter));
 }
 
 inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
@@ -11377,9 +7233,7 @@ inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, c
 // Returns the index of the bucket, between the sorted 1-D `boundaries`, of each element of `self`.
 // See `searchsorted`.
 inline Tensor bucketize(const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) {
-  detail::Result<Tensor> out;
-  detail::check(self.is_number() ? ::tensor_bucketize_scalar(self.number(), boundaries.get(), out_int32, right, out.put()) : ::tensor_bucketize(self.get(), boundaries.get(), out_int32, right, out.put()));
-  return out.take();
+  return self.is_number() ? detail::make<Tensor>(::tensor_bucketize_scalar, self.number(), boundaries.get(), out_int32, right) : detail::make<Tensor>(::tensor_bucketize, self.get(), boundaries.get(), out_int32, right);
 }
 
 inline void bucketize_out(const Tensor &out, const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) {
@@ -11415,9 +7269,7 @@ inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool retur
 // Tests whether each element of `elements` is in `test_elements`, or is not with `invert`. Returns
 // a bool tensor. dtypes are promoted; NaN is never found. `assume_unique` is ignored.
 inline Tensor isin(const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) {
-  detail::Result<Tensor> out;
-  detail::check(test_elements.is_number() ? ::tensor_isin_scalar(elements.get(), test_elements.number(), assume_unique, invert, out.put()) : ::tensor_isin(elements.get(), test_elements.get(), assume_unique, invert, out.put()));
-  return out.take();
+  return test_elements.is_number() ? detail::make<Tensor>(::tensor_isin_scalar, elements.get(), test_elements.number(), assume_unique, invert) : detail::make<Tensor>(::tensor_isin, elements.get(), test_elements.get(), assume_unique, invert);
 }
 
 inline void isin_out(const Tensor &out, const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) {
@@ -11433,9 +7285,7 @@ inline void isin_out(const Tensor &out, const Operand &elements, const Operand &
 // with inconsistent shapes are an error. Duplicate entries are summed; `is_coalesced` true requires
 // sorted, unique entries.
 inline Tensor sparse_coo_tensor(const Tensor &indices, const Tensor &values, const Ints &size = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Device> &device = std::nullopt, const std::optional<Bool> &is_coalesced = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_coo_tensor(indices.get(), values.get(), size.data(), size.size(), detail::get(dtype), detail::get(device), detail::get(is_coalesced), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sparse_coo_tensor, indices.get(), values.get(), size.data(), size.size(), detail::get(dtype), detail::get(device), detail::get(is_coalesced));
 }
 
 // Creates a sparse tensor in a compressed `layout`: CSR, CSC, BSR or BSC. `compressed_indices` are
@@ -11447,17 +7297,13 @@ inline Tensor sparse_coo_tensor(const Tensor &indices, const Tensor &values, con
 // The tensor shares memory with the parts. Indices that are out of range, unsorted or duplicated,
 // and parts with inconsistent shapes are an error.
 inline Tensor sparse_compressed_tensor(const Tensor &compressed_indices, const Tensor &plain_indices, const Tensor &values, const Ints &size = std::nullopt, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_compressed_tensor(compressed_indices.get(), plain_indices.get(), values.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_sparse_compressed_tensor, compressed_indices.get(), plain_indices.get(), values.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options);
 }
 
 // Converts a sparse tensor to a strided (dense) tensor, in `dtype` if given; missing entries are 0.
 // Returns a dense tensor unchanged.
 inline Tensor to_dense(const Tensor &self, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Bool> &masked_grad = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_to_dense(self.get(), detail::get(dtype), detail::get(masked_grad), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_to_dense, self.get(), detail::get(dtype), detail::get(masked_grad));
 }
 
 // Converts a tensor to a sparse `layout` (default: COO) with its nonzero elements as entries.
@@ -11468,165 +7314,123 @@ inline Tensor to_dense(const Tensor &self, const std::optional<Dtype> &dtype = s
 // each other, batches of CSR and CSC not to blocks, and COO with two sparse dimensions to
 // compressed layouts; convert with `to_dense` in other cases.
 inline Tensor to_sparse(const Tensor &self, const std::optional<Layout> &layout = std::nullopt, const Ints &blocksize = std::nullopt, const std::optional<Int> &dense_dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_to_sparse(self.get(), detail::get(layout), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_to_sparse, self.get(), detail::get(layout), blocksize.data(), blocksize.size(), detail::get(dense_dim));
 }
 
 // Converts a tensor to COO format with `sparse_dim` sparse dimensions: entries are the slices that
 // are not all 0.
 inline Tensor to_sparse(const Tensor &self, Int sparse_dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_to_sparse_sparse_dim(self.get(), sparse_dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_to_sparse_sparse_dim, self.get(), sparse_dim);
 }
 
 // Converts a tensor to COO format. The last `dense_dim` dimensions are dense.
 inline Tensor to_sparse_coo(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_to_sparse_coo(self.get(), detail::get(dense_dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_to_sparse_coo, self.get(), detail::get(dense_dim));
 }
 
 // Converts a tensor to CSR (compressed sparse row) format. Dimensions before the last two are batch
 // dimensions, which must have the same number of entries each; the last `dense_dim` are dense.
 inline Tensor to_sparse_csr(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_to_sparse_csr(self.get(), detail::get(dense_dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_to_sparse_csr, self.get(), detail::get(dense_dim));
 }
 
 // Converts a tensor to CSC (compressed sparse column) format. See `to_sparse_csr`.
 inline Tensor to_sparse_csc(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_to_sparse_csc(self.get(), detail::get(dense_dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_to_sparse_csc, self.get(), detail::get(dense_dim));
 }
 
 // Converts a tensor to BSR (block compressed sparse row) format, with the blocks of size
 // `blocksize` that are not all 0. See `to_sparse_csr`.
 inline Tensor to_sparse_bsr(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_to_sparse_bsr(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_to_sparse_bsr, self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim));
 }
 
 // Converts a tensor to BSC (block compressed sparse column) format, with the blocks of size
 // `blocksize` that are not all 0. See `to_sparse_csr`.
 inline Tensor to_sparse_bsc(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_to_sparse_bsc(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_to_sparse_bsc, self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim));
 }
 
 // Coalesces a COO tensor: sorts its entries in row-major order and sums duplicates. Returns a
 // coalesced tensor unchanged. Other layouts are an error.
 inline Tensor coalesce(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_coalesce(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_coalesce, self.get());
 }
 
 // Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique. Other
 // layouts are an error.
 inline bool is_coalesced(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_coalesced(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_coalesced, self.get());
 }
 
 // Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
 // with the tensor. Other layouts are an error.
 inline Tensor indices(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_indices(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_indices, self.get());
 }
 
 // Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced. Strided tensors
 // are an error.
 inline Tensor values(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_values(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_values, self.get());
 }
 
 // Returns the indices of a COO tensor, coalesced or not.
 inline Tensor coo_indices(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_coo_indices(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_coo_indices, self.get());
 }
 
 // Returns the values of a COO tensor, coalesced or not.
 inline Tensor coo_values(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_coo_values(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_coo_values, self.get());
 }
 
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
 // nnz. Shares memory with the tensor. Other layouts are an error.
 inline Tensor crow_indices(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_crow_indices(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_crow_indices, self.get());
 }
 
 // Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
 // the tensor. Other layouts are an error.
 inline Tensor col_indices(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_col_indices(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_col_indices, self.get());
 }
 
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
 // by nnz. Shares memory with the tensor. Other layouts are an error.
 inline Tensor ccol_indices(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ccol_indices(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_ccol_indices, self.get());
 }
 
 // Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with the
 // tensor. Other layouts are an error.
 inline Tensor row_indices(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_row_indices(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_row_indices, self.get());
 }
 
 // Returns the number of sparse dimensions; 0 for a dense tensor.
 inline int64_t sparse_dim(const Tensor &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_sparse_dim(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_sparse_dim, self.get());
 }
 
 // Returns the number of dense dimensions of a sparse tensor, those of each entry; all dimensions of
 // a dense tensor.
 inline int64_t dense_dim(const Tensor &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_dense_dim(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_dense_dim, self.get());
 }
 
 // Returns the number of stored elements of a sparse tensor (blocks for BSR and BSC), including
 // stored zeros. For a batch, it is the number of each batch element. Strided tensors are an error;
 // see `count_nonzero`.
 inline int64_t nnz(const Tensor &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_nnz(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_nnz, self.get());
 }
 
 // Returns the elements of `self` at the indices of the sparse tensor `mask`, of the same shape, in
 // the layout of `mask`.
 inline Tensor sparse_mask(const Tensor &self, const Tensor &mask) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_mask(self.get(), mask.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sparse_mask, self.get(), mask.get());
 }
 
 // Changes the shape of a COO tensor to `size`, with `sparse_dim` sparse and `dense_dim` dense
@@ -11634,38 +7438,32 @@ inline Tensor sparse_mask(const Tensor &self, const Tensor &mask) {
 // the numbers of dimensions must not change, and no dense dimension may become smaller; new
 // elements are 0. `sparse_resize_and_clear_` removes the entries instead.
 inline Tensor sparse_resize_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) {
-  detail::check(::tensor_sparse_resize_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
-  return self;
+  return detail::checked(self, ::tensor_sparse_resize_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
 }
 
 // Changes the shape and the numbers of sparse and dense dimensions of a COO tensor, in place, and
 // removes all entries.
 inline Tensor sparse_resize_and_clear_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) {
-  detail::check(::tensor_sparse_resize_and_clear_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
-  return self;
+  return detail::checked(self, ::tensor_sparse_resize_and_clear_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
 }
 
 // Changes the shape of a sparse tensor to that of another one of the same layout, in place: a COO
 // tensor as `sparse_resize_` does; a compressed tensor also takes the indices of the template, and
 // keeps its values if they have the same shape, otherwise they are 0.
 inline Tensor resize_as_sparse_(const Tensor &self, const Tensor &the_template) {
-  detail::check(::tensor_resize_as_sparse_(self.get(), the_template.get()));
-  return self;
+  return detail::checked(self, ::tensor_resize_as_sparse_(self.get(), the_template.get()));
 }
 
 // Marks a COO tensor as coalesced or not. An error if its entries are not sorted and unique.
 inline Tensor mark_coalesced_(const Tensor &self, Bool coalesced) {
-  detail::check(::tensor_mark_coalesced_(self.get(), coalesced));
-  return self;
+  return detail::checked(self, ::tensor_mark_coalesced_(self.get(), coalesced));
 }
 
 // Computes the matrix product of a sparse matrix `self` of shape (n, m) and a strided matrix `mat2`
 // of shape (m, p). Returns a COO tensor of shape (n, p) with an entry for each element of the rows
 // in which `self` has entries. The dtypes must be equal.
 inline Tensor smm(const Tensor &self, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_smm(self.get(), mat2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_smm, self.get(), mat2.get());
 }
 
 // Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
@@ -11673,9 +7471,7 @@ inline Tensor smm(const Tensor &self, const Tensor &mat2) {
 // tensor with the entries of `self` and an entry for each element of the rows in which `mat1` has
 // entries. The shapes are those of `addmm`, but `self` is not broadcast.
 inline Tensor sspaddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sspaddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sspaddmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
 }
 
 inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
@@ -11686,9 +7482,7 @@ inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &ma
 // of shape (m, p). Returns a hybrid COO tensor of shape (n, p) with one sparse and one dense
 // dimension: its entries are the rows in which `mat1` has entries.
 inline Tensor hspmm(const Tensor &mat1, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_hspmm(mat1.get(), mat2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_hspmm, mat1.get(), mat2.get());
 }
 
 inline void hspmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) {
@@ -11698,9 +7492,7 @@ inline void hspmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2)
 // Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
 // self + alpha * (mat1 @ mat2)`. Alias of `sspaddmm`.
 inline Tensor saddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_saddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_saddmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
 }
 
 inline void saddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
@@ -11710,9 +7502,7 @@ inline void saddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1
 // Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor. Alias of
 // `hspmm`.
 inline Tensor hsmm(const Tensor &mat1, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_hsmm(mat1.get(), mat2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_hsmm, mat1.get(), mat2.get());
 }
 
 inline void hsmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) {
@@ -11722,131 +7512,25 @@ inline void hsmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) 
 // Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
 // Alias of `mm`.
 inline Tensor dsmm(const Tensor &self, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_dsmm(self.get(), mat2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_dsmm, self.get(), mat2.get());
 }
 
 inline void dsmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_dsmm_out(self.get(), mat2.get(), out.get()));
 }
 
-// Computes the sum of all elements of a sparse tensor, or of those along `dim`. The result is
-// strided if no sparse dimension remains, otherwise COO.
-namespace sparse {
-inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_sum(self.get(), dim.data(), dim.size(), detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace sparse
-
-// Computes the matrix product of two matrices, at least one of them sparse. The result is strided
-// unless both are sparse; then it has the layout COO or CSC if both have, otherwise CSR. The dtypes
-// must be equal.
-namespace sparse {
-inline Tensor mm(const Tensor &self, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_mm(self.get(), mat2.get(), out.put()));
-  return out.take();
-}
-}  // namespace sparse
-
-// Computes the product of a sparse and a strided matrix with another reduction: each element is the
-// "sum", "mean", "amax" or "amin" (`reduce`) of the products of the entries of a row, and 0 for an
-// empty row.
-namespace sparse {
-inline Tensor mm(const Tensor &self, const Tensor &mat2, const Text &reduce) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_mm_reduce(self.get(), mat2.get(), detail::text("sparse.mm: reduce", reduce), out.put()));
-  return out.take();
-}
-}  // namespace sparse
-
-// Computes the product of a sparse and a strided matrix and adds it to a matrix: `beta * self +
-// alpha * (mat1 @ mat2)` for a sparse `mat1`.
-namespace sparse {
-inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
-  return out.take();
-}
-}  // namespace sparse
-
-// Computes a sampled dense-dense matrix product (SDDMM): `beta * self + alpha * (mat1 @ mat2)` at
-// the entries of the sparse `self`, for strided `mat1` and `mat2`. All, or `mat1` and `mat2` alone,
-// may have the same batch dimensions.
-namespace sparse {
-inline Tensor sampled_addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_sampled_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
-  return out.take();
-}
-}  // namespace sparse
-
-namespace sparse {
-inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_sparse_sampled_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
-}
-}  // namespace sparse
-
-// Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries are
-// treated as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
-// `softmax`.
-namespace sparse {
-inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_softmax(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace sparse
-
-// Computes the logarithm of the softmax function over the entries of a sparse tensor along `dim`.
-// See `sparse.softmax`.
-namespace sparse {
-inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace sparse
-
-// Creates a sparse matrix of shape `shape` from its diagonals: row i of `diagonals` is diagonal
-// `offsets[i]`, and element j of it is stored in column j. `layout` is COO (default), CSR or CSC.
-namespace sparse {
-inline Tensor spdiags(const Tensor &diagonals, const Tensor &offsets, const Ints &shape, const std::optional<Layout> &layout = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_spdiags(diagonals.get(), offsets.get(), shape.data(), shape.size(), detail::get(layout), out.put()));
-  return out.take();
-}
-}  // namespace sparse
-
-// Solves the linear equations `self @ x = other` for a square sparse matrix. The matrix is
-// converted to a strided one.
-namespace sparse {
-inline Tensor spsolve(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_spsolve(self.get(), other.get(), out.put()));
-  return out.take();
-}
-}  // namespace sparse
-
 // Computes the product of a sparse matrix, given by the parts of its CSR format, and a dense vector
 // or matrix of the same dtype. The indices are both int32 or int64; without `values` all entries
 // are 1. An index out of range is an error.
 inline Tensor csr_spmm(const Tensor &crow_indices, const Tensor &col_indices, const std::optional<Tensor> &values, const Tensor &mat) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_csr_spmm(crow_indices.get(), col_indices.get(), detail::get(values), mat.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_csr_spmm, crow_indices.get(), col_indices.get(), detail::get(values), mat.get());
 }
 
 // Computes the elements of `mat1 @ mat2.T` at the entries of a sparse matrix, given by the indices
 // of its CSR format, both int32 or int64. The matrices have the same dtype. An index out of range
 // is an error.
 inline Tensor csr_sddmm(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &mat1, const Tensor &mat2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_csr_sddmm(crow_indices.get(), col_indices.get(), mat1.get(), mat2.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_csr_sddmm, crow_indices.get(), col_indices.get(), mat1.get(), mat2.get());
 }
 
 // Computes the product of two sparse matrices of the same dtype, given by the parts of their CSR
@@ -11874,14 +7558,11 @@ inline CsrSpaddResult csr_spadd(const Tensor &crow_indices, const Tensor &col_in
 // Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
 // from 0 to x.
 inline Tensor erf(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_erf(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_erf, self.get());
 }
 
 inline Tensor erf_(const Tensor &self) {
-  detail::check(::tensor_erf_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_erf_(self.get()));
 }
 
 inline void erf_out(const Tensor &out, const Tensor &self) {
@@ -11890,14 +7571,11 @@ inline void erf_out(const Tensor &out, const Tensor &self) {
 
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
 inline Tensor erfc(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_erfc(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_erfc, self.get());
 }
 
 inline Tensor erfc_(const Tensor &self) {
-  detail::check(::tensor_erfc_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_erfc_(self.get()));
 }
 
 inline void erfc_out(const Tensor &out, const Tensor &self) {
@@ -11907,14 +7585,11 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
 // Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
 // -1, inf for 1, and NaN outside of [-1, 1].
 inline Tensor erfinv(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_erfinv(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_erfinv, self.get());
 }
 
 inline Tensor erfinv_(const Tensor &self) {
-  detail::check(::tensor_erfinv_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_erfinv_(self.get()));
 }
 
 inline void erfinv_out(const Tensor &out, const Tensor &self) {
@@ -11924,14 +7599,11 @@ inline void erfinv_out(const Tensor &out, const Tensor &self) {
 // Computes the natural logarithm of the absolute value of the gamma function of each element:
 // `log(|gamma(x)|)`; inf for 0 and negative integers.
 inline Tensor lgamma(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_lgamma(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_lgamma, self.get());
 }
 
 inline Tensor lgamma_(const Tensor &self) {
-  detail::check(::tensor_lgamma_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_lgamma_(self.get()));
 }
 
 inline void lgamma_out(const Tensor &out, const Tensor &self) {
@@ -11941,14 +7613,11 @@ inline void lgamma_out(const Tensor &out, const Tensor &self) {
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
 // element; -inf for 0, and NaN for negative integers.
 inline Tensor digamma(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_digamma(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_digamma, self.get());
 }
 
 inline Tensor digamma_(const Tensor &self) {
-  detail::check(::tensor_digamma_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_digamma_(self.get()));
 }
 
 inline void digamma_out(const Tensor &out, const Tensor &self) {
@@ -11958,14 +7627,11 @@ inline void digamma_out(const Tensor &out, const Tensor &self) {
 // Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
 // of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 inline Tensor i0(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_i0(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_i0, self.get());
 }
 
 inline Tensor i0_(const Tensor &self) {
-  detail::check(::tensor_i0_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_i0_(self.get()));
 }
 
 inline void i0_out(const Tensor &out, const Tensor &self) {
@@ -11974,14 +7640,11 @@ inline void i0_out(const Tensor &out, const Tensor &self) {
 
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
 inline Tensor sinc(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_sinc(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_sinc, self.get());
 }
 
 inline Tensor sinc_(const Tensor &self) {
-  detail::check(::tensor_sinc_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_sinc_(self.get()));
 }
 
 inline void sinc_out(const Tensor &out, const Tensor &self) {
@@ -11991,14 +7654,11 @@ inline void sinc_out(const Tensor &out, const Tensor &self) {
 // Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
 // elements are clamped to [eps, 1 - eps] first.
 inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logit(self.get(), detail::get(eps), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logit, self.get(), detail::get(eps));
 }
 
 inline Tensor logit_(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
-  detail::check(::tensor_logit_(self.get(), detail::get(eps)));
-  return self;
+  return detail::checked(self, ::tensor_logit_(self.get(), detail::get(eps)));
 }
 
 inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
@@ -12008,9 +7668,7 @@ inline void logit_out(const Tensor &out, const Tensor &self, const std::optional
 // Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
 // >= 0.
 inline Tensor polygamma(Int n, const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_polygamma(n, self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_polygamma, n, self.get());
 }
 
 inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
@@ -12021,14 +7679,11 @@ inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
 // element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
 // - 1.
 inline Tensor mvlgamma(const Tensor &self, Int p) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_mvlgamma(self.get(), p, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_mvlgamma, self.get(), p);
 }
 
 inline Tensor mvlgamma_(const Tensor &self, Int p) {
-  detail::check(::tensor_mvlgamma_(self.get(), p));
-  return self;
+  return detail::checked(self, ::tensor_mvlgamma_(self.get(), p));
 }
 
 inline void mvlgamma_out(const Tensor &out, const Tensor &self, Int p) {
@@ -12039,14 +7694,11 @@ inline void mvlgamma_out(const Tensor &out, const Tensor &self, Int p) {
 // the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
 // negative arguments. Shapes are broadcast.
 inline Tensor igamma(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_igamma(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_igamma, self.get(), other.get());
 }
 
 inline Tensor igamma_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_igamma_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_igamma_(self.get(), other.get()));
 }
 
 inline void igamma_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -12056,14 +7708,11 @@ inline void igamma_out(const Tensor &out, const Tensor &self, const Tensor &othe
 // Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
 // `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
 inline Tensor igammac(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_igammac(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_igammac, self.get(), other.get());
 }
 
 inline Tensor igammac_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_igammac_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_igammac_(self.get(), other.get()));
 }
 
 inline void igammac_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -12073,9 +7722,7 @@ inline void igammac_out(const Tensor &out, const Tensor &self, const Tensor &oth
 // Computes the logarithm of the sum of exponentials, element by element, without overflow:
 // `log(exp(self) + exp(other))`. Shapes are broadcast.
 inline Tensor logaddexp(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logaddexp(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logaddexp, self.get(), other.get());
 }
 
 inline void logaddexp_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -12085,9 +7732,7 @@ inline void logaddexp_out(const Tensor &out, const Tensor &self, const Tensor &o
 // Computes the base-2 logarithm of the sum of powers of 2, element by element, without overflow:
 // `log2(2**self + 2**other)`. Shapes are broadcast.
 inline Tensor logaddexp2(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_logaddexp2(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_logaddexp2, self.get(), other.get());
 }
 
 inline void logaddexp2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -12097,14 +7742,11 @@ inline void logaddexp2_out(const Tensor &out, const Tensor &self, const Tensor &
 // Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other` is
 // not NaN. Shapes are broadcast.
 inline Tensor xlogy(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_xlogy_scalar(self.get(), other.number(), out.put()) : ::tensor_xlogy(self.get(), other.get(), out.put()));
-  return out.take();
+  return other.is_number() ? detail::make<Tensor>(::tensor_xlogy_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_xlogy, self.get(), other.get());
 }
 
 inline Tensor xlogy_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_xlogy_scalar_(self.get(), other.number()) : ::tensor_xlogy_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, other.is_number() ? ::tensor_xlogy_scalar_(self.get(), other.number()) : ::tensor_xlogy_(self.get(), other.get()));
 }
 
 inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) {
@@ -12114,14 +7756,11 @@ inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &oth
 // Computes the greatest common divisor of integers, element by element. It is nonnegative, except
 // for the most negative integer with itself or 0. Shapes are broadcast.
 inline Tensor gcd(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_gcd(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_gcd, self.get(), other.get());
 }
 
 inline Tensor gcd_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_gcd_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_gcd_(self.get(), other.get()));
 }
 
 inline void gcd_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -12131,14 +7770,11 @@ inline void gcd_out(const Tensor &out, const Tensor &self, const Tensor &other) 
 // Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
 // an operand is 0. Shapes are broadcast.
 inline Tensor lcm(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_lcm(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_lcm, self.get(), other.get());
 }
 
 inline Tensor lcm_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_lcm_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_lcm_(self.get(), other.get()));
 }
 
 inline void lcm_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -12148,14 +7784,11 @@ inline void lcm_out(const Tensor &out, const Tensor &self, const Tensor &other) 
 // Returns the next representable value after `self` in the direction of `other`, element by
 // element. Shapes are broadcast.
 inline Tensor nextafter(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nextafter(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_nextafter, self.get(), other.get());
 }
 
 inline Tensor nextafter_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_nextafter_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_nextafter_(self.get(), other.get()));
 }
 
 inline void nextafter_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -12165,14 +7798,11 @@ inline void nextafter_out(const Tensor &out, const Tensor &self, const Tensor &o
 // Computes the Heaviside step function, element by element: 0 for negative `self`, 1 for positive,
 // `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
 inline Tensor heaviside(const Tensor &self, const Tensor &values) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_heaviside(self.get(), values.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_heaviside, self.get(), values.get());
 }
 
 inline Tensor heaviside_(const Tensor &self, const Tensor &values) {
-  detail::check(::tensor_heaviside_(self.get(), values.get()));
-  return self;
+  return detail::checked(self, ::tensor_heaviside_(self.get(), values.get()));
 }
 
 inline void heaviside_out(const Tensor &out, const Tensor &self, const Tensor &values) {
@@ -12182,14 +7812,11 @@ inline void heaviside_out(const Tensor &out, const Tensor &self, const Tensor &v
 // Multiplies `self` by 2 to the power `other`, element by element: `self * 2**other`. Shapes are
 // broadcast.
 inline Tensor ldexp(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ldexp(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_ldexp, self.get(), other.get());
 }
 
 inline Tensor ldexp_(const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_ldexp_(self.get(), other.get()));
-  return self;
+  return detail::checked(self, ::tensor_ldexp_(self.get(), other.get()));
 }
 
 inline void ldexp_out(const Tensor &out, const Tensor &self, const Tensor &other) {
@@ -12212,14 +7839,11 @@ inline void frexp_out(const Tensor &mantissa, const Tensor &exponent, const Tens
 // Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
 // and the smallest finite value of the dtype), in both parts of complex numbers.
 inline Tensor nan_to_num(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nan_to_num(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_nan_to_num, self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf));
 }
 
 inline Tensor nan_to_num_(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
-  detail::check(::tensor_nan_to_num_(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf)));
-  return self;
+  return detail::checked(self, ::tensor_nan_to_num_(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf)));
 }
 
 inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
@@ -12228,14 +7852,11 @@ inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::opt
 
 // Converts angles from degrees to radians: `x * pi / 180`.
 inline Tensor deg2rad(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_deg2rad(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_deg2rad, self.get());
 }
 
 inline Tensor deg2rad_(const Tensor &self) {
-  detail::check(::tensor_deg2rad_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_deg2rad_(self.get()));
 }
 
 inline void deg2rad_out(const Tensor &out, const Tensor &self) {
@@ -12244,978 +7865,22 @@ inline void deg2rad_out(const Tensor &out, const Tensor &self) {
 
 // Converts angles from radians to degrees: `x * 180 / pi`.
 inline Tensor rad2deg(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_rad2deg(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_rad2deg, self.get());
 }
 
 inline Tensor rad2deg_(const Tensor &self) {
-  detail::check(::tensor_rad2deg_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_rad2deg_(self.get()));
 }
 
 inline void rad2deg_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_rad2deg_out(self.get(), out.get()));
 }
 
-// Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
-//
-// Alias of `sigmoid`.
-namespace special {
-inline Tensor expit(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_expit(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void expit_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_expit_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes 2 to the power of each element: `2**x`.
-//
-// Alias of `exp2`.
-namespace special {
-inline Tensor exp2(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_exp2(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void exp2_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_exp2_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes `exp(x) - 1` of each element, accurate for x near 0.
-//
-// Alias of `expm1`.
-namespace special {
-inline Tensor expm1(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_expm1(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void expm1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_expm1_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
-// below -1.
-//
-// Alias of `log1p`.
-namespace special {
-inline Tensor log1p(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_log1p(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void log1p_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_log1p_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
-// from 0 to x.
-//
-// Alias of `erf`.
-namespace special {
-inline Tensor erf(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_erf(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void erf_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_erf_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-//
-// Alias of `erfc`.
-namespace special {
-inline Tensor erfc(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_erfc(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void erfc_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_erfc_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
-// -1, inf for 1, and NaN outside of [-1, 1].
-//
-// Alias of `erfinv`.
-namespace special {
-inline Tensor erfinv(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_erfinv(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void erfinv_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_erfinv_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the natural logarithm of the absolute value of the gamma function of each element:
-// `log(|gamma(x)|)`; inf for 0 and negative integers.
-//
-// Alias of `lgamma`.
-namespace special {
-inline Tensor gammaln(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_gammaln(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void gammaln_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_gammaln_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-// element; -inf for 0, and NaN for negative integers.
-//
-// Alias of `digamma`.
-namespace special {
-inline Tensor digamma(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_digamma(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void digamma_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_digamma_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
-// element; -inf for 0, and NaN for negative integers.
-//
-// Alias of `digamma`.
-namespace special {
-inline Tensor psi(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_psi(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void psi_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_psi_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
-// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
-//
-// Alias of `i0`.
-namespace special {
-inline Tensor i0(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_i0(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void i0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_i0_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-//
-// Alias of `sinc`.
-namespace special {
-inline Tensor sinc(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_sinc(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void sinc_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_sinc_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
-// negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
-// `decimals` must be 0 for them.
-//
-// Alias of `round`.
-namespace special {
-inline Tensor round(const Tensor &self, Int decimals = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_round(self.get(), decimals, out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
-  detail::check(::tensor_special_round_out(self.get(), decimals, out.get()));
-}
-}  // namespace special
-
-// Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
-// elements are clamped to [eps, 1 - eps] first.
-//
-// Alias of `logit`.
-namespace special {
-inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_logit(self.get(), detail::get(eps), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
-  detail::check(::tensor_special_logit_out(self.get(), detail::get(eps), out.get()));
-}
-}  // namespace special
-
-// Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
-// >= 0.
-//
-// Alias of `polygamma`.
-namespace special {
-inline Tensor polygamma(Int n, const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_polygamma(n, self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
-  detail::check(::tensor_special_polygamma_out(n, self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
-// element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
-// - 1.
-//
-// Alias of `mvlgamma`.
-namespace special {
-inline Tensor multigammaln(const Tensor &self, Int p) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_multigammaln(self.get(), p, out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void multigammaln_out(const Tensor &out, const Tensor &self, Int p) {
-  detail::check(::tensor_special_multigammaln_out(self.get(), p, out.get()));
-}
-}  // namespace special
-
-// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element:
-// the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
-// negative arguments. Shapes are broadcast.
-//
-// Alias of `igamma`.
-namespace special {
-inline Tensor gammainc(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_gammainc(self.get(), other.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_special_gammainc_out(self.get(), other.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
-// `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
-//
-// Alias of `igammac`.
-namespace special {
-inline Tensor gammaincc(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_gammaincc(self.get(), other.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_special_gammaincc_out(self.get(), other.get(), out.get()));
-}
-}  // namespace special
-
-// Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other` is
-// not NaN. Shapes are broadcast.
-//
-// Alias of `xlogy`.
-namespace special {
-inline Tensor xlogy(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_special_xlogy_scalar(self.get(), other.number(), out.put()) : ::tensor_special_xlogy(self.get(), other.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_special_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlogy_out(self.get(), other.get(), out.get()));
-}
-}  // namespace special
-
-// Computes x log(1 + y), element by element: `self * log1p(other)`, and 0 where `self` is 0 and
-// `other` is not NaN. Shapes are broadcast.
-namespace special {
-inline Tensor xlog1py(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_special_xlog1py_scalar(self.get(), other.number(), out.put()) : ::tensor_special_xlog1py(self.get(), other.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_special_xlog1py_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlog1py_out(self.get(), other.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k >=
-// 0; inf for `self` = 1, and NaN for `self` < 1. Shapes are broadcast.
-namespace special {
-inline Tensor zeta(const Operand &self, const Operand &other) {
-  detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_special_zeta_scalar(self.get(), other.number(), out.put()) : ::tensor_special_zeta(self.get(), other.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void zeta_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_special_zeta_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_zeta_out(self.get(), other.get(), out.get()));
-}
-}  // namespace special
-
-// Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
-// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
-// and bool require it.
-//
-// Alias of `softmax`.
-namespace special {
-inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_softmax(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_special_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
-}  // namespace special
-
-// Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
-// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
-//
-// Alias of `log_softmax`.
-namespace special {
-inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_special_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
-}  // namespace special
-
-// Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
-// overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
-//
-// Alias of `logsumexp`.
-namespace special {
-inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_logsumexp(self.get(), dim.data(), dim.size(), keepdim, out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::check(::tensor_special_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
-}
-}  // namespace special
-
-// Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative numbers.
-namespace special {
-inline Tensor entr(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_entr(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void entr_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_entr_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
-namespace special {
-inline Tensor erfcx(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_erfcx(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void erfcx_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_erfcx_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the cumulative distribution function of the standard normal distribution for each
-// element: `(1 + erf(x / sqrt(2))) / 2`.
-namespace special {
-inline Tensor ndtr(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_ndtr(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void ndtr_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_ndtr_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the logarithm of the cumulative distribution function of the standard normal
-// distribution for each element, `log(ndtr(x))`, accurate in both tails.
-namespace special {
-inline Tensor log_ndtr(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_log_ndtr(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void log_ndtr_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_log_ndtr_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
-// each element: -inf for 0, inf for 1, NaN outside of [0, 1].
-namespace special {
-inline Tensor ndtri(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_ndtri(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void ndtri_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_ndtri_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
-// element: `exp(-|x|) * i0(x)`.
-namespace special {
-inline Tensor i0e(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_i0e(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void i0e_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_i0e_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the modified Bessel function of the first kind of order 1, I1, of each element.
-namespace special {
-inline Tensor i1(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_i1(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void i1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_i1_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
-// element: `exp(-|x|) * i1(x)`.
-namespace special {
-inline Tensor i1e(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_i1e(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void i1e_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_i1e_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the Bessel function of the first kind of order 0, J0, of each element.
-namespace special {
-inline Tensor bessel_j0(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_bessel_j0(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_bessel_j0_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the Bessel function of the first kind of order 1, J1, of each element.
-namespace special {
-inline Tensor bessel_j1(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_bessel_j1(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_bessel_j1_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the Bessel function of the second kind of order 0, Y0, of each element; -inf for 0, NaN
-// for negative numbers.
-namespace special {
-inline Tensor bessel_y0(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_bessel_y0(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_bessel_y0_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the Bessel function of the second kind of order 1, Y1, of each element; -inf for 0, NaN
-// for negative numbers.
-namespace special {
-inline Tensor bessel_y1(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_bessel_y1(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void bessel_y1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_bessel_y1_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
-// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
-//
-// Alias of `i0`.
-namespace special {
-inline Tensor modified_bessel_i0(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_modified_bessel_i0(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_modified_bessel_i0_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the modified Bessel function of the first kind of order 1, I1, of each element.
-//
-// Alias of `special.i1`.
-namespace special {
-inline Tensor modified_bessel_i1(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_modified_bessel_i1(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_modified_bessel_i1_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the modified Bessel function of the second kind of order 0, K0, of each element; inf for
-// 0, NaN for negative numbers.
-namespace special {
-inline Tensor modified_bessel_k0(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_modified_bessel_k0(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_modified_bessel_k0_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the modified Bessel function of the second kind of order 1, K1, of each element; inf for
-// 0, NaN for negative numbers.
-namespace special {
-inline Tensor modified_bessel_k1(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_modified_bessel_k1(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_modified_bessel_k1_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
-// element: `exp(x) * K0(x)`; inf for 0, NaN for negative numbers.
-namespace special {
-inline Tensor scaled_modified_bessel_k0(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_scaled_modified_bessel_k0(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_scaled_modified_bessel_k0_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
-// element: `exp(x) * K1(x)`; inf for 0, NaN for negative numbers.
-namespace special {
-inline Tensor scaled_modified_bessel_k1(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_scaled_modified_bessel_k1(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_scaled_modified_bessel_k1_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the spherical Bessel function of the first kind of order 0, j0, of each element: `sin(x)
-// / x`, and 1 for 0.
-namespace special {
-inline Tensor spherical_bessel_j0(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_spherical_bessel_j0(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_spherical_bessel_j0_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
-// represented.
-namespace special {
-inline Tensor airy_ai(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_special_airy_ai(self.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void airy_ai_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_airy_ai_out(self.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element:
-// `cos(n * acos(x))` for |x| <= 1. `n` is truncated to an integer; negative degrees return 0.
-// Shapes are broadcast.
-namespace special {
-inline Tensor chebyshev_polynomial_t(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_t_scalar(x.get(), n.number(), out.put()) : ::tensor_special_chebyshev_polynomial_t(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element:
-// `sin((n + 1) * t) / sin(t)` with t = acos(x), for |x| <= 1. `n` is truncated to an integer;
-// negative degrees return 0. Shapes are broadcast.
-namespace special {
-inline Tensor chebyshev_polynomial_u(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_u_scalar(x.get(), n.number(), out.put()) : ::tensor_special_chebyshev_polynomial_u(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element:
-// `cos((n + 1 / 2) * t) / cos(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
-// integer; negative degrees return 0. Shapes are broadcast.
-namespace special {
-inline Tensor chebyshev_polynomial_v(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_v_scalar(x.get(), n.number(), out.put()) : ::tensor_special_chebyshev_polynomial_v(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element:
-// `sin((n + 1 / 2) * t) / sin(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
-// integer; negative degrees return 0. Shapes are broadcast.
-namespace special {
-inline Tensor chebyshev_polynomial_w(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_w_scalar(x.get(), n.number(), out.put()) : ::tensor_special_chebyshev_polynomial_w(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
-// 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
-// to an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of
-// the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes
-// are broadcast.
-namespace special {
-inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_h_scalar(x.get(), n.number(), out.put()) : ::tensor_special_hermite_polynomial_h(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_h_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_h_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element: `He_n(x)
-// = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is truncated to
-// an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of the
-// polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes are
-// broadcast.
-namespace special {
-inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_he_scalar(x.get(), n.number(), out.put()) : ::tensor_special_hermite_polynomial_he(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_he_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_he_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element: `n * L_n(x) = (2 * n
-// - 1 - x) * L_(n - 1)(x) - (n - 1) * L_(n - 2)(x)`, with L_0 = 1 and L_1 = 1 - x. `n` is truncated
-//   to an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
-//   accurate. Shapes are broadcast.
-namespace special {
-inline Tensor laguerre_polynomial_l(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_laguerre_polynomial_l_scalar(x.get(), n.number(), out.put()) : ::tensor_special_laguerre_polynomial_l(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_laguerre_polynomial_l_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_laguerre_polynomial_l_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Legendre polynomial of degree `n` at `x`, element by element: `n * P_n(x) = (2 * n
-// - 1) * x * P_(n - 1)(x) - (n - 1) * P_(n - 2)(x)`, with P_0 = 1 and P_1 = x. `n` is truncated to
-//   an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
-//   are broadcast.
-namespace special {
-inline Tensor legendre_polynomial_p(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_legendre_polynomial_p_scalar(x.get(), n.number(), out.put()) : ::tensor_special_legendre_polynomial_p(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_legendre_polynomial_p_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_legendre_polynomial_p_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
-// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-namespace special {
-inline Tensor shifted_chebyshev_polynomial_t(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_t_scalar(x.get(), n.number(), out.put()) : ::tensor_special_shifted_chebyshev_polynomial_t(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
-// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-namespace special {
-inline Tensor shifted_chebyshev_polynomial_u(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_u_scalar(x.get(), n.number(), out.put()) : ::tensor_special_shifted_chebyshev_polynomial_u(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
-// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-namespace special {
-inline Tensor shifted_chebyshev_polynomial_v(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_v_scalar(x.get(), n.number(), out.put()) : ::tensor_special_shifted_chebyshev_polynomial_v(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
-// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
-// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-namespace special {
-inline Tensor shifted_chebyshev_polynomial_w(const Operand &x, const Operand &n) {
-  detail::Result<Tensor> out;
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_w_scalar(x.get(), n.number(), out.put()) : ::tensor_special_shifted_chebyshev_polynomial_w(x.get(), n.get(), out.put()));
-  return out.take();
-}
-}  // namespace special
-
-namespace special {
-inline void shifted_chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
-}
-}  // namespace special
-
 // Computes the `n`-th forward difference along `dim`: `out[i] = self[i + 1] - self[i]`, applied `n`
 // times. `prepend` and `append` are concatenated to `self` first. For bool the difference is the
 // logical XOR.
 inline Tensor diff(const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_diff(self.get(), n, dim, detail::get(prepend), detail::get(append), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_diff, self.get(), n, dim, detail::get(prepend), detail::get(append));
 }
 
 inline void diff_out(const Tensor &out, const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
@@ -13225,75 +7890,57 @@ inline void diff_out(const Tensor &out, const Tensor &self, Int n = 1, Int dim =
 // Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`: the sum of `dx *
 // (y[i] + y[i + 1]) / 2`.
 inline Tensor trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_trapezoid(y.get(), dx.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_trapezoid, y.get(), dx.get(), dim);
 }
 
 // Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
 // with `y`.
 inline Tensor trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_trapezoid_x(y.get(), x.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_trapezoid_x, y.get(), x.get(), dim);
 }
 
 // Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`. Alias of
 // `trapezoid`.
 inline Tensor trapz(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_trapz(y.get(), dx.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_trapz, y.get(), dx.get(), dim);
 }
 
 // Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
 // with `y`. Alias of `trapezoid`.
 inline Tensor trapz(const Tensor &y, const Tensor &x, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_trapz_x(y.get(), x.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_trapz_x, y.get(), x.get(), dim);
 }
 
 // Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, with sample spacing
 // `dx`.
 inline Tensor cumulative_trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cumulative_trapezoid(y.get(), dx.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cumulative_trapezoid, y.get(), dx.get(), dim);
 }
 
 // Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, at the sample points
 // `x`, which are broadcast with `y`.
 inline Tensor cumulative_trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cumulative_trapezoid_x(y.get(), x.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cumulative_trapezoid_x, y.get(), x.get(), dim);
 }
 
 // Estimates the covariance matrix of variables (rows) from observations (columns); `self` has at
 // most two dimensions. `fweights` (integers) are the frequencies of the observations, and
 // `aweights` (floats) their weights. Sums are divided by the total weight minus `correction`.
 inline Tensor cov(const Tensor &self, Int correction = 1, const std::optional<Tensor> &fweights = std::nullopt, const std::optional<Tensor> &aweights = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cov(self.get(), correction, detail::get(fweights), detail::get(aweights), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cov, self.get(), correction, detail::get(fweights), detail::get(aweights));
 }
 
 // Computes the matrix of Pearson correlation coefficients of variables (rows) from observations
 // (columns), in [-1, 1]: `R[i][j] = C[i][j] / sqrt(C[i][i] * C[j][j])` with the covariance matrix C
 // (`cov`). `self` has at most two dimensions.
 inline Tensor corrcoef(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_corrcoef(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_corrcoef, self.get());
 }
 
 // Computes the cross product of 3-element vectors along `dim` (default: the first dimension of size
 // 3); another size is an error. The other dimensions are broadcast.
 inline Tensor cross(const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cross(self.get(), other.get(), detail::get(dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_cross, self.get(), other.get(), detail::get(dim));
 }
 
 inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
@@ -13302,18 +7949,14 @@ inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other
 
 // Computes the trace (sum of the main diagonal) of a matrix: `sum over i of self[i][i]`.
 inline Tensor trace(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_trace(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_trace, self.get());
 }
 
 // Computes the distance of two tensors, the `p`-norm of `self - other`: `(sum of |self -
 // other|**p)**(1 / p)`. Infinity as `p` returns the largest difference, -infinity the smallest, and
 // 0 the number of different elements. Shapes are broadcast.
 inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_dist(self.get(), other.get(), p.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_dist, self.get(), other.get(), p.get());
 }
 
 // Counts the occurrences of each value in a vector of nonnegative integers; negative ones are an
@@ -13321,18 +7964,14 @@ inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2)
 // With `weights` of the same length, returns the sums of the weights instead, float32 for float32
 // weights and float64 otherwise.
 inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights = std::nullopt, Int minlength = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_bincount(self.get(), detail::get(weights), minlength, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_bincount, self.get(), detail::get(weights), minlength);
 }
 
 // Computes a histogram with `bins` equal bins from `min` to `max`, or over the range of the
 // elements if both are equal. NaN and elements out of range are ignored; the last bin includes
 // `max`. Integers and bool are an error, and so are `bins` below 1 and a `min` above `max`.
 inline Tensor histc(const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_histc(self.get(), bins, min.get(), max.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_histc, self.get(), bins, min.get(), max.get());
 }
 
 inline void histc_out(const Tensor &out, const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
@@ -13373,17 +8012,13 @@ inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Ten
 // edges of each dimension. `density` normalizes the integral to 1. NaN and points out of range are
 // ignored; the last bin includes its upper edge.
 inline std::vector<Tensor> histogramdd(const Tensor &self, const Ints &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_histogramdd(self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_histogramdd, self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density);
 }
 
 // Computes a multi-dimensional histogram with the ascending bin edges of each dimension given as
 // vectors of the dtype of `self`. `range` is ignored. See `histogramdd`.
 inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_histogramdd_edges(self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_histogramdd_edges, self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density);
 }
 
 // Computes quantiles along `dim`, or of all elements; NaN propagates. `q` is a number, or a vector
@@ -13392,9 +8027,7 @@ inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &
 // ranks is "linear" (default), "lower", "higher", "nearest" or "midpoint". The dtype of `q` must be
 // that of `self`. No elements are an error.
 inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
-  detail::Result<Tensor> out;
-  detail::check(q.is_number() ? ::tensor_quantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()) : ::tensor_quantile(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()));
-  return out.take();
+  return q.is_number() ? detail::make<Tensor>(::tensor_quantile_scalar, self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation)) : detail::make<Tensor>(::tensor_quantile, self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation));
 }
 
 inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
@@ -13404,9 +8037,7 @@ inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q
 // Computes quantiles of the elements that are not NaN, along `dim` or of all elements; NaN if there
 // are none. The arguments are those of `quantile`.
 inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
-  detail::Result<Tensor> out;
-  detail::check(q.is_number() ? ::tensor_nanquantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.put()) : ::tensor_nanquantile(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.put()));
-  return out.take();
+  return q.is_number() ? detail::make<Tensor>(::tensor_nanquantile_scalar, self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation)) : detail::make<Tensor>(::tensor_nanquantile, self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation));
 }
 
 inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
@@ -13419,38 +8050,29 @@ inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand
 // 1). Integers return the default dtype; their differences wrap around. uint8 and bool are an
 // error. A dimension requires at least `edge_order` + 1 samples.
 inline std::vector<Tensor> gradient(const Tensor &self, const std::optional<Scalar> &spacing = std::nullopt, const Ints &dim = std::nullopt, Int edge_order = 1) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_gradient(self.get(), detail::get(spacing), dim.data(), dim.size(), edge_order, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_gradient, self.get(), detail::get(spacing), dim.data(), dim.size(), edge_order);
 }
 
 // Estimates derivatives from samples, with one spacing for each dimension. See `gradient`.
 inline std::vector<Tensor> gradient(const Tensor &self, const Scalars &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_gradient_scalars(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_gradient_scalars, self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order);
 }
 
 // Estimates derivatives from samples at the given coordinates, one vector for each dimension. See
 // `gradient`.
 inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_gradient_tensors(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_gradient_tensors, self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order);
 }
 
 // Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
 // must be positive, and `self` must have at least 2 dimensions and a floating-point or complex
 // dtype.
 inline Tensor renorm(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_renorm(self.get(), p.get(), dim, maxnorm.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_renorm, self.get(), p.get(), dim, maxnorm.get());
 }
 
 inline Tensor renorm_(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
-  detail::check(::tensor_renorm_(self.get(), p.get(), dim, maxnorm.get()));
-  return self;
+  return detail::checked(self, ::tensor_renorm_(self.get(), p.get(), dim, maxnorm.get()));
 }
 
 inline void renorm_out(const Tensor &out, const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
@@ -13460,9 +8082,7 @@ inline void renorm_out(const Tensor &out, const Tensor &self, const Scalar &p, I
 // Creates a tensor of shape `size` from a copy of contiguous elements at `data`, in row-major
 // order. `data` may be NULL only if there are no elements. `dtype` defaults to the default dtype.
 inline Tensor from_data(const void * data, const Ints &size, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_from_data(data, size.data(), size.size(), detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_from_data, data, size.data(), size.size(), detail::get(dtype));
 }
 
 // Creates a tensor over external memory: `nbytes` bytes at `data`, without a copy. `stride`
@@ -13470,39 +8090,29 @@ inline Tensor from_data(const void * data, const Ints &size, const std::optional
 // once with `context`, from any thread, when the last tensor over the bytes is freed, and not after
 // an error. Writing to a tensor over `read_only` bytes is an error.
 inline Tensor from_blob(void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_from_blob(data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_from_blob, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only);
 }
 
 // Creates a tensor over external memory of `device`, which only that device accesses. See
 // `from_blob`.
 inline Tensor from_blob(const Device &device, void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_from_blob_on(device, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_from_blob_on, device, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only);
 }
 
 // Returns the address of the first element; NULL for empty and meta tensors. The pointer is valid
 // until the storage is freed or resized.
 inline void * data_ptr(const Tensor &self) {
-  detail::Result<void *> out;
-  detail::check(::tensor_data_ptr(self.get(), out.put()));
-  return out.take();
+  return detail::make<void *>(::tensor_data_ptr, self.get());
 }
 
 // Returns whether the memory of the tensor is external and read-only.
 inline bool is_read_only(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_read_only(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_read_only, self.get());
 }
 
 // Returns the storage of `self`.
 inline Storage untyped_storage(const Tensor &self) {
-  detail::Result<Storage> out;
-  detail::check(::tensor_untyped_storage(self.get(), out.put()));
-  return out.take();
+  return detail::make<Storage>(::tensor_untyped_storage, self.get());
 }
 
 // Exports the memory of `self` to an array of another library: returns a tensor that keeps the
@@ -13521,34 +8131,27 @@ inline LendResult lend(const Tensor &self) {
 // and the file must be long enough. The file must not be truncated while it is mapped: access to
 // missing bytes ends the process with a signal.
 inline Tensor from_file(const Text &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<Int> &size = 0, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_from_file(detail::text("from_file: filename", filename), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
+  return detail::tracked(detail::make<Tensor>(::tensor_from_file, detail::text("from_file: filename", filename), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device), options);
 }
 
 // Moves the storage of `self` to shared memory, which other processes can map, together with all
 // tensors over it. External memory is copied. An exported storage, whose memory an array of the
 // host language shares, is an error.
 inline Tensor share_memory_(const Tensor &self) {
-  detail::check(::tensor_share_memory_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_share_memory_(self.get()));
 }
 
 // Returns whether other processes can map the memory of `self`; true for meta tensors, which have
 // none.
 inline bool is_shared(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_shared(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_shared, self.get());
 }
 
 // Copies the CPU tensor `self` to page-locked (pinned) memory, which devices can copy from
 // asynchronously (`non_blocking`). Returns a pinned tensor unchanged. An error without a CUDA
 // device.
 inline Tensor pin_memory(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_pin_memory(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_pin_memory, self.get());
 }
 
 // Marks the memory of `self` as used by `stream`, so that it is not reused before the work
@@ -13560,16 +8163,12 @@ inline void record_stream(const Tensor &self, Int stream) {
 
 // Returns whether the memory is page-locked (pinned).
 inline bool is_pinned(const Tensor &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_pinned(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_is_pinned, self.get());
 }
 
 // Creates a storage of `nbytes` zero bytes. A storage on the meta device has a size and no bytes.
 inline Storage storage_new(Int nbytes, const std::optional<Device> &device = std::nullopt) {
-  detail::Result<Storage> out;
-  detail::check(::tensor_storage_new(nbytes, detail::get(device), out.put()));
-  return out.take();
+  return detail::make<Storage>(::tensor_storage_new, nbytes, detail::get(device));
 }
 
 // Maps the first `nbytes` bytes of a file as a storage. With `shared`, changes are written to the
@@ -13577,61 +8176,45 @@ inline Storage storage_new(Int nbytes, const std::optional<Device> &device = std
 // the file must be long enough. A mapped storage cannot be resized. The file must not be truncated
 // while it is mapped: access to missing bytes ends the process with a signal.
 inline Storage storage_from_file(const Text &filename, Bool shared = false, Int nbytes = 0) {
-  detail::Result<Storage> out;
-  detail::check(::tensor_storage_from_file(detail::text("storage_from_file: filename", filename), shared, nbytes, out.put()));
-  return out.take();
+  return detail::make<Storage>(::tensor_storage_from_file, detail::text("storage_from_file: filename", filename), shared, nbytes);
 }
 
 // Returns the path of the file that changes of the storage are written to; empty if there is none.
 inline std::string storage_filename(const Storage &self) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_storage_filename(self.get(), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_storage_filename, self.get());
 }
 
 // Returns the size of the storage in bytes.
 inline int64_t storage_nbytes(const Storage &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_storage_nbytes(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_storage_nbytes, self.get());
 }
 
 // Returns the address of the first byte of the storage; NULL if it has none. The pointer is valid
 // until the storage is freed or resized.
 inline void * storage_data_ptr(const Storage &self) {
-  detail::Result<void *> out;
-  detail::check(::tensor_storage_data_ptr(self.get(), out.put()));
-  return out.take();
+  return detail::make<void *>(::tensor_storage_data_ptr, self.get());
 }
 
 // Returns a number that is equal for all handles of a storage, and unique among live storages.
 inline int64_t storage_id(const Storage &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_storage_id(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_storage_id, self.get());
 }
 
 // Returns a 1-D tensor over all whole elements of `dtype` (default: uint8) in the storage, sharing
 // its memory. A quantized dtype returns its integers.
 inline Tensor storage_view(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_storage_view(self.get(), detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_storage_view, self.get(), detail::get(dtype));
 }
 
 // Returns a storage over the bytes from `start` to `stop`, sharing their memory. Neither storage
 // can be resized afterwards.
 inline Storage storage_slice(const Storage &self, Int start, Int stop) {
-  detail::Result<Storage> out;
-  detail::check(::tensor_storage_slice(self.get(), start, stop, out.put()));
-  return out.take();
+  return detail::make<Storage>(::tensor_storage_slice, self.get(), start, stop);
 }
 
 // Returns a copy of the storage.
 inline Storage storage_clone(const Storage &self) {
-  detail::Result<Storage> out;
-  detail::check(::tensor_storage_clone(self.get(), out.put()));
-  return out.take();
+  return detail::make<Storage>(::tensor_storage_clone, self.get());
 }
 
 // Sets each byte to the low 8 bits of `value`.
@@ -13659,9 +8242,7 @@ inline void storage_resize_(const Storage &self, Int nbytes) {
 
 // Returns whether the storage can be resized.
 inline bool storage_resizable(const Storage &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_storage_resizable(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_storage_resizable, self.get());
 }
 
 // Moves the storage to shared memory, which other processes can map. External memory is copied. An
@@ -13673,62 +8254,46 @@ inline void storage_share_memory_(const Storage &self) {
 // Returns whether other processes can map the storage: it is in shared memory, or mapped from a
 // file with `shared`.
 inline bool storage_is_shared(const Storage &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_storage_is_shared(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_storage_is_shared, self.get());
 }
 
 // Returns the file descriptor of a shared storage, with which another process maps it by
 // `storage_from_descriptor`. The storage owns the descriptor; send a duplicate. The memory has no
 // name in the file system, and is released when the last process that maps it ends.
 inline int64_t storage_descriptor(const Storage &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_storage_descriptor(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_storage_descriptor, self.get());
 }
 
 // Maps `nbytes` bytes of shared memory from a file descriptor of another process. The caller keeps
 // ownership of the descriptor. If this process has mapped the memory already, returns that storage.
 inline Storage storage_from_descriptor(Int descriptor, Int nbytes) {
-  detail::Result<Storage> out;
-  detail::check(::tensor_storage_from_descriptor(descriptor, nbytes, out.put()));
-  return out.take();
+  return detail::make<Storage>(::tensor_storage_from_descriptor, descriptor, nbytes);
 }
 
 // Copies the storage to page-locked (pinned) memory. Returns a pinned storage unchanged. An error
 // without a CUDA device.
 inline Storage storage_pin_memory(const Storage &self) {
-  detail::Result<Storage> out;
-  detail::check(::tensor_storage_pin_memory(self.get(), out.put()));
-  return out.take();
+  return detail::make<Storage>(::tensor_storage_pin_memory, self.get());
 }
 
 // Returns whether the memory is page-locked (pinned).
 inline bool storage_is_pinned(const Storage &self) {
-  detail::Result<bool> out;
-  detail::check(::tensor_storage_is_pinned(self.get(), out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_storage_is_pinned, self.get());
 }
 
 // Returns the device of the storage.
 inline Device storage_get_device(const Storage &self) {
-  detail::Result<Device> out;
-  detail::check(::tensor_storage_get_device(self.get(), out.put()));
-  return out.take();
+  return detail::make<Device>(::tensor_storage_get_device, self.get());
 }
 
 // Returns the number of tensors and storage handles that hold the storage.
 inline int64_t storage_use_count(const Storage &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_storage_use_count(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_storage_use_count, self.get());
 }
 
 // Formats the storage, one element a line, as bytes or as elements of `dtype`.
 inline std::string storage_to_string(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_storage_to_string(self.get(), detail::get(dtype), out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_storage_to_string, self.get(), detail::get(dtype));
 }
 
 // Returns memory statistics of the CPU: bytes in use by storages, without mapped files and external
@@ -13758,9 +8323,7 @@ inline MemoryStatsOfResult memory_stats_of(const std::optional<Dtype> &dtype = s
 // Returns a summary of the memory statistics of the CPU: the results of `memory_stats` and
 // `memory_stats_of` as a table.
 inline std::string memory_summary() {
-  detail::Result<std::string> out;
-  detail::check(::tensor_memory_summary(out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_memory_summary);
 }
 
 // Resets the peak memory statistics: sets the peak of `memory_stats` to the bytes in use now.
@@ -13791,9 +8354,7 @@ inline void fail_allocation(Int countdown) {
 
 // Returns the level of the innermost transform of the calling thread; 0 outside of all.
 inline int64_t transform_level() {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_transform_level(out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_transform_level);
 }
 
 // Ends all transforms of the calling thread inside of level `level`, or all with 0. Does nothing if
@@ -13808,9 +8369,7 @@ inline void transform_leave(Int level) {
 // batched. `randomness` of random operators is "error", "same" (one sample for all batch elements)
 // or "different" (one for each). Transforms can be nested.
 inline int64_t vmap_begin(Int size, const Text &randomness) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_vmap_begin(size, detail::text("vmap_begin: randomness", randomness), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_vmap_begin, size, detail::text("vmap_begin: randomness", randomness));
 }
 
 // Ends the vmap transform of a level, and all inside of it. Operations on tensors that remain
@@ -13822,55 +8381,41 @@ inline void vmap_end(Int level) {
 // Returns a batched tensor of level `level`, which represents one batch element of `self` along
 // dimension `dim`. Shares memory with `self`.
 inline Tensor vmap_wrap(const Tensor &self, Int dim, Int level) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_vmap_wrap(self.get(), dim, level, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_vmap_wrap, self.get(), dim, level);
 }
 
 // Returns the tensor with all batch elements of the batched tensor `self`, along dimension `dim` of
 // the result; an unbatched tensor is expanded.
 inline Tensor vmap_unwrap(const Tensor &self, Int dim, Int level) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_vmap_unwrap(self.get(), dim, level, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_vmap_unwrap, self.get(), dim, level);
 }
 
 // Returns whether `self` is a batched tensor of the level.
 inline bool vmap_maps(const Tensor &self, Int level) {
-  detail::Result<bool> out;
-  detail::check(::tensor_vmap_maps(self.get(), level, out.put()));
-  return out.take();
+  return detail::make<bool>(::tensor_vmap_maps, self.get(), level);
 }
 
 // Returns the level of the innermost vmap in which `self` is batched; 0 for none.
 inline int64_t vmap_level(const Tensor &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_vmap_level(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_vmap_level, self.get());
 }
 
 // Returns the `randomness` of the vmap of a level.
 inline std::string vmap_randomness(Int level) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_vmap_randomness(level, out.put()));
-  return out.take();
+  return detail::make<std::string>(::tensor_vmap_randomness, level);
 }
 
 // Expands `self` to a batched tensor in all vmap levels of the thread, so that each batch element
 // has a separate gradient.
 inline Tensor vmap_spread(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_vmap_spread(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_vmap_spread, self.get());
 }
 
 // Begins forward-mode automatic differentiation in the calling thread, and returns its level, for
 // `jvp_end`. Tensors of `jvp_wrap` have tangents, and results computed from them have the
 // Jacobian-vector products as tangents. Transforms can be nested, with separate tangents.
 inline int64_t jvp_begin() {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_jvp_begin(out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_jvp_begin);
 }
 
 // Ends forward-mode differentiation of a level, and all transforms inside of it. Tensors that
@@ -13882,216 +8427,162 @@ inline void jvp_end(Int level) {
 // Returns a dual tensor of level `level` from `primal` and `tangent`, which must have its shape,
 // device and category of dtype. Shares memory with `primal`, and copies `tangent`.
 inline Tensor jvp_wrap(const Tensor &primal, const Tensor &tangent, Int level) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_jvp_wrap(primal.get(), tangent.get(), level, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_jvp_wrap, primal.get(), tangent.get(), level);
 }
 
 // Returns `self` without its tangent of level `level`, sharing its memory.
 inline Tensor jvp_primal(const Tensor &self, Int level) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_jvp_primal(self.get(), level, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_jvp_primal, self.get(), level);
 }
 
 // Returns the tangent of `self` of level `level`, sharing its memory; none if it has no tangent.
 inline std::optional<Tensor> jvp_tangent(const Tensor &self, Int level) {
-  detail::Result<std::optional<Tensor>> out;
-  detail::check(::tensor_jvp_tangent(self.get(), level, out.put()));
-  return out.take();
+  return detail::make<std::optional<Tensor>>(::tensor_jvp_tangent, self.get(), level);
 }
 
 // Returns the innermost level at which `self` has a tangent; 0 for none.
 inline int64_t jvp_level(const Tensor &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_jvp_level(self.get(), out.put()));
-  return out.take();
+  return detail::make<int64_t>(::tensor_jvp_level, self.get());
 }
 
 // Returns `self` detached from the autograd graph, with its tangents, sharing the memory of both.
 // `detach` drops tangents as well.
 inline Tensor jvp_detach(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_jvp_detach(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_jvp_detach, self.get());
 }
 
 // Returns `self` as an input of differentiation, sharing its memory: a leaf, or, with `keep`, a
 // view that remains connected to its autograd graph. Keeps its tangents, with `keep` including
 // their autograd graph.
 inline Tensor jvp_input(const Tensor &self, Bool keep) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_jvp_input(self.get(), keep, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_jvp_input, self.get(), keep);
 }
 
 // Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
 // shape with another number of elements is an error, and so are strides that require a copy;
 // `reshape` copies in this case.
 inline Tensor view(const Tensor &self, const Ints &size) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_view(self.get(), size.data(), size.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_view, self.get(), size.data(), size.size());
 }
 
 // Reinterprets the bytes of `self` as elements of `dtype`, without a grad_fn. If the element sizes
 // differ, the last dimension must be contiguous, and its size, the other strides and the storage
 // offset must be divisible.
 inline Tensor view(const Tensor &self, Constant<Dtype> dtype) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_view_dtype(self.get(), dtype, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_view_dtype, self.get(), dtype);
 }
 
 // Returns a view with the shape of `other`. Equivalent to `view(other.size())`.
 inline Tensor view_as(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_view_as(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_view_as, self.get(), other.get());
 }
 
 // Returns a tensor with shape `shape` and the same elements, in row-major order: a view if the
 // strides allow it, otherwise a copy. One size may be -1 and is inferred. A shape with another
 // number of elements is an error.
 inline Tensor reshape(const Tensor &self, const Ints &shape) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_reshape(self.get(), shape.data(), shape.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_reshape, self.get(), shape.data(), shape.size());
 }
 
 // Reshapes `self` to the shape of `other`. Equivalent to `reshape(other.size())`.
 inline Tensor reshape_as(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_reshape_as(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_reshape_as, self.get(), other.get());
 }
 
 // Flattens dimensions `start_dim` to `end_dim` into one: a view if the strides allow it, otherwise
 // a copy. By default, all dimensions are flattened.
 inline Tensor flatten(const Tensor &self, Int start_dim = 0, Int end_dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_flatten(self.get(), start_dim, end_dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_flatten, self.get(), start_dim, end_dim);
 }
 
 // Flattens dimensions `start_dim` to `end_dim` into one with the name `out_dim`.
 inline Tensor flatten(const Tensor &self, Int start_dim, Int end_dim, const Text &out_dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_flatten_out_dim(self.get(), start_dim, end_dim, detail::text("flatten: out_dim", out_dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_flatten_out_dim, self.get(), start_dim, end_dim, detail::text("flatten: out_dim", out_dim));
 }
 
 // Flattens the adjacent dimensions `dims` into one with the name `out_dim`.
 inline Tensor flatten(const Tensor &self, const Ints &dims, const Text &out_dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_flatten_dims(self.get(), dims.data(), dims.size(), detail::text("flatten: out_dim", out_dim), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_flatten_dims, self.get(), dims.data(), dims.size(), detail::text("flatten: out_dim", out_dim));
 }
 
 // Splits dimension `dim` into several dimensions of the given sizes; one of them may be -1 and is
 // inferred. Their product must be the size of the dimension.
 inline Tensor unflatten(const Tensor &self, Int dim, const Ints &sizes) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_unflatten(self.get(), dim, sizes.data(), sizes.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_unflatten, self.get(), dim, sizes.data(), sizes.size());
 }
 
 // Splits dimension `dim` into several dimensions of the given sizes and names.
 inline Tensor unflatten_names(const Tensor &self, Int dim, const Ints &sizes, const Strings &names) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_unflatten_names(self.get(), dim, sizes.data(), sizes.size(), names.data("unflatten_names: names"), names.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_unflatten_names, self.get(), dim, sizes.data(), sizes.size(), names.data("unflatten_names: names"), names.size());
 }
 
 // Flattens `self` to a contiguous 1-D tensor: a view if `self` is contiguous, otherwise a copy.
 inline Tensor ravel(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ravel(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_ravel, self.get());
 }
 
 // Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are an
 // error.
 inline Tensor t(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_t_matrix(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_t_matrix, self.get());
 }
 
 inline Tensor t_(const Tensor &self) {
-  detail::check(::tensor_t_matrix_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_t_matrix_(self.get()));
 }
 
 // Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
 inline Tensor transpose(const Tensor &self, Int dim0, Int dim1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_transpose(self.get(), dim0, dim1, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_transpose, self.get(), dim0, dim1);
 }
 
 inline Tensor transpose_(const Tensor &self, Int dim0, Int dim1) {
-  detail::check(::tensor_transpose_(self.get(), dim0, dim1));
-  return self;
+  return detail::checked(self, ::tensor_transpose_(self.get(), dim0, dim1));
 }
 
 // Transposes a tensor: swaps the dimensions `axis0` and `axis1`. Alias of `transpose`, with NumPy's
 // name.
 inline Tensor swapaxes(const Tensor &self, Int axis0, Int axis1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_swapaxes(self.get(), axis0, axis1, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_swapaxes, self.get(), axis0, axis1);
 }
 
 inline Tensor swapaxes_(const Tensor &self, Int axis0, Int axis1) {
-  detail::check(::tensor_swapaxes_(self.get(), axis0, axis1));
-  return self;
+  return detail::checked(self, ::tensor_swapaxes_(self.get(), axis0, axis1));
 }
 
 // Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
 //
 // Alias of `transpose`.
 inline Tensor swapdims(const Tensor &self, Int dim0, Int dim1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_swapdims(self.get(), dim0, dim1, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_swapdims, self.get(), dim0, dim1);
 }
 
 inline Tensor swapdims_(const Tensor &self, Int dim0, Int dim1) {
-  detail::check(::tensor_swapdims_(self.get(), dim0, dim1));
-  return self;
+  return detail::checked(self, ::tensor_swapdims_(self.get(), dim0, dim1));
 }
 
 // Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. Returns a
 // view. `dims` must contain each dimension once.
 inline Tensor permute(const Tensor &self, const Ints &dims) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_permute(self.get(), dims.data(), dims.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_permute, self.get(), dims.data(), dims.size());
 }
 
 // Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
 inline Tensor movedim(const Tensor &self, Int source, Int destination) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_movedim(self.get(), source, destination, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_movedim, self.get(), source, destination);
 }
 
 // Moves the dimensions `source` to the positions `destination`; the others keep their order.
 // Returns a view.
 inline Tensor movedim_list(const Tensor &self, const Ints &source, const Ints &destination) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_movedim_list(self.get(), source.data(), source.size(), destination.data(), destination.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_movedim_list, self.get(), source.data(), source.size(), destination.data(), destination.size());
 }
 
 // Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
 //
 // Alias of `movedim`.
 inline Tensor moveaxis(const Tensor &self, Int source, Int destination) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_moveaxis(self.get(), source, destination, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_moveaxis, self.get(), source, destination);
 }
 
 // Moves the dimensions `source` to the positions `destination`; the others keep their order.
@@ -14099,213 +8590,160 @@ inline Tensor moveaxis(const Tensor &self, Int source, Int destination) {
 //
 // Alias of `movedim`.
 inline Tensor moveaxis_list(const Tensor &self, const Ints &source, const Ints &destination) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_moveaxis_list(self.get(), source.data(), source.size(), destination.data(), destination.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_moveaxis_list, self.get(), source.data(), source.size(), destination.data(), destination.size());
 }
 
 // Reverses the order of dimensions (transpose). Returns a view.
 inline Tensor T(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_T(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_T, self.get());
 }
 
 // Transposes matrices: swaps the last two dimensions. Returns a view.
 inline Tensor mT(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_mT(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_mT, self.get());
 }
 
 // Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
 // conjugates. Returns a view.
 inline Tensor mH(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_mH(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_mH, self.get());
 }
 
 // Computes the adjoint (conjugate transpose) of a matrix. Returns a view, and a zero-dim tensor
 // unchanged.
 inline Tensor H(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_H(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_H, self.get());
 }
 
 // Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
 // conjugates. Returns a view (conjugated lazily).
 inline Tensor adjoint(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_adjoint(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_adjoint, self.get());
 }
 
 // Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
 // copies. A size of -1 keeps that of the dimension. Returns a view. Other sizes than 1 cannot
 // change. `implicit` is ignored.
 inline Tensor expand(const Tensor &self, const Ints &size, Bool implicit = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_expand(self.get(), size.data(), size.size(), implicit, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_expand, self.get(), size.data(), size.size(), implicit);
 }
 
 // Expands `self` to the shape of `other`. Equivalent to `expand(other.size())`.
 inline Tensor expand_as(const Tensor &self, const Tensor &other) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_expand_as(self.get(), other.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_expand_as, self.get(), other.get());
 }
 
 // Broadcasts `self` to the shape `size`. Equivalent to `expand`.
 inline Tensor broadcast_to(const Tensor &self, const Ints &size) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_broadcast_to(self.get(), size.data(), size.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_broadcast_to, self.get(), size.data(), size.size());
 }
 
 // Removes all dimensions of size 1. Returns a view.
 inline Tensor squeeze(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_squeeze(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_squeeze, self.get());
 }
 
 inline Tensor squeeze_(const Tensor &self) {
-  detail::check(::tensor_squeeze_(self.get()));
-  return self;
+  return detail::checked(self, ::tensor_squeeze_(self.get()));
 }
 
 // Removes dimension `dim` if its size is 1. Returns a view.
 inline Tensor squeeze(const Tensor &self, Int dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_squeeze_dim(self.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_squeeze_dim, self.get(), dim);
 }
 
 inline Tensor squeeze_(const Tensor &self, Int dim) {
-  detail::check(::tensor_squeeze_dim_(self.get(), dim));
-  return self;
+  return detail::checked(self, ::tensor_squeeze_dim_(self.get(), dim));
 }
 
 // Removes the listed dimensions whose size is 1. Returns a view.
 inline Tensor squeeze_dims(const Tensor &self, const Ints &dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_squeeze_dims(self.get(), dim.data(), dim.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_squeeze_dims, self.get(), dim.data(), dim.size());
 }
 
 inline Tensor squeeze_dims_(const Tensor &self, const Ints &dim) {
-  detail::check(::tensor_squeeze_dims_(self.get(), dim.data(), dim.size()));
-  return self;
+  return detail::checked(self, ::tensor_squeeze_dims_(self.get(), dim.data(), dim.size()));
 }
 
 // Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
 // result. Returns a view.
 inline Tensor unsqueeze(const Tensor &self, Int dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_unsqueeze(self.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_unsqueeze, self.get(), dim);
 }
 
 inline Tensor unsqueeze_(const Tensor &self, Int dim) {
-  detail::check(::tensor_unsqueeze_(self.get(), dim));
-  return self;
+  return detail::checked(self, ::tensor_unsqueeze_(self.get(), dim));
 }
 
 // Returns the slice `start:start + length` of dimension `dim`, as a view. A slice that is out of
 // range is an error.
 inline Tensor narrow(const Tensor &self, Int dim, Int start, Int length) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_narrow(self.get(), dim, start, length, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_narrow, self.get(), dim, start, length);
 }
 
 // Returns the slice `start:start + length` of dimension `dim`, as a view; `start` is a zero-dim
 // integer tensor.
 inline Tensor narrow(const Tensor &self, Int dim, const Tensor &start, Int length) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_narrow_tensor(self.get(), dim, start.get(), length, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_narrow_tensor, self.get(), dim, start.get(), length);
 }
 
 // Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view. An
 // index out of range is an error; a negative one counts from the end.
 inline Tensor select(const Tensor &self, Int dim, Int index) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_select(self.get(), dim, index, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_select, self.get(), dim, index);
 }
 
 // Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
 // end, and bounds are clamped to the size. `step` must be positive.
 inline Tensor slice(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_slice(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_slice, self.get(), dim, detail::get(start), detail::get(end), step);
 }
 
 // Views the storage of `self` with the given shape `size`, strides (in elements) and storage
 // offset. Returns a view. A view that exceeds the storage is an error, and so are negative strides.
 // `storage_offset` defaults to that of `self`.
 inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_as_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_as_strided, self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset));
 }
 
 inline Tensor as_strided_(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
-  detail::check(::tensor_as_strided_(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)));
-  return self;
+  return detail::checked(self, ::tensor_as_strided_(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)));
 }
 
 // Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step` elements
 // apart, as a view. The elements of a window are the last dimension of the result.
 inline Tensor unfold(const Tensor &self, Int dimension, Int size, Int step) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_unfold(self.get(), dimension, size, step, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_unfold, self.get(), dimension, size, step);
 }
 
 // Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
 // `dim2`, as a view; the diagonal is the last dimension of the result. Fewer than 2 dimensions are
 // an error.
 inline Tensor diagonal(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_diagonal(self.get(), offset, dim1, dim2, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_diagonal, self.get(), offset, dim1, dim2);
 }
 
 // Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
 // dimension of the result, and has the name `outdim`.
 inline Tensor diagonal(const Tensor &self, const Text &outdim, Int dim1, Int dim2, Int offset = 0) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_diagonal_outdim(self.get(), detail::text("diagonal: outdim", outdim), dim1, dim2, offset, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_diagonal_outdim, self.get(), detail::text("diagonal: outdim", outdim), dim1, dim2, offset);
 }
 
 // Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
 // require grad.
 inline Tensor detach(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_detach(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_detach, self.get());
 }
 
 // Splits `self` into its slices along dimension `dim`, and removes the dimension. Returns views.
 inline std::vector<Tensor> unbind(const Tensor &self, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_unbind(self.get(), dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_unbind, self.get(), dim);
 }
 
 // Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. A
 // `split_size` below 1 is an error. Returns views.
 inline std::vector<Tensor> split(const Tensor &self, Int split_size, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_split(self.get(), split_size, dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_split, self.get(), split_size, dim);
 }
 
 // Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
@@ -14313,121 +8751,91 @@ inline std::vector<Tensor> split(const Tensor &self, Int split_size, Int dim = 0
 //
 // Alias of `split_with_sizes`.
 inline std::vector<Tensor> split_sizes(const Tensor &self, const Ints &split_size, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_split_sizes(self.get(), split_size.data(), split_size.size(), dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_split_sizes, self.get(), split_size.data(), split_size.size(), dim);
 }
 
 // Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
 // views.
 inline std::vector<Tensor> split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_split_with_sizes, self.get(), split_sizes.data(), split_sizes.size(), dim);
 }
 
 // Splits dimension `dim` into at most `chunks` chunks of equal size; the last one may be smaller.
 // `chunks` below 1 is an error. Returns views.
 inline std::vector<Tensor> chunk(const Tensor &self, Int chunks, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_chunk(self.get(), chunks, dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_chunk, self.get(), chunks, dim);
 }
 
 // Splits a dimension as `chunk` does, without the error when autograd is enabled and a chunk is
 // modified in place.
 inline std::vector<Tensor> unsafe_chunk(const Tensor &self, Int chunks, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_unsafe_chunk(self.get(), chunks, dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_unsafe_chunk, self.get(), chunks, dim);
 }
 
 // Splits a dimension as `split` does, without the error when autograd is enabled and a chunk is
 // modified in place.
 inline std::vector<Tensor> unsafe_split(const Tensor &self, Int split_size, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_unsafe_split(self.get(), split_size, dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_unsafe_split, self.get(), split_size, dim);
 }
 
 // Splits a dimension as `split_with_sizes` does, without the error when autograd is enabled and a
 // chunk is modified in place.
 inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_unsafe_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_unsafe_split_with_sizes, self.get(), split_sizes.data(), split_sizes.size(), dim);
 }
 
 // Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the larger ones
 // are first. Returns views.
 inline std::vector<Tensor> tensor_split(const Tensor &self, Int sections, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_tensor_split(self.get(), sections, dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_tensor_split, self.get(), sections, dim);
 }
 
 // Splits dimension `dim` before each index in `indices`; negative ones count from the end. Returns
 // views.
 inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_tensor_split_indices(self.get(), indices.data(), indices.size(), dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_tensor_split_indices, self.get(), indices.data(), indices.size(), dim);
 }
 
 // Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a 1-D
 // tensor contains the indices. See `tensor_split`.
 inline std::vector<Tensor> tensor_split(const Tensor &self, const Tensor &tensor_indices_or_sections, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_tensor_split_tensor(self.get(), tensor_indices_or_sections.get(), dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_tensor_split_tensor, self.get(), tensor_indices_or_sections.get(), dim);
 }
 
 // Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
 // divisible by `sections` is an error, and so is a zero-dim tensor. Returns views.
 inline std::vector<Tensor> hsplit(const Tensor &self, Int sections) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_hsplit(self.get(), sections, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_hsplit, self.get(), sections);
 }
 
 // Splits columns (dimension 1, or 0 of a vector) before each index in `indices`; negative ones
 // count from the end. Returns views.
 inline std::vector<Tensor> hsplit_indices(const Tensor &self, const Ints &indices) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_hsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_hsplit_indices, self.get(), indices.data(), indices.size());
 }
 
 // Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible by
 // `sections` is an error, and so are tensors of fewer than 2 dimensions. Returns views.
 inline std::vector<Tensor> vsplit(const Tensor &self, Int sections) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_vsplit(self.get(), sections, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_vsplit, self.get(), sections);
 }
 
 // Splits rows (dimension 0) before each index in `indices`; negative ones count from the end.
 // Returns views.
 inline std::vector<Tensor> vsplit_indices(const Tensor &self, const Ints &indices) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_vsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_vsplit_indices, self.get(), indices.data(), indices.size());
 }
 
 // Splits dimension 2 into `sections` equal chunks. A size that is not divisible by `sections` is an
 // error, and so are tensors of fewer than 3 dimensions. Returns views.
 inline std::vector<Tensor> dsplit(const Tensor &self, Int sections) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_dsplit(self.get(), sections, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_dsplit, self.get(), sections);
 }
 
 // Splits dimension 2 before each index in `indices`; negative ones count from the end. Returns
 // views.
 inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indices) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_dsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_dsplit_indices, self.get(), indices.data(), indices.size());
 }
 
 // Computes `view` as a contiguous copy instead of a view.
@@ -14436,9 +8844,7 @@ inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indice
 // shape with another number of elements is an error, and so are strides that require a copy;
 // `reshape` copies in this case.
 inline Tensor view_copy(const Tensor &self, const Ints &size) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_view_copy(self.get(), size.data(), size.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_view_copy, self.get(), size.data(), size.size());
 }
 
 inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &size) {
@@ -14451,9 +8857,7 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &siz
 // differ, the last dimension must be contiguous, and its size, the other strides and the storage
 // offset must be divisible.
 inline Tensor view_copy(const Tensor &self, Constant<Dtype> dtype) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_view_copy_dtype(self.get(), dtype, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_view_copy_dtype, self.get(), dtype);
 }
 
 inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype> dtype) {
@@ -14466,9 +8870,7 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype>
 // copies. A size of -1 keeps that of the dimension. Other sizes than 1 cannot change. `implicit` is
 // ignored.
 inline Tensor expand_copy(const Tensor &self, const Ints &size, Bool implicit = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_expand_copy(self.get(), size.data(), size.size(), implicit, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_expand_copy, self.get(), size.data(), size.size(), implicit);
 }
 
 inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &size, Bool implicit = false) {
@@ -14480,9 +8882,7 @@ inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &s
 // Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. `dims` must
 // contain each dimension once.
 inline Tensor permute_copy(const Tensor &self, const Ints &dims) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_permute_copy(self.get(), dims.data(), dims.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_permute_copy, self.get(), dims.data(), dims.size());
 }
 
 inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &dims) {
@@ -14493,9 +8893,7 @@ inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &
 //
 // Transposes a tensor: swaps dimensions `dim0` and `dim1`.
 inline Tensor transpose_copy(const Tensor &self, Int dim0, Int dim1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_transpose_copy(self.get(), dim0, dim1, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_transpose_copy, self.get(), dim0, dim1);
 }
 
 inline void transpose_copy_out(const Tensor &out, const Tensor &self, Int dim0, Int dim1) {
@@ -14507,9 +8905,7 @@ inline void transpose_copy_out(const Tensor &out, const Tensor &self, Int dim0, 
 // Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are an
 // error.
 inline Tensor t_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_t_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_t_copy, self.get());
 }
 
 inline void t_copy_out(const Tensor &out, const Tensor &self) {
@@ -14520,9 +8916,7 @@ inline void t_copy_out(const Tensor &out, const Tensor &self) {
 //
 // Removes all dimensions of size 1.
 inline Tensor squeeze_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_squeeze_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_squeeze_copy, self.get());
 }
 
 inline void squeeze_copy_out(const Tensor &out, const Tensor &self) {
@@ -14533,9 +8927,7 @@ inline void squeeze_copy_out(const Tensor &out, const Tensor &self) {
 //
 // Removes dimension `dim` if its size is 1.
 inline Tensor squeeze_copy(const Tensor &self, Int dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_squeeze_copy_dim(self.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_squeeze_copy_dim, self.get(), dim);
 }
 
 inline void squeeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
@@ -14546,9 +8938,7 @@ inline void squeeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
 //
 // Removes the listed dimensions whose size is 1.
 inline Tensor squeeze_copy_dims(const Tensor &self, const Ints &dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_squeeze_copy_dims(self.get(), dim.data(), dim.size(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_squeeze_copy_dims, self.get(), dim.data(), dim.size());
 }
 
 inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const Ints &dim) {
@@ -14560,9 +8950,7 @@ inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const I
 // Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
 // result.
 inline Tensor unsqueeze_copy(const Tensor &self, Int dim) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_unsqueeze_copy(self.get(), dim, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_unsqueeze_copy, self.get(), dim);
 }
 
 inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
@@ -14574,9 +8962,7 @@ inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
 // Returns the slice `start:start + length` of dimension `dim`. A slice that is out of range is an
 // error.
 inline Tensor narrow_copy(const Tensor &self, Int dim, Int start, Int length) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_narrow_copy(self.get(), dim, start, length, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_narrow_copy, self.get(), dim, start, length);
 }
 
 inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int start, Int length) {
@@ -14588,9 +8974,7 @@ inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int 
 // Selects the slice at `index` of dimension `dim`, and removes the dimension. An index out of range
 // is an error; a negative one counts from the end.
 inline Tensor select_copy(const Tensor &self, Int dim, Int index) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_select_copy(self.get(), dim, index, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_select_copy, self.get(), dim, index);
 }
 
 inline void select_copy_out(const Tensor &out, const Tensor &self, Int dim, Int index) {
@@ -14602,9 +8986,7 @@ inline void select_copy_out(const Tensor &out, const Tensor &self, Int dim, Int 
 // Returns the slice `start:end:step` of dimension `dim`. Negative bounds count from the end, and
 // bounds are clamped to the size. `step` must be positive.
 inline Tensor slice_copy(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_slice_copy(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_slice_copy, self.get(), dim, detail::get(start), detail::get(end), step);
 }
 
 inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
@@ -14617,9 +8999,7 @@ inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, c
 // offset. A view that exceeds the storage is an error, and so are negative strides.
 // `storage_offset` defaults to that of `self`.
 inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_as_strided_copy(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_as_strided_copy, self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset));
 }
 
 inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
@@ -14631,9 +9011,7 @@ inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Int
 // Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step` elements
 // apart. The elements of a window are the last dimension of the result.
 inline Tensor unfold_copy(const Tensor &self, Int dimension, Int size, Int step) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_unfold_copy(self.get(), dimension, size, step, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_unfold_copy, self.get(), dimension, size, step);
 }
 
 inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension, Int size, Int step) {
@@ -14645,9 +9023,7 @@ inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension
 // Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
 // `dim2`; the diagonal is the last dimension of the result. Fewer than 2 dimensions are an error.
 inline Tensor diagonal_copy(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_diagonal_copy(self.get(), offset, dim1, dim2, out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_diagonal_copy, self.get(), offset, dim1, dim2);
 }
 
 inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
@@ -14658,9 +9034,7 @@ inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset 
 //
 // Returns a copy of `self`, detached from the autograd graph: it does not require grad.
 inline Tensor detach_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_detach_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_detach_copy, self.get());
 }
 
 inline void detach_copy_out(const Tensor &out, const Tensor &self) {
@@ -14671,9 +9045,7 @@ inline void detach_copy_out(const Tensor &out, const Tensor &self) {
 //
 // Splits `self` into its slices along dimension `dim`, and removes the dimension.
 inline std::vector<Tensor> unbind_copy(const Tensor &self, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_unbind_copy(self.get(), dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_unbind_copy, self.get(), dim);
 }
 
 // Computes `split` as a contiguous copy instead of a view.
@@ -14681,27 +9053,21 @@ inline std::vector<Tensor> unbind_copy(const Tensor &self, Int dim = 0) {
 // Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. A
 // `split_size` below 1 is an error.
 inline std::vector<Tensor> split_copy(const Tensor &self, Int split_size, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_split_copy(self.get(), split_size, dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_split_copy, self.get(), split_size, dim);
 }
 
 // Computes `split_with_sizes` as a contiguous copy instead of a view.
 //
 // Splits dimension `dim` into chunks of the listed sizes, which must sum to its size.
 inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_split_with_sizes_copy(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
-  return out.take();
+  return detail::make_list<std::vector<Tensor>>(::tensor_split_with_sizes_copy, self.get(), split_sizes.data(), split_sizes.size(), dim);
 }
 
 // Computes `view_as_real` as a contiguous copy instead of a view.
 //
 // Views complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view is an error.
 inline Tensor view_as_real_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_view_as_real_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_view_as_real_copy, self.get());
 }
 
 inline void view_as_real_copy_out(const Tensor &out, const Tensor &self) {
@@ -14713,9 +9079,7 @@ inline void view_as_real_copy_out(const Tensor &out, const Tensor &self) {
 // Views pairs of real numbers, of shape (..., 2), as complex numbers. The last stride must be 1;
 // the other strides and the storage offset must be even.
 inline Tensor view_as_complex_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_view_as_complex_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_view_as_complex_copy, self.get());
 }
 
 inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
@@ -14727,9 +9091,7 @@ inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
 // Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Other layouts
 // are an error.
 inline Tensor indices_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_indices_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_indices_copy, self.get());
 }
 
 inline void indices_copy_out(const Tensor &out, const Tensor &self) {
@@ -14741,9 +9103,7 @@ inline void indices_copy_out(const Tensor &out, const Tensor &self) {
 // Returns the values of a sparse tensor; a COO tensor must be coalesced. Strided tensors are an
 // error.
 inline Tensor values_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_values_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_values_copy, self.get());
 }
 
 inline void values_copy_out(const Tensor &out, const Tensor &self) {
@@ -14755,9 +9115,7 @@ inline void values_copy_out(const Tensor &out, const Tensor &self) {
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
 // nnz. Other layouts are an error.
 inline Tensor crow_indices_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_crow_indices_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_crow_indices_copy, self.get());
 }
 
 inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) {
@@ -14769,9 +9127,7 @@ inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) {
 // Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Other layouts are
 // an error.
 inline Tensor col_indices_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_col_indices_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_col_indices_copy, self.get());
 }
 
 inline void col_indices_copy_out(const Tensor &out, const Tensor &self) {
@@ -14783,9 +9139,7 @@ inline void col_indices_copy_out(const Tensor &out, const Tensor &self) {
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
 // by nnz. Other layouts are an error.
 inline Tensor ccol_indices_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_ccol_indices_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_ccol_indices_copy, self.get());
 }
 
 inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) {
@@ -14797,9 +9151,7 @@ inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) {
 // Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Other layouts are an
 // error.
 inline Tensor row_indices_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_row_indices_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_row_indices_copy, self.get());
 }
 
 inline void row_indices_copy_out(const Tensor &out, const Tensor &self) {
@@ -14808,14 +9160,2603 @@ inline void row_indices_copy_out(const Tensor &out, const Tensor &self) {
 
 // Returns a contiguous copy of `self`.
 inline Tensor alias_copy(const Tensor &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_alias_copy(self.get(), out.put()));
-  return out.take();
+  return detail::make<Tensor>(::tensor_alias_copy, self.get());
 }
 
 inline void alias_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_alias_copy_out(self.get(), out.get()));
 }
+
+namespace fft {
+
+// Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
+// exp(-2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements along `dim`.
+// `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_fft, self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm));
+}
+
+inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.get()));
+}
+
+// Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
+// k of Y[k] * exp(2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements
+// along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
+// n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_ifft, self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm));
+}
+
+inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.get()));
+}
+
+// Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
+// elements, of which the others are conjugates. Complex input is an error. `self` is truncated or
+// zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
+// divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides
+// both by sqrt(n).
+inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_rfft, self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm));
+}
+
+inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.get()));
+}
+
+// Computes the inverse of `rfft`: the real tensor of size `n` along `dim` (default: 2 * (size - 1))
+// from one-sided Hermitian input. `self` is truncated or zero-padded to n // 2 + 1 elements; the
+// imaginary parts of the first element, and of the last one for an even n, are ignored. `norm`
+// selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_irfft, self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm));
+}
+
+inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.get()));
+}
+
+// Computes the one-dimensional discrete Fourier transform of a Hermitian signal, given by its first
+// half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `self` is truncated
+// or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and of the last
+// one for an even n, are ignored. `norm` selects the normalization: "backward" (default) divides
+// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+// sqrt(n).
+inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_hfft, self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm));
+}
+
+inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.get()));
+}
+
+// Computes the inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real
+// input. Complex input is an error. `self` is truncated or zero-padded to `n` elements along `dim`.
+// `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_ihfft, self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm));
+}
+
+inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.get()));
+}
+
+// Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists the
+// sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
+// the normalization: "backward" (default) divides inverse transforms by n, "forward" divides
+// forward transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_fft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm));
+}
+
+inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.get()));
+}
+
+// Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim` defaults
+// to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
+// `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
+inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_fftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm));
+}
+
+inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.get()));
+}
+
+// Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
+// `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a
+// size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
+// "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_ifft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm));
+}
+
+inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.get()));
+}
+
+// Computes the inverse of the n-dimensional discrete Fourier transform along the dimensions `dim`.
+// `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
+// `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_ifftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm));
+}
+
+inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.get()));
+}
+
+// Computes the two-dimensional discrete Fourier transform of real input along the dimensions `dim`:
+// the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes along
+// `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_rfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm));
+}
+
+inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.get()));
+}
+
+// Computes the n-dimensional discrete Fourier transform of real input along the dimensions `dim`:
+// the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
+// dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
+// is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
+inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_rfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm));
+}
+
+inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.get()));
+}
+
+// Computes the inverse of `rfft2`: a real tensor from one-sided Hermitian input, along the
+// dimensions `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded;
+// -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1). `norm`
+// selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_irfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm));
+}
+
+inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.get()));
+}
+
+// Computes the inverse of `rfftn`: a real tensor from one-sided Hermitian input, along the
+// dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
+// lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. The
+// last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the normalization:
+// "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by n,
+// and "ortho" divides both by sqrt(n).
+inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_irfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm));
+}
+
+inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.get()));
+}
+
+// Computes the two-dimensional discrete Fourier transform of a Hermitian signal, given by its first
+// half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to which
+// `self` is truncated or zero-padded; -1 keeps a size. The last size is that of the result; it
+// defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
+// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+// sqrt(n).
+inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_hfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm));
+}
+
+inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.get()));
+}
+
+// Computes the n-dimensional discrete Fourier transform of a Hermitian signal, given by its first
+// half, along the dimensions `dim`; the result is real. `dim` defaults to all dimensions, or to the
+// last ones if `s` is given. `s` lists the sizes along `dim`, to which `self` is truncated or
+// zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
+// `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_hfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm));
+}
+
+inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.get()));
+}
+
+// Computes the inverse of `hfft2`: the nonredundant half of the inverse transform of real input,
+// along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the sizes along
+// `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
+inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_ihfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm));
+}
+
+inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.get()));
+}
+
+// Computes the inverse of `hfftn`: the nonredundant half of the inverse transform of real input,
+// along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults to all
+// dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
+// is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
+inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_ihfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm));
+}
+
+inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
+  detail::check(::tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.get()));
+}
+
+// Shifts the zero frequency to the center: rolls `self` by half of its size along `dim` (default:
+// all dimensions).
+inline Tensor fftshift(const Tensor &self, const Ints &dim = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_fftshift, self.get(), dim.data(), dim.size());
+}
+
+// Computes the inverse of `fftshift`.
+inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) {
+  return detail::make<Tensor>(::tensor_fft_ifftshift, self.get(), dim.data(), dim.size());
+}
+
+// Returns the frequencies of the elements of `fft` of `n` samples with spacing `d`: 0, 1, ..., (`n`
+// - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
+inline Tensor fftfreq(Int n, Real d = 1.0, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_fft_fftfreq, n, d, options.dtype, options.layout, options.device), options);
+}
+
+inline void fftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
+  detail::check(::tensor_fft_fftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
+}
+
+// Returns the frequencies of the elements of `rfft` of `n` samples with spacing `d`: 0, 1, ..., `n`
+// // 2, divided by `n` * `d`.
+inline Tensor rfftfreq(Int n, Real d = 1.0, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_fft_rfftfreq, n, d, options.dtype, options.layout, options.device), options);
+}
+
+inline void rfftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
+  detail::check(::tensor_fft_rfftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
+}
+}  // namespace fft
+
+namespace linalg {
+
+// Computes the matrix product of two tensors: (..., n, k) times (..., k, m) is (..., n, m), with
+// batch dimensions broadcast. The dtypes must be equal. Alias of `matmul`.
+inline Tensor matmul(const Tensor &self, const Tensor &other) {
+  return detail::make<Tensor>(::tensor_linalg_matmul, self.get(), other.get());
+}
+
+inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) {
+  detail::check(::tensor_linalg_matmul_out(self.get(), other.get(), out.get()));
+}
+
+// Computes the cross product of 3-element vectors along `dim`; another size is an error. The other
+// dimensions are broadcast; both tensors must have the same number of dimensions.
+inline Tensor cross(const Tensor &self, const Tensor &other, Int dim = -1) {
+  return detail::make<Tensor>(::tensor_linalg_cross, self.get(), other.get(), dim);
+}
+
+inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dim = -1) {
+  detail::check(::tensor_linalg_cross_out(self.get(), other.get(), dim, out.get()));
+}
+
+// Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
+// `dim2` (default: the last two), as a view; the diagonal is the last dimension of the result.
+inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
+  return detail::make<Tensor>(::tensor_linalg_diagonal, A.get(), offset, dim1, dim2);
+}
+
+// Computes the dot product of vectors along `dim`: the sum of `conj(x) * y`. The other dimensions
+// are broadcast. The dtypes must be equal.
+inline Tensor vecdot(const Tensor &x, const Tensor &y, Int dim = -1) {
+  return detail::make<Tensor>(::tensor_linalg_vecdot, x.get(), y.get(), dim);
+}
+
+inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, Int dim = -1) {
+  detail::check(::tensor_linalg_vecdot_out(x.get(), y.get(), dim, out.get()));
+}
+
+// Computes the product of two or more matrices in the order with the fewest multiplications. The
+// dtypes must be equal. The first may be a vector (a row), and the last (a column).
+inline Tensor multi_dot(const Tensors &tensors) {
+  return detail::make<Tensor>(::tensor_linalg_multi_dot, tensors.data(), tensors.size());
+}
+
+inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
+  detail::check(::tensor_linalg_multi_dot_out(tensors.data(), tensors.size(), out.get()));
+}
+
+// Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
+// of the inverse, and require floating-point or complex matrices. Power 0 is the identity. Matrices
+// that are not square are an error.
+inline Tensor matrix_power(const Tensor &self, Int n) {
+  return detail::make<Tensor>(::tensor_linalg_matrix_power, self.get(), n);
+}
+
+inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
+  detail::check(::tensor_linalg_matrix_power_out(self.get(), n, out.get()));
+}
+
+// Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Uses a Pade
+// approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method
+// for the matrix exponential revisited, 2005), in float64 or complex128. Matrices that are not
+// square are an error.
+inline Tensor matrix_exp(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_linalg_matrix_exp, self.get());
+}
+
+// Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
+// `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n.
+inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt) {
+  return detail::make<Tensor>(::tensor_linalg_vander, x.get(), detail::get(N));
+}
+
+// Computes the inverse of a tensor for `tensordot` over `ind` dimensions. The product of the first
+// `ind` sizes must equal that of the others, which the result has first.
+inline Tensor tensorinv(const Tensor &self, Int ind = 2) {
+  return detail::make<Tensor>(::tensor_linalg_tensorinv, self.get(), ind);
+}
+
+inline void tensorinv_out(const Tensor &out, const Tensor &self, Int ind = 2) {
+  detail::check(::tensor_linalg_tensorinv_out(self.get(), ind, out.get()));
+}
+
+// Solves tensordot(`self`, X) = `other` for X, summed over all dimensions of X. The shape of `self`
+// is that of `other` followed by that of X, after `dims` are moved to the end.
+inline Tensor tensorsolve(const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
+  return detail::make<Tensor>(::tensor_linalg_tensorsolve, self.get(), other.get(), dims.data(), dims.size());
+}
+
+inline void tensorsolve_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
+  detail::check(::tensor_linalg_tensorsolve_out(self.get(), other.get(), dims.data(), dims.size(), out.get()));
+}
+
+// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
+// n), of which the lower triangle is read. `upper` returns U of A = U^H U, and reads the upper
+// triangle. `info`, int32 of shape (...), is 0, or the order of the first leading minor that is not
+// positive; `check_errors` makes this an error. 16-bit floats are computed in float32.
+inline linalg::LinalgCholeskyExResult cholesky_ex(const Tensor &self, Bool upper = false, Bool check_errors = false) {
+  detail::Result<Tensor> L;
+  detail::Result<Tensor> info;
+  detail::check(::tensor_linalg_cholesky_ex(self.get(), upper, check_errors, L.put(), info.put()));
+  return {L.take(), info.take()};
+}
+
+inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &self, Bool upper = false, Bool check_errors = false) {
+  detail::check(::tensor_linalg_cholesky_ex_out(self.get(), upper, check_errors, L.get(), info.get()));
+}
+
+// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
+// n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error, which
+// contains its index in the batch. See `linalg.cholesky_ex`.
+inline Tensor cholesky(const Tensor &self, Bool upper = false) {
+  return detail::make<Tensor>(::tensor_linalg_cholesky, self.get(), upper);
+}
+
+inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = false) {
+  detail::check(::tensor_linalg_cholesky_out(self.get(), upper, out.get()));
+}
+
+// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
+// form. `LU` contains U, and below its diagonal L, without its unit diagonal. `pivots`, int32 of
+// shape (..., min(m, n)), are LAPACK's 1-based row exchanges. `info`, int32 of shape (...), is 0,
+// or the 1-based position of the first zero on the diagonal of U; `check_errors` makes this an
+// error. `pivot` must be true.
+inline linalg::LinalgLuFactorExResult lu_factor_ex(const Tensor &A, Bool pivot = true, Bool check_errors = false) {
+  detail::Result<Tensor> LU;
+  detail::Result<Tensor> pivots;
+  detail::Result<Tensor> info;
+  detail::check(::tensor_linalg_lu_factor_ex(A.get(), pivot, check_errors, LU.put(), pivots.put(), info.put()));
+  return {LU.take(), pivots.take(), info.take()};
+}
+
+inline void lu_factor_ex_out(const Tensor &LU, const Tensor &pivots, const Tensor &info, const Tensor &A, Bool pivot = true, Bool check_errors = false) {
+  detail::check(::tensor_linalg_lu_factor_ex_out(A.get(), pivot, check_errors, LU.get(), pivots.get(), info.get()));
+}
+
+// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
+// form. A zero on the diagonal of U is an error. See `linalg.lu_factor_ex`.
+inline linalg::LinalgLuFactorResult lu_factor(const Tensor &A, Bool pivot = true) {
+  detail::Result<Tensor> LU;
+  detail::Result<Tensor> pivots;
+  detail::check(::tensor_linalg_lu_factor(A.get(), pivot, LU.put(), pivots.put()));
+  return {LU.take(), pivots.take()};
+}
+
+inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &A, Bool pivot = true) {
+  detail::check(::tensor_linalg_lu_factor_out(A.get(), pivot, LU.get(), pivots.get()));
+}
+
+// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n): the
+// permutation P (..., m, m), the unit lower triangular L (..., m, k), and the upper triangular U
+// (..., k, n), with k = min(m, n). `pivot` must be true.
+inline linalg::LinalgLuResult lu(const Tensor &A, Bool pivot = true) {
+  detail::Result<Tensor> P;
+  detail::Result<Tensor> L;
+  detail::Result<Tensor> U;
+  detail::check(::tensor_linalg_lu(A.get(), pivot, P.put(), L.put(), U.put()));
+  return {P.take(), L.take(), U.take()};
+}
+
+inline void lu_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &A, Bool pivot = true) {
+  detail::check(::tensor_linalg_lu_out(A.get(), pivot, P.get(), L.get(), U.get()));
+}
+
+// Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
+// `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 of shape (..., n), are
+// those of LAPACK's sytrf and hetrf: D has 1 x 1 blocks and, where pivots are negative, 2 x 2
+// blocks. `info`, int32 of shape (...), is 0, or the 1-based position of the first zero of D;
+// `check_errors` makes this an error.
+inline linalg::LinalgLdlFactorExResult ldl_factor_ex(const Tensor &self, Bool hermitian = false, Bool check_errors = false) {
+  detail::Result<Tensor> LD;
+  detail::Result<Tensor> pivots;
+  detail::Result<Tensor> info;
+  detail::check(::tensor_linalg_ldl_factor_ex(self.get(), hermitian, check_errors, LD.put(), pivots.put(), info.put()));
+  return {LD.take(), pivots.take(), info.take()};
+}
+
+inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tensor &info, const Tensor &self, Bool hermitian = false, Bool check_errors = false) {
+  detail::check(::tensor_linalg_ldl_factor_ex_out(self.get(), hermitian, check_errors, LD.get(), pivots.get(), info.get()));
+}
+
+// Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
+// `hermitian`. A singular diagonal block of D is an error. Returns (LD, pivots);
+// `linalg.ldl_factor_ex` describes them.
+inline linalg::LinalgLdlFactorResult ldl_factor(const Tensor &self, Bool hermitian = false) {
+  detail::Result<Tensor> LD;
+  detail::Result<Tensor> pivots;
+  detail::check(::tensor_linalg_ldl_factor(self.get(), hermitian, LD.put(), pivots.put()));
+  return {LD.take(), pivots.take()};
+}
+
+inline void ldl_factor_out(const Tensor &LD, const Tensor &pivots, const Tensor &self, Bool hermitian = false) {
+  detail::check(::tensor_linalg_ldl_factor_out(self.get(), hermitian, LD.get(), pivots.get()));
+}
+
+// Computes the QR decomposition A = Q R of matrices (..., m, n), with orthonormal columns of Q and
+// upper triangular R. `mode` "reduced" (default) returns Q (..., m, k) and R (..., k, n), with k =
+// min(m, n); "complete" returns Q (..., m, m) and R (..., m, n); "r" returns an empty Q. The signs
+// are those of LAPACK: the diagonal of R is real, and may be negative.
+inline linalg::LinalgQrResult qr(const Tensor &A, const Text &mode = "reduced") {
+  detail::Result<Tensor> Q;
+  detail::Result<Tensor> R;
+  detail::check(::tensor_linalg_qr(A.get(), detail::text("linalg.qr: mode", mode), Q.put(), R.put()));
+  return {Q.take(), R.take()};
+}
+
+inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text &mode = "reduced") {
+  detail::check(::tensor_linalg_qr_out(A.get(), detail::text("linalg.qr: mode", mode), Q.get(), R.get()));
+}
+
+// Computes the first n columns of the product of the Householder reflectors `1 - tau_i v_i v_i^H`,
+// where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf`
+// returns it. `tau` has the shape (..., k) with k <= n.
+inline Tensor householder_product(const Tensor &input, const Tensor &tau) {
+  return detail::make<Tensor>(::tensor_linalg_householder_product, input.get(), tau.get());
+}
+
+inline void householder_product_out(const Tensor &out, const Tensor &input, const Tensor &tau) {
+  detail::check(::tensor_linalg_householder_product_out(input.get(), tau.get(), out.get()));
+}
+
+// Computes the square root of Hermitian positive-semidefinite matrices (..., n, n): the Hermitian
+// positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
+// rounding can cause, are treated as 0.
+inline Tensor matrix_sqrth(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_linalg_matrix_sqrth, self.get());
+}
+
+inline void matrix_sqrth_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_linalg_matrix_sqrth_out(self.get(), out.get()));
+}
+
+// Computes the polar decomposition A = U H of matrices (..., m, n), m >= n: U (..., m, n) with
+// orthonormal columns, and H (..., n, n) Hermitian positive-semidefinite.
+inline linalg::LinalgPolarResult polar(const Tensor &A) {
+  detail::Result<Tensor> U;
+  detail::Result<Tensor> H;
+  detail::check(::tensor_linalg_polar(A.get(), U.put(), H.put()));
+  return {U.take(), H.take()};
+}
+
+inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) {
+  detail::check(::tensor_linalg_polar_out(A.get(), U.get(), H.get()));
+}
+
+// Computes the determinant of square matrices (..., n, n), by an LU decomposition. Returns a tensor
+// of shape (...). Matrices that are not square are an error.
+inline Tensor det(const Tensor &A) {
+  return detail::make<Tensor>(::tensor_linalg_det, A.get());
+}
+
+inline void det_out(const Tensor &out, const Tensor &A) {
+  detail::check(::tensor_linalg_det_out(A.get(), out.get()));
+}
+
+// Computes the sign and the natural logarithm of the absolute value of the determinant of square
+// matrices (..., n, n). Returns (`sign`, `logabsdet`), both of shape (...). The sign of a complex
+// determinant has absolute value 1. A singular matrix returns 0 and -inf. Matrices that are not
+// square are an error.
+inline linalg::LinalgSlogdetResult slogdet(const Tensor &A) {
+  detail::Result<Tensor> sign;
+  detail::Result<Tensor> logabsdet;
+  detail::check(::tensor_linalg_slogdet(A.get(), sign.put(), logabsdet.put()));
+  return {sign.take(), logabsdet.take()};
+}
+
+inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &A) {
+  detail::check(::tensor_linalg_slogdet_out(A.get(), sign.get(), logabsdet.get()));
+}
+
+// Computes the vector norm over `dim` (default: all dimensions): `(sum of |x|**ord)**(1 / ord)`.
+// `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
+// elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
+inline Tensor vector_norm(const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_linalg_vector_norm, self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
+}
+
+inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_linalg_vector_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+}
+
+// Computes the norm of matrices in the two dimensions `dim`. `ord` is 2 (largest singular value), 1
+// (largest absolute column sum), infinity (largest absolute row sum), or one of these negated (the
+// smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements
+// first.
+inline Tensor matrix_norm(const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_linalg_matrix_norm, self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
+}
+
+inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_linalg_matrix_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+}
+
+// Computes the norm of matrices in the two dimensions `dim`. `ord` is "fro" (Frobenius norm,
+// default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
+// values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
+inline Tensor matrix_norm(const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_linalg_matrix_norm_str_ord, self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype));
+}
+
+inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_linalg_matrix_norm_str_ord_out(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+}
+
+// Computes a vector or matrix norm. With `ord`, and one dimension in `dim` or a 1-D tensor, it is
+// `linalg.vector_norm`; with two dimensions in `dim` or a 2-D tensor, `linalg.matrix_norm`. Without
+// `ord` it is the 2-norm over `dim`, or of all elements. `keepdim` keeps reduced dimensions with
+// size 1, and `dtype` converts elements first.
+inline Tensor norm(const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_linalg_norm, self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype));
+}
+
+inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_linalg_norm_out(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+}
+
+// Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
+// tensor. See `linalg.matrix_norm`.
+inline Tensor norm(const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_linalg_norm_ord_str, self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype));
+}
+
+inline void norm_out(const Tensor &out, const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_linalg_norm_ord_str_out(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+}
+
+// Computes the condition number of matrices (..., m, n). By default and for `p` = 2 it is the ratio
+// of the largest to the smallest singular value, for -2 its reciprocal. For 1, -1, infinity and
+// -infinity matrices must be square, and it is the norm of the matrix times the norm of its
+// inverse: infinity for a singular matrix.
+inline Tensor cond(const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
+  return detail::make<Tensor>(::tensor_linalg_cond, self.get(), detail::get(p));
+}
+
+inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
+  detail::check(::tensor_linalg_cond_out(self.get(), detail::get(p), out.get()));
+}
+
+// Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
+// `linalg.matrix_norm`.
+inline Tensor cond(const Tensor &self, const Text &p) {
+  return detail::make<Tensor>(::tensor_linalg_cond_p_str, self.get(), detail::text("linalg.cond: p", p));
+}
+
+inline void cond_out(const Tensor &out, const Tensor &self, const Text &p) {
+  detail::check(::tensor_linalg_cond_p_str_out(self.get(), detail::text("linalg.cond: p", p), out.get()));
+}
+
+// Computes the rank of matrices (..., m, n), int64 of shape (...): the number of singular values
+// greater than max(atol, rtol * largest). `atol` defaults to 0, and `rtol` to the machine epsilon
+// times max(m, n), or to 0 if `atol` is positive. `hermitian` counts absolute eigenvalues instead,
+// and reads the lower triangle.
+inline Tensor matrix_rank(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
+  return detail::make<Tensor>(::tensor_linalg_matrix_rank, self.get(), detail::get(atol), detail::get(rtol), hermitian);
+}
+
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
+  detail::check(::tensor_linalg_matrix_rank_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
+}
+
+// Computes the rank of matrices with tolerances given as tensors, which are broadcast with the
+// batch. See `linalg.matrix_rank`.
+inline Tensor matrix_rank(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
+  return detail::make<Tensor>(::tensor_linalg_matrix_rank_atol_rtol_tensor, self.get(), detail::get(atol), detail::get(rtol), hermitian);
+}
+
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
+  detail::check(::tensor_linalg_matrix_rank_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
+}
+
+// Computes the rank of matrices with the absolute tolerance `tol` and a relative tolerance of 0.
+// See `linalg.matrix_rank`.
+inline Tensor matrix_rank(const Tensor &self, Real tol, Bool hermitian) {
+  return detail::make<Tensor>(::tensor_linalg_matrix_rank_tol, self.get(), tol, hermitian);
+}
+
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, Real tol, Bool hermitian) {
+  detail::check(::tensor_linalg_matrix_rank_tol_out(self.get(), tol, hermitian, out.get()));
+}
+
+// Computes the rank of matrices with the absolute tolerance `tol`, a tensor that is broadcast with
+// the batch, and a relative tolerance of 0. See `linalg.matrix_rank`.
+inline Tensor matrix_rank(const Tensor &self, const Tensor &tol, Bool hermitian) {
+  return detail::make<Tensor>(::tensor_linalg_matrix_rank_tol_tensor, self.get(), tol.get(), hermitian);
+}
+
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor &tol, Bool hermitian) {
+  detail::check(::tensor_linalg_matrix_rank_tol_tensor_out(self.get(), tol.get(), hermitian, out.get()));
+}
+
+// Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
+// that are not greater than max(atol, rtol * largest) are treated as 0. The defaults and
+// `hermitian` are those of `linalg.matrix_rank`.
+inline Tensor pinv(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
+  return detail::make<Tensor>(::tensor_linalg_pinv, self.get(), detail::get(atol), detail::get(rtol), hermitian);
+}
+
+inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
+  detail::check(::tensor_linalg_pinv_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
+}
+
+// Computes the pseudoinverse of matrices with tolerances given as tensors, which are broadcast with
+// the batch. See `linalg.pinv`.
+inline Tensor pinv(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
+  return detail::make<Tensor>(::tensor_linalg_pinv_atol_rtol_tensor, self.get(), detail::get(atol), detail::get(rtol), hermitian);
+}
+
+inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
+  detail::check(::tensor_linalg_pinv_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
+}
+
+// Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
+inline Tensor pinv(const Tensor &self, Real rcond, Bool hermitian) {
+  return detail::make<Tensor>(::tensor_linalg_pinv_rcond, self.get(), rcond, hermitian);
+}
+
+inline void pinv_out(const Tensor &out, const Tensor &self, Real rcond, Bool hermitian) {
+  detail::check(::tensor_linalg_pinv_rcond_out(self.get(), rcond, hermitian, out.get()));
+}
+
+// Computes the pseudoinverse of matrices with the relative tolerance `rcond`, a tensor that is
+// broadcast with the batch. See `linalg.pinv`.
+inline Tensor pinv(const Tensor &self, const Tensor &rcond, Bool hermitian) {
+  return detail::make<Tensor>(::tensor_linalg_pinv_rcond_tensor, self.get(), rcond.get(), hermitian);
+}
+
+inline void pinv_out(const Tensor &out, const Tensor &self, const Tensor &rcond, Bool hermitian) {
+  detail::check(::tensor_linalg_pinv_rcond_tensor_out(self.get(), rcond.get(), hermitian, out.get()));
+}
+
+// Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
+// n, n). B contains matrices, whose batch is broadcast with that of A, or vectors: its shape is
+// (n), or that of A without the last size. `info`, int32, is 0 for each A, or the 1-based position
+// of the first zero pivot, for which X is undefined; `check_errors` makes this an error.
+inline linalg::LinalgSolveExResult solve_ex(const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) {
+  detail::Result<Tensor> result;
+  detail::Result<Tensor> info;
+  detail::check(::tensor_linalg_solve_ex(A.get(), B.get(), left, check_errors, result.put(), info.put()));
+  return {result.take(), info.take()};
+}
+
+inline void solve_ex_out(const Tensor &result, const Tensor &info, const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) {
+  detail::check(::tensor_linalg_solve_ex_out(A.get(), B.get(), left, check_errors, result.get(), info.get()));
+}
+
+// Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
+// n, n). A singular A is an error, which contains its index in the batch. See `linalg.solve_ex`.
+inline Tensor solve(const Tensor &A, const Tensor &B, Bool left = true) {
+  return detail::make<Tensor>(::tensor_linalg_solve, A.get(), B.get(), left);
+}
+
+inline void solve_out(const Tensor &out, const Tensor &A, const Tensor &B, Bool left = true) {
+  detail::check(::tensor_linalg_solve_out(A.get(), B.get(), left, out.get()));
+}
+
+// Computes the inverse of square matrices (..., n, n). `info`, int32 of shape (...), is 0, or the
+// 1-based position of the first zero pivot, for which the inverse is undefined; `check_errors`
+// makes this an error. Matrices that are not square are an error.
+inline linalg::LinalgInvExResult inv_ex(const Tensor &A, Bool check_errors = false) {
+  detail::Result<Tensor> inverse;
+  detail::Result<Tensor> info;
+  detail::check(::tensor_linalg_inv_ex(A.get(), check_errors, inverse.put(), info.put()));
+  return {inverse.take(), info.take()};
+}
+
+inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &A, Bool check_errors = false) {
+  detail::check(::tensor_linalg_inv_ex_out(A.get(), check_errors, inverse.get(), info.get()));
+}
+
+// Computes the inverse of square matrices (..., n, n). A singular matrix is an error, which
+// contains its index in the batch. Matrices that are not square are an error.
+inline Tensor inv(const Tensor &A) {
+  return detail::make<Tensor>(::tensor_linalg_inv, A.get());
+}
+
+inline void inv_out(const Tensor &out, const Tensor &A) {
+  detail::check(::tensor_linalg_inv_out(A.get(), out.get()));
+}
+
+// Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
+// n); the other triangle is not read. B has the shape (..., n, k), or (..., k, n) if `left` is
+// false, and X has the shape of B. `upper` selects the triangle. `unitriangular` assumes a diagonal
+// of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
+inline Tensor solve_triangular(const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
+  return detail::make<Tensor>(::tensor_linalg_solve_triangular, self.get(), B.get(), upper, left, unitriangular);
+}
+
+inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
+  detail::check(::tensor_linalg_solve_triangular_out(self.get(), B.get(), upper, left, unitriangular, out.get()));
+}
+
+// Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
+// that `linalg.lu_factor` returned; `adjoint` solves with A^H. A has the shape (..., n, n), and B
+// and X have the shape (..., n, k), or (..., k, n) if `left` is false. Batches are broadcast.
+inline Tensor lu_solve(const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
+  return detail::make<Tensor>(::tensor_linalg_lu_solve, LU.get(), pivots.get(), B.get(), left, adjoint);
+}
+
+inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
+  detail::check(::tensor_linalg_lu_solve_out(LU.get(), pivots.get(), B.get(), left, adjoint, out.get()));
+}
+
+// Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `linalg.ldl_factor`
+// returned, with the same `hermitian`. A has the shape (..., n, n), and B and X have the shape
+// (..., n, k). Batches are broadcast.
+inline Tensor ldl_solve(const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
+  return detail::make<Tensor>(::tensor_linalg_ldl_solve, LD.get(), pivots.get(), B.get(), hermitian);
+}
+
+inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
+  detail::check(::tensor_linalg_ldl_solve_out(LD.get(), pivots.get(), B.get(), hermitian, out.get()));
+}
+
+// Solves linear least-squares problems: the X (..., n, k) that minimizes |A X - B|, with the
+// smallest norm if there are several, for matrices A (..., m, n) and B (..., m, k) or vectors (...,
+// m).
+//
+// `driver` is the LAPACK routine: "gelsy" (default, QR with pivoting), "gels" (QR, for matrices of
+// full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest are
+// treated as 0, except for gels; the default is the machine epsilon times max(m, n).
+//
+// `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
+// the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are
+// those of A for gelsd and gelss. Results that are not computed are empty.
+inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
+  detail::Result<Tensor> solution;
+  detail::Result<Tensor> residuals;
+  detail::Result<Tensor> rank;
+  detail::Result<Tensor> singular_values;
+  detail::check(::tensor_linalg_lstsq(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.put(), residuals.put(), rank.put(), singular_values.put()));
+  return {solution.take(), residuals.take(), rank.take(), singular_values.take()};
+}
+
+inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
+  detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
+}
+
+// Computes the eigenvalues, real and in ascending order (..., n), and orthonormal eigenvectors, as
+// columns (..., n, n), of Hermitian matrices (..., n, n), of which the triangle `UPLO` ("L" or "U")
+// is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of LAPACK's
+// syevd and heevd. Matrices that are not finite are an error.
+inline linalg::LinalgEighResult eigh(const Tensor &self, const Text &UPLO = "L") {
+  detail::Result<Tensor> eigenvalues;
+  detail::Result<Tensor> eigenvectors;
+  detail::check(::tensor_linalg_eigh(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.put(), eigenvectors.put()));
+  return {eigenvalues.take(), eigenvectors.take()};
+}
+
+inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self, const Text &UPLO = "L") {
+  detail::check(::tensor_linalg_eigh_out(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.get(), eigenvectors.get()));
+}
+
+// Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (..., n).
+// See `linalg.eigh`.
+inline Tensor eigvalsh(const Tensor &self, const Text &UPLO = "L") {
+  return detail::make<Tensor>(::tensor_linalg_eigvalsh, self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO));
+}
+
+inline void eigvalsh_out(const Tensor &out, const Tensor &self, const Text &UPLO = "L") {
+  detail::check(::tensor_linalg_eigvalsh_out(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.get()));
+}
+
+// Computes the eigenvalues, of shape (..., n) and in LAPACK's order, and the eigenvectors, the
+// columns of matrices (..., n, n), of square matrices (..., n, n). The results are complex.
+// Eigenvectors have norm 1 and the phase that LAPACK's geev selects. Elements that are not finite
+// are an error, and so are matrices that are not square.
+inline linalg::LinalgEigResult eig(const Tensor &self) {
+  detail::Result<Tensor> eigenvalues;
+  detail::Result<Tensor> eigenvectors;
+  detail::check(::tensor_linalg_eig(self.get(), eigenvalues.put(), eigenvectors.put()));
+  return {eigenvalues.take(), eigenvectors.take()};
+}
+
+inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self) {
+  detail::check(::tensor_linalg_eig_out(self.get(), eigenvalues.get(), eigenvectors.get()));
+}
+
+// Computes the complex eigenvalues (..., n) of square matrices (..., n, n). See `linalg.eig`.
+inline Tensor eigvals(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_linalg_eigvals, self.get());
+}
+
+inline void eigvals_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_linalg_eigvals_out(self.get(), out.get()));
+}
+
+// Computes the singular value decomposition (SVD) A = U diag(S) Vh of matrices (..., m, n): U (...,
+// m, m) and Vh (..., n, n) are unitary, and S (..., k), k = min(m, n), is real, nonnegative and in
+// descending order. With `full_matrices` false, U is (..., m, k) and Vh (..., k, n). Singular
+// vectors are unique up to a factor of absolute value 1; they are those of LAPACK's gesdd. `driver`
+// applies to other devices. Matrices that are not finite are an error.
+inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) {
+  detail::Result<Tensor> U;
+  detail::Result<Tensor> S;
+  detail::Result<Tensor> Vh;
+  detail::check(::tensor_linalg_svd(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.put(), S.put(), Vh.put()));
+  return {U.take(), S.take(), Vh.take()};
+}
+
+inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) {
+  detail::check(::tensor_linalg_svd_out(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.get(), S.get(), Vh.get()));
+}
+
+// Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
+// n)). See `linalg.svd`.
+inline Tensor svdvals(const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
+  return detail::make<Tensor>(::tensor_linalg_svdvals, A.get(), detail::text("linalg.svdvals: driver", driver));
+}
+
+inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
+  detail::check(::tensor_linalg_svdvals_out(A.get(), detail::text("linalg.svdvals: driver", driver), out.get()));
+}
+}  // namespace linalg
+
+namespace nn {
+
+// Applies the leaky rectified linear unit (leaky ReLU) element by element: `x` for x >= 0, and
+// `negative_slope * x` otherwise.
+inline Tensor leaky_relu(const Tensor &self, Real negative_slope = 0.01) {
+  return detail::make<Tensor>(::tensor_nn_leaky_relu, self.get(), negative_slope);
+}
+
+inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) {
+  return detail::checked(self, ::tensor_nn_leaky_relu_(self.get(), negative_slope));
+}
+
+// Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. For
+// integer tensors, the fractions of `min_val` and `max_val` are truncated. A `min_val` greater than
+// `max_val` is an error.
+inline Tensor hardtanh(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
+  return detail::make<Tensor>(::tensor_nn_hardtanh, self.get(), min_val.get(), max_val.get());
+}
+
+inline Tensor hardtanh_(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
+  return detail::checked(self, ::tensor_nn_hardtanh_(self.get(), min_val.get(), max_val.get()));
+}
+
+// Applies ReLU6, the rectified linear unit limited to 6, to each element: `min(max(x, 0), 6)`. NaN
+// remains NaN.
+inline Tensor relu6(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_nn_relu6, self.get());
+}
+
+inline Tensor relu6_(const Tensor &self) {
+  return detail::checked(self, ::tensor_nn_relu6_(self.get()));
+}
+
+// Applies soft shrinkage (soft thresholding) element by element: `x - lambd` for x > lambd, `x +
+// lambd` for x < -lambd, and 0 otherwise. A negative `lambd` is an error.
+inline Tensor softshrink(const Tensor &self, Real lambd = 0.5) {
+  return detail::make<Tensor>(::tensor_nn_softshrink, self.get(), lambd);
+}
+
+inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) {
+  detail::check(::tensor_nn_softshrink_out(self.get(), lambd, out.get()));
+}
+
+// Applies the hard sigmoid, a piecewise linear approximation of the sigmoid, to each element:
+// `min(max(x + 3, 0), 6) / 6`.
+inline Tensor hardsigmoid(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_nn_hardsigmoid, self.get());
+}
+
+inline Tensor hardsigmoid_(const Tensor &self) {
+  return detail::checked(self, ::tensor_nn_hardsigmoid_(self.get()));
+}
+
+// Applies the hard swish to each element: `x * min(max(x + 3, 0), 6) / 6`.
+inline Tensor hardswish(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_nn_hardswish, self.get());
+}
+
+inline Tensor hardswish_(const Tensor &self) {
+  return detail::checked(self, ::tensor_nn_hardswish_(self.get()));
+}
+
+// Applies the exponential linear unit (ELU) element by element: `x` for x > 0, and `alpha * (exp(x)
+// - 1)` otherwise.
+inline Tensor elu(const Tensor &self, Real alpha = 1.0) {
+  return detail::make<Tensor>(::tensor_nn_elu, self.get(), alpha);
+}
+
+inline Tensor elu_(const Tensor &self, Real alpha = 1.0) {
+  return detail::checked(self, ::tensor_nn_elu_(self.get(), alpha));
+}
+
+// Applies softplus, a smooth approximation of ReLU, to each element: `log(1 + exp(beta * x)) /
+// beta`. Returns x where `beta * x` exceeds `threshold`.
+inline Tensor softplus(const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
+  return detail::make<Tensor>(::tensor_nn_softplus, self.get(), beta, threshold);
+}
+
+inline void softplus_out(const Tensor &out, const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
+  detail::check(::tensor_nn_softplus_out(self.get(), beta, threshold, out.get()));
+}
+
+// Computes the logarithm of the sigmoid (log-sigmoid) of each element: `-log(1 + exp(-x))`, without
+// overflow.
+inline Tensor logsigmoid(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_nn_logsigmoid, self.get());
+}
+
+inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_nn_logsigmoid_out(self.get(), out.get()));
+}
+
+// Applies the Gaussian error linear unit (GELU) to each element: `x * Phi(x)`, where Phi is the
+// cumulative distribution function of the standard normal distribution. `approximate` "tanh"
+// computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
+// "none".
+inline Tensor gelu(const Tensor &self, const Text &approximate = "none") {
+  return detail::make<Tensor>(::tensor_nn_gelu, self.get(), detail::text("nn.gelu: approximate", approximate));
+}
+
+inline void gelu_out(const Tensor &out, const Tensor &self, const Text &approximate = "none") {
+  detail::check(::tensor_nn_gelu_out(self.get(), detail::text("nn.gelu: approximate", approximate), out.get()));
+}
+
+// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`, that is `x / (1
+// + exp(-x))`.
+inline Tensor silu(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_nn_silu, self.get());
+}
+
+inline Tensor silu_(const Tensor &self) {
+  return detail::checked(self, ::tensor_nn_silu_(self.get()));
+}
+
+// Applies the Mish activation to each element: `x * tanh(log(1 + exp(x)))`.
+inline Tensor mish(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_nn_mish, self.get());
+}
+
+inline Tensor mish_(const Tensor &self) {
+  return detail::checked(self, ::tensor_nn_mish_(self.get()));
+}
+
+// Applies the tanh shrinkage to each element: `x - tanh(x)`.
+inline Tensor tanhshrink(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_nn_tanhshrink, self.get());
+}
+
+// Applies the softsign function to each element: `x / (1 + |x|)`.
+inline Tensor softsign(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_nn_softsign, self.get());
+}
+
+// Applies the gated linear unit (GLU): `a * sigmoid(b)`, where a and b are the first and the second
+// half of `self` along `dim`. An odd size of `dim` is an error.
+inline Tensor glu(const Tensor &self, Int dim = -1) {
+  return detail::make<Tensor>(::tensor_nn_glu, self.get(), dim);
+}
+
+// Computes `softmax(-self)` along `dim`. `dtype` converts the elements first.
+inline Tensor softmin(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_softmin, self.get(), dim, detail::get(dtype));
+}
+
+// Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
+// and bool require it.
+//
+// Alias of `softmax`.
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_softmax, self.get(), dim, detail::get(dtype));
+}
+
+inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_nn_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+}
+
+// Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
+// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
+//
+// Alias of `log_softmax`.
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_log_softmax, self.get(), dim, detail::get(dtype));
+}
+
+inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_nn_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+}
+
+// Samples from the Gumbel-softmax (concrete) distribution with logits `self` along `dim`:
+// `softmax((self + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
+// one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
+// gradient of the soft samples (straight-through estimator). `eps` is ignored.
+inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = false, Real eps = 1e-10, Int dim = -1, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_gumbel_softmax, self.get(), tau, hard, eps, dim, detail::get(generator));
+}
+
+// Computes scaled dot-product attention: `softmax(scale * query @ key^T + attn_mask) @ value`, for
+// `query` of shape (..., L, E), `key` (..., S, E) and `value` (..., S, Ev). Returns a tensor of
+// shape (..., L, Ev); leading dimensions are broadcast. The L x S matrix of weights is not stored,
+// except with dropout.
+//
+// `scale` defaults to 1 / sqrt(E). `attn_mask`, broadcast to (..., L, S), is added to the scores,
+// or, of dtype bool, is true where a query may attend to a key. `is_causal` masks the keys after
+// position i for query i, and excludes `attn_mask`. A query that is masked completely returns
+// zeros. `dropout_p` is the probability that a weight is set to 0. `enable_gqa` (grouped-query
+// attention) allows fewer heads (dimension -3) of `key` and `value`: adjacent query heads share
+// one.
+inline Tensor scaled_dot_product_attention(const Tensor &query, const Tensor &key, const Tensor &value, const std::optional<Tensor> &attn_mask = std::nullopt, Real dropout_p = 0.0, Bool is_causal = false, const std::optional<Real> &scale = std::nullopt, Bool enable_gqa = false) {
+  return detail::make<Tensor>(::tensor_nn_scaled_dot_product_attention, query.get(), key.get(), value.get(), detail::get(attn_mask), dropout_p, is_causal, detail::get(scale), enable_gqa);
+}
+
+// Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
+// `query` has the shape (L, N, E), `key` and `value` (S, N, E); N may be missing.
+//
+// Inputs are projected by the thirds of `in_proj_weight` and `in_proj_bias`, or, with
+// `use_separate_proj_weight`, by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`. Each head
+// attends with its part of the features; `out_proj_weight` and `out_proj_bias` project the
+// concatenated results. `bias_k` and `bias_v` append a key and a value, `add_zero_attn` appends
+// zeros, and `static_k` and `static_v` of shape (N * num_heads, S, E / num_heads) replace projected
+// ones.
+//
+// `key_padding_mask` of shape (N, S) and `attn_mask` of shape (L, S) or (N * num_heads, L, S) are
+// added to the scores, or, of dtype bool, are true for ignored positions. `is_causal` declares that
+// `attn_mask` is the causal mask. `dropout_p` applies if `training` is true. Returns the output,
+// and the attention weights averaged over heads, or those of each head if `average_attn_weights` is
+// false; without `need_weights` they are empty.
+inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const Tensor &query, const Tensor &key, const Tensor &value, Int embed_dim_to_check, Int num_heads, const std::optional<Tensor> &in_proj_weight, const std::optional<Tensor> &in_proj_bias, const std::optional<Tensor> &bias_k, const std::optional<Tensor> &bias_v, Bool add_zero_attn, Real dropout_p, const Tensor &out_proj_weight, const std::optional<Tensor> &out_proj_bias, Bool training = true, const std::optional<Tensor> &key_padding_mask = std::nullopt, Bool need_weights = true, const std::optional<Tensor> &attn_mask = std::nullopt, Bool use_separate_proj_weight = false, const std::optional<Tensor> &q_proj_weight = std::nullopt, const std::optional<Tensor> &k_proj_weight = std::nullopt, const std::optional<Tensor> &v_proj_weight = std::nullopt, const std::optional<Tensor> &static_k = std::nullopt, const std::optional<Tensor> &static_v = std::nullopt, Bool average_attn_weights = true, Bool is_causal = false) {
+  detail::Result<Tensor> out;
+  detail::Result<Tensor> weights;
+  detail::check(::tensor_nn_multi_head_attention_forward(query.get(), key.get(), value.get(), embed_dim_to_check, num_heads, detail::get(in_proj_weight), detail::get(in_proj_bias), detail::get(bias_k), detail::get(bias_v), add_zero_attn, dropout_p, out_proj_weight.get(), detail::get(out_proj_bias), training, detail::get(key_padding_mask), need_weights, detail::get(attn_mask), use_separate_proj_weight, detail::get(q_proj_weight), detail::get(k_proj_weight), detail::get(v_proj_weight), detail::get(static_k), detail::get(static_v), average_attn_weights, is_causal, out.put(), weights.put()));
+  return {out.take(), weights.take()};
+}
+
+// Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
+// others by 1 - `p`, if `training` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
+// error, and so are integer and bool tensors in training unless `p` is 0.
+inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_dropout, self.get(), p, training, detail::get(generator));
+}
+
+inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::checked(self, ::tensor_nn_dropout_(self.get(), p, training, detail::get(generator)));
+}
+
+// Applies dropout to whole channels of sequences `self` of shape (N, C, L) or (C, L), if `training`
+// is true, and otherwise returns `self`: each channel is set to 0 with probability `p`, and the
+// others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer and bool
+// tensors in training unless `p` is 0.
+inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_dropout1d, self.get(), p, training, detail::get(generator));
+}
+
+inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::checked(self, ::tensor_nn_dropout1d_(self.get(), p, training, detail::get(generator)));
+}
+
+// Applies dropout to whole channels of images `self` of shape (N, C, H, W), if `training` is true,
+// and otherwise returns `self`: each channel is set to 0 with probability `p`, and the others are
+// divided by 1 - `p`. In tensors with another number of dimensions, 3 included, the first two are N
+// and C. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training
+// unless `p` is 0.
+inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_dropout2d, self.get(), p, training, detail::get(generator));
+}
+
+inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::checked(self, ::tensor_nn_dropout2d_(self.get(), p, training, detail::get(generator)));
+}
+
+// Applies dropout to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), if
+// `training` is true, and otherwise returns `self`: each channel is set to 0 with probability `p`,
+// and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer
+// and bool tensors in training unless `p` is 0.
+inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_dropout3d, self.get(), p, training, detail::get(generator));
+}
+
+inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::checked(self, ::tensor_nn_dropout3d_(self.get(), p, training, detail::get(generator)));
+}
+
+// Applies alpha dropout, for networks of SELU activations, if `training` is true, and otherwise
+// returns `self`. It replaces each element by the minimum of SELU with probability `p`, and applies
+// an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all elements
+// to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training unless
+// `p` is 0.
+inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_alpha_dropout, self.get(), p, training, detail::get(generator));
+}
+
+inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::checked(self, ::tensor_nn_alpha_dropout_(self.get(), p, training, detail::get(generator)));
+}
+
+// Applies alpha dropout to whole channels, if `training` is true, and otherwise returns `self`: all
+// elements with the same indices in the first two dimensions are replaced together. See
+// `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+// training unless `p` is 0.
+inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_feature_alpha_dropout, self.get(), p, training, detail::get(generator));
+}
+
+inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::checked(self, ::tensor_nn_feature_alpha_dropout_(self.get(), p, training, detail::get(generator)));
+}
+
+// Applies a linear transformation (fully connected layer): `self @ weight.T + bias`. `self` has the
+// shape (..., K), `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
+// The dtypes must be equal.
+inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_linear, self.get(), weight.get(), detail::get(bias));
+}
+
+inline void linear_out(const Tensor &out, const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
+  detail::check(::tensor_nn_linear_out(self.get(), weight.get(), detail::get(bias), out.get()));
+}
+
+// Normalizes vectors along `dim`: divides them by their `p`-norm, `x / max(norm(x), eps)`.
+inline Tensor normalize(const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
+  return detail::make<Tensor>(::tensor_nn_normalize, self.get(), p, dim.data(), dim.size(), eps);
+}
+
+inline void normalize_out(const Tensor &out, const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
+  detail::check(::tensor_nn_normalize_out(self.get(), p, dim.data(), dim.size(), eps, out.get()));
+}
+
+// Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
+// with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
+// largest index. Negative indices, and indices of at least `num_classes`, are an error.
+inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
+  return detail::make<Tensor>(::tensor_nn_one_hot, self.get(), num_classes);
+}
+
+// Pads the last dimensions of `self`. `pad` lists the number of elements added before and after the
+// last dimension, then those of the dimension before it, and so on; negative numbers crop.
+//
+// `mode` is "constant" (default), which fills with `value` (default 0), "reflect", which mirrors
+// without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
+// around. The last three pad the last 1 to 3 dimensions of a batch with channels.
+inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "constant", const std::optional<Real> &value = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_pad, self.get(), pad.data(), pad.size(), detail::text("nn.pad: mode", mode), detail::get(value));
+}
+
+// Looks up the rows of `weight` of shape (V, D) at the indices `self`. Returns a tensor of shape
+// (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows of `weight`
+// whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+// tensor. The indices are int32 or int64; an index out of range is an error. `weight` may have any
+// dtype.
+inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::optional<Int> &padding_idx = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, Bool sparse = false) {
+  return detail::make<Tensor>(::tensor_nn_embedding, self.get(), weight.get(), detail::get(padding_idx), detail::get(max_norm), norm_type, scale_grad_by_freq, sparse);
+}
+
+// Reduces bags of rows of `weight`, looked up at the indices `self`, by their sum, mean (default)
+// or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
+// bags are the rows of a matrix `self`; for a vector they start at `offsets`, and with
+// `include_last_offset` the last offset is the end of the last bag. `per_sample_weights` multiply
+// the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows of `weight`
+// whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+// tensor. The indices are int32 or int64; an index out of range is an error. `weight` is
+// floating-point.
+inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const Text &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_embedding_bag, self.get(), weight.get(), detail::get(offsets), detail::get(max_norm), norm_type, scale_grad_by_freq, detail::text("nn.embedding_bag: mode", mode), sparse, detail::get(per_sample_weights), include_last_offset, detail::get(padding_idx));
+}
+
+// Computes the mean absolute error (MAE, L1 loss): `weight * |self - target|`. A mean is divided by
+// the sum of `weight`, if given.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_l1_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.l1_loss: reduction", reduction), detail::get(weight));
+}
+
+// Computes the mean squared error (MSE, L2 loss): `(self - target)**2`, multiplied by `weight` if
+// given. A mean is the sum divided by the sum of `weight`, or by the number of elements without
+// `weight`.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_mse_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.mse_loss: reduction", reduction), detail::get(weight));
+}
+
+// Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
+// elsewhere, with d = `self - target`. With `beta` 0 it is the L1 loss; a negative one is an error.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real beta = 1.0) {
+  return detail::make<Tensor>(::tensor_nn_smooth_l1_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.smooth_l1_loss: reduction", reduction), beta);
+}
+
+// Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
+// elsewhere, with d = `self - target`, multiplied by `weight`. A `delta` that is not positive is an
+// error.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_huber_loss, self.get(), target.get(), detail::text("nn.huber_loss: reduction", reduction), delta, detail::get(weight));
+}
+
+// Computes the Kullback-Leibler divergence of log probabilities `self` from probabilities `target`:
+// `target * (log(target) - self)`. With `log_target`, `target` contains log probabilities.
+// `reduction` "batchmean" divides the sum by the batch size, which is the mathematical definition.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Bool log_target = false) {
+  return detail::make<Tensor>(::tensor_nn_kl_div, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.kl_div: reduction", reduction), log_target);
+}
+
+// Computes the negative log-likelihood loss for classification: `-weight[y] * x[y]` for log
+// probabilities x, `self` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
+// shape (N) or (N, d1, ...). An unbatched `self` has the shape (C). `weight` of shape (C) rescales
+// classes; a mean is divided by the sum of the weights of the targets. Targets equal to
+// `ignore_index` do not contribute; others must be classes from 0 to C - 1, of dtype int64 or
+// uint8.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_nll_loss, self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.nll_loss: reduction", reduction));
+}
+
+// Computes the cross-entropy loss for classification from unnormalized logits `self` of shape (C),
+// (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
+// contains class indices from 0 to C - 1 (int64 or uint8), of shape (N) or (N, d1, ...), or class
+// probabilities, of the shape of `self`. `weight` of shape (C) rescales classes, and targets equal
+// to `ignore_index` do not contribute. `label_smoothing`, a number from 0 to 1, mixes the targets
+// with the uniform distribution.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real label_smoothing = 0.0) {
+  return detail::make<Tensor>(::tensor_nn_cross_entropy, self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.cross_entropy: reduction", reduction), label_smoothing);
+}
+
+// Computes the binary cross-entropy (BCE) of probabilities `self` and targets `target` of the same
+// shape: `-weight * (target * log(self) + (1 - target) * log(1 - self))`. `weight` (default: 1) is
+// broadcast. Logarithms are clamped to at least -100. Elements of `self` and `target` outside of
+// [0, 1] are an error, and so are different dtypes.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_binary_cross_entropy, self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy: reduction", reduction));
+}
+
+// Computes the binary cross-entropy of logits `self` in a numerically stable form:
+// `binary_cross_entropy(sigmoid(self), target)`. `weight` multiplies the loss, and `pos_weight` the
+// term of positive targets; both are broadcast.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &pos_weight = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_binary_cross_entropy_with_logits, self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy_with_logits: reduction", reduction), detail::get(pos_weight));
+}
+
+// Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
+// - target * self`, where `self` is the log rate, or `self - target * log(self + eps)` if
+//   `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
+//   greater than 1.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, Real eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_poisson_nll_loss, self.get(), target.get(), log_input, full, detail::get(size_average), eps, detail::get(reduce), detail::text("nn.poisson_nll_loss: reduction", reduction));
+}
+
+// Computes the negative log-likelihood of `target` under normal distributions with mean `self` and
+// variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
+// `eps`; negative variances are an error. `full` adds the constant log(2*pi) / 2. `var` has the
+// shape of `self`, lacks its last dimension, or has size 1 in one dimension.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const Text &reduction = "mean") {
+  return var.is_number() ? detail::make<Tensor>(::tensor_nn_gaussian_nll_loss_scalar, self.get(), target.get(), var.number(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction)) : detail::make<Tensor>(::tensor_nn_gaussian_nll_loss, self.get(), target.get(), var.get(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction));
+}
+
+// Computes the hinge embedding loss of distances `self`: `x` where `target` is 1, and `max(0,
+// margin - x)` where it is -1.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Real margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_hinge_embedding_loss, self.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.hinge_embedding_loss: reduction", reduction));
+}
+
+// Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
+// where `input1` should be ranked higher, and -1 where `input2` should be.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_margin_ranking_loss, input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.margin_ranking_loss: reduction", reduction));
+}
+
+// Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
+// labels 1 and -1.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_soft_margin_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.soft_margin_loss: reduction", reduction));
+}
+
+// Computes the multi-class hinge loss: for a sample x of shape (C), a row of `self`, of class y,
+// `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2. `target`
+// of shape (N) contains class indices from 0 to C - 1 (int64).
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p = 1, Real margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_multi_margin_loss, self.get(), target.get(), p, margin, detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multi_margin_loss: reduction", reduction));
+}
+
+// Computes the multi-label hinge loss: for a sample x of shape (C), a row of `self`, the sum of
+// `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
+// `target` lists the labels of the sample; the first negative number ends the list. Labels of at
+// least C are an error.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_multilabel_margin_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_margin_loss: reduction", reduction));
+}
+
+// Computes the multi-label one-versus-all loss: the mean of `binary_cross_entropy_with_logits` over
+// the classes (the last dimension) of each sample, each class multiplied by its `weight`.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_multilabel_soft_margin_loss, self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_soft_margin_loss: reduction", reduction));
+}
+
+// Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
+// cos(input1, input2) - margin)` where it is -1. The inputs have the shape (N, D) or (D).
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_cosine_embedding_loss, input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.cosine_embedding_loss: reduction", reduction));
+}
+
+// Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
+// where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
+// instead of d(anchor, negative) where it is smaller. A `margin` that is not positive is an error.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
+inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
+  return detail::make<Tensor>(::tensor_nn_triplet_margin_loss, anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction));
+}
+
+// Computes the connectionist temporal classification (CTC) loss: the negative log probability of
+// the target sequences, summed over all alignments to the T time steps, where the class `blank`
+// separates labels.
+//
+// `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
+// `targets` are class indices from 0 to C - 1 of shape (N, S), or the concatenated sequences.
+// `input_lengths` and `target_lengths` are the lengths of each sample, at most T and S.
+// `zero_infinity` replaces infinite losses, of targets that are too long, by 0. `reduction` is
+// "none" for the loss of each sample, "mean" for the mean of the losses divided by the target
+// lengths (default), or "sum".
+//
+// The gradient includes that of `log_softmax`.
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
+  return detail::make<Tensor>(::tensor_nn_ctc_loss, log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity);
+}
+
+// Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
+// integers.
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
+  return detail::make<Tensor>(::tensor_nn_ctc_loss_tensor, log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity);
+}
+
+// Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
+// cross-entropy loss, fused. Rows of `linear_weight` correspond to classes; with further
+// dimensions, classes are its first dimension. `ignore_index` defaults to -100.
+//
+// `batch_chunk_size` limits the number of samples whose logits are in memory together; they are
+// recomputed in the backward pass. `label_smoothing` and further dimensions disable this.
+//
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weight, const Tensor &target, const std::optional<Tensor> &linear_bias = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const Text &reduction = "mean", const std::optional<Int> &ignore_index = std::nullopt, Real label_smoothing = 0.0, const std::optional<Int> &batch_chunk_size = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_linear_cross_entropy, self.get(), linear_weight.get(), target.get(), detail::get(linear_bias), detail::get(weight), detail::text("nn.linear_cross_entropy: reduction", reduction), detail::get(ignore_index), label_smoothing, detail::get(batch_chunk_size));
+}
+
+// Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
+// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias` have
+// the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
+inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
+  return detail::make<Tensor>(::tensor_nn_layer_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps);
+}
+
+// Applies root mean square normalization over the last dimensions, whose sizes are
+// `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
+// of the dtype of the computation, which is float32 for 16-bit floats.
+//
+// Alias of `rms_norm`.
+inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_rms_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps));
+}
+
+// Applies group normalization to `self` of shape (N, C, ...): divides the C channels into
+// `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
+// weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
+// dtype of `self`, or float32 if that has 16 bits. A group of a single element is an error.
+inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
+  return detail::make<Tensor>(::tensor_nn_group_norm, self.get(), num_groups, detail::get(weight), detail::get(bias), eps);
+}
+
+// Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
+// weight + bias` for each channel. In training, mean and variance are those of the batch, and the
+// running statistics are updated in place: `running = (1 - momentum) * running + momentum * batch`,
+// with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All parameters
+// have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. A channel with a
+// single element is an error in training. Without `training`, `running_mean` and `running_var` are
+// required.
+inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool training = false, Real momentum = 0.1, Real eps = 1e-05) {
+  return detail::make<Tensor>(::tensor_nn_batch_norm, self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), training, momentum, eps);
+}
+
+// Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
+// each sample separately. Running statistics are updated with the mean of the statistics of the
+// samples. A channel with a single element is an error.
+inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &running_mean = std::nullopt, const std::optional<Tensor> &running_var = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool use_input_stats = true, Real momentum = 0.1, Real eps = 1e-05) {
+  return detail::make<Tensor>(::tensor_nn_instance_norm, self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), use_input_stats, momentum, eps);
+}
+
+// Applies local response normalization over adjacent channels (dimension 1): divides by `(k + alpha
+// * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor are
+// treated as 0.
+inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0001, Real beta = 0.75, Real k = 1.0) {
+  return detail::make<Tensor>(::tensor_nn_local_response_norm, self.get(), size, alpha, beta, k);
+}
+
+// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W), and returns
+// (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (H, W)
+// plane. The index is that of the first of several equal maxima, or of the last NaN of the window.
+// `max_unpool2d` accepts these indices. See `max_pool2d`.
+inline nn::NnMaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_max_pool2d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+
+// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), and returns
+// (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (D, H, W)
+// volume. The index is that of the first of several equal maxima, or of the last NaN of the window.
+// `max_unpool3d` accepts these indices. See `max_pool3d`.
+inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_max_pool3d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+
+// Applies 2-D average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
+// `divisor_override` divides the sum of each window instead of its number of elements. The other
+// arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width). The
+// result is in channels-last memory format if `self` is. A `divisor_override` of 0 is an error.
+inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_avg_pool2d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override));
+}
+
+inline void avg_pool2d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
+  detail::check(::tensor_nn_avg_pool2d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
+}
+
+// Applies 3-D average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
+// arguments are those of `avg_pool2d`, with one number for all dimensions, or (depth, height,
+// width). The result is contiguous.
+inline Tensor avg_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_avg_pool3d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override));
+}
+
+inline void avg_pool3d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
+  detail::check(::tensor_nn_avg_pool3d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
+}
+
+// Applies 2-D adaptive average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
+// `output_size` is one number for both dimensions, or (height, width); windows are those of
+// `adaptive_avg_pool1d`. The result is in channels-last memory format if `self` is.
+inline Tensor adaptive_avg_pool2d(const Tensor &self, const Ints &output_size) {
+  return detail::make<Tensor>(::tensor_nn_adaptive_avg_pool2d, self.get(), output_size.data(), output_size.size());
+}
+
+// Applies 3-D adaptive average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
+// `output_size` is one number for all dimensions, or (depth, height, width); windows are those of
+// `adaptive_avg_pool1d`.
+inline Tensor adaptive_avg_pool3d(const Tensor &self, const Ints &output_size) {
+  return detail::make<Tensor>(::tensor_nn_adaptive_avg_pool3d, self.get(), output_size.data(), output_size.size());
+}
+
+// Applies 2-D adaptive max pooling to images `self` of shape (N, C, H, W) or (C, H, W), with the
+// windows of `adaptive_avg_pool2d`. Returns (`values`, `indices`): the maxima, and their flat
+// row-major int64 indices in the (H, W) plane, as `max_pool2d_with_indices` does.
+inline nn::NnAdaptiveMaxPool2dWithIndicesResult adaptive_max_pool2d_with_indices(const Tensor &self, const Ints &output_size) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_adaptive_max_pool2d_with_indices(self.get(), output_size.data(), output_size.size(), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+
+// Applies 3-D adaptive max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), with
+// the windows of `adaptive_avg_pool3d`. Returns (`values`, `indices`): the maxima, and their flat
+// row-major int64 indices in the (D, H, W) volume, as `max_pool3d_with_indices` does.
+inline nn::NnAdaptiveMaxPool3dWithIndicesResult adaptive_max_pool3d_with_indices(const Tensor &self, const Ints &output_size) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_adaptive_max_pool3d_with_indices(self.get(), output_size.data(), output_size.size(), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+
+// Applies 1-D power-average (Lp) pooling to `self` of shape (N, C, L) or (C, L): each output
+// element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
+// `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
+// are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
+// each missing element is treated as the mean of the powers of the others.
+inline Tensor lp_pool1d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
+  return detail::make<Tensor>(::tensor_nn_lp_pool1d, self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode);
+}
+
+// Applies 2-D power-average (Lp) pooling to images `self` of shape (N, C, H, W) or (C, H, W):
+// `lp_pool1d` over windows of two dimensions. The arguments are those of `lp_pool1d`, with one
+// number for both dimensions, or (height, width).
+inline Tensor lp_pool2d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
+  return detail::make<Tensor>(::tensor_nn_lp_pool2d, self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode);
+}
+
+// Applies 3-D power-average (Lp) pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H,
+// W): `lp_pool1d` over windows of three dimensions. The arguments are those of `lp_pool1d`, with
+// one number for all dimensions, or (depth, height, width).
+inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
+  return detail::make<Tensor>(::tensor_nn_lp_pool3d, self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode);
+}
+
+// Computes a partial inverse of `max_pool1d`: writes the elements of `self` of shape (N, C, L) or
+// (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of zeros.
+// `output_size` selects one of the lengths that pooling maps to L, as the length alone or as the
+// whole shape. An index out of range is an error. If several elements have the same index, the last
+// one is stored, but each receives the gradient of that position.
+inline Tensor max_unpool1d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_max_unpool1d, self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size());
+}
+
+// Computes a partial inverse of `max_pool2d`: writes the elements of `self` to the positions
+// `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See `max_unpool1d`.
+inline Tensor max_unpool2d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_max_unpool2d, self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size());
+}
+
+// Computes a partial inverse of `max_pool3d`: writes the elements of `self` to the positions
+// `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See `max_unpool1d`.
+inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_max_unpool3d, self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size());
+}
+
+// Applies 2-D fractional max pooling to images `self` of shape (N, C, H, W) or (C, H, W): the
+// maximum of each window of `kernel_size` elements, where the steps between windows alternate
+// pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
+//
+// The output has the size `output_size`, or `output_ratio` times the size of the image; one of them
+// is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the steps; by
+// default they are drawn from `generator`. NaN is treated as the maximum.
+inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_fractional_max_pool2d, self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator));
+}
+
+// Applies 2-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+// row-major int64 index of each in its (H, W) plane. See `fractional_max_pool2d`.
+inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_fractional_max_pool2d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+
+// Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
+// `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
+// or `output_ratio` is required. The random samples have the shape (N, C, 3). See
+// `fractional_max_pool2d`.
+inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_fractional_max_pool3d, self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator));
+}
+
+// Applies 3-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+// row-major int64 index of each in its (D, H, W) volume. See `fractional_max_pool3d`.
+inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_fractional_max_pool3d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+
+// Extracts sliding local blocks from images `self` of shape (N, C, H, W) or (C, H, W) (im2col).
+// Returns a tensor of shape (N, C*KH*KW, L): column l contains the elements of window l, in
+// row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
+// `dilation` that between kernel elements, and `padding` the number of zeros added on each side. L
+// is the number of windows; at least one must fit.
+inline Tensor unfold(const Tensor &self, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
+  return detail::make<Tensor>(::tensor_nn_unfold, self.get(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size());
+}
+
+// Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W) (col2im),
+// where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are added.
+inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
+  return detail::make<Tensor>(::tensor_nn_fold, self.get(), output_size.data(), output_size.size(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size());
+}
+
+// Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes (N,
+// C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+// Exactly one of the two is required.
+//
+// `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
+// center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
+// "area" (adaptive average pooling). `align_corners` aligns the centers of the corner elements
+// instead of the edges. Coordinates are computed from `scale_factor` if given, or, with
+// `recompute_scale_factor`, from the sizes. `antialias` widens the filter of bilinear and bicubic
+// downsampling to the scale; lanczos requires it. uint8 images are supported in some modes, and
+// rounded.
+inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) {
+  return detail::make<Tensor>(::tensor_nn_interpolate, self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.interpolate: mode", mode), detail::get(align_corners), detail::get(recompute_scale_factor), antialias);
+}
+
+// Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+// 2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
+// grid of shape (N, D_out, H_out, W_out, 3). The dtypes of `self` and `grid` must be equal.
+//
+// Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with `align_corners`,
+// the centers of the corner elements. `mode` is "bilinear" (default, trilinear for volumes),
+// "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default) reads 0, "border"
+// the closest edge element, and "reflection" mirrors the position.
+inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mode = "bilinear", const Text &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_grid_sample, self.get(), grid.get(), detail::text("nn.grid_sample: mode", mode), detail::text("nn.grid_sample: padding_mode", padding_mode), detail::get(align_corners));
+}
+
+// Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H, W)
+// and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and (N,
+// 3, 4), one of shape (N, D, H, W, 3). `align_corners` must be that of `grid_sample`.
+inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::optional<Bool> &align_corners = std::nullopt) {
+  return detail::make<Tensor>(::tensor_nn_affine_grid, theta.get(), size.data(), size.size(), detail::get(align_corners));
+}
+}  // namespace nn
+
+namespace quantized {
+
+// Computes the sum of two tensors quantized per tensor, with the same dtype, and quantizes it with
+// `scale` and `zero_point`.
+inline Tensor add(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
+  return detail::make<Tensor>(::tensor_quantized_add, qa.get(), qb.get(), scale, zero_point);
+}
+
+// Computes the ReLU of the sum of two tensors quantized per tensor, with the same dtype, and
+// quantizes it with `scale` and `zero_point`.
+inline Tensor add_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
+  return detail::make<Tensor>(::tensor_quantized_add_relu, qa.get(), qb.get(), scale, zero_point);
+}
+
+// Computes the product of two tensors quantized per tensor, with the same dtype, and quantizes it
+// with `scale` and `zero_point`.
+inline Tensor mul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
+  return detail::make<Tensor>(::tensor_quantized_mul, qa.get(), qb.get(), scale, zero_point);
+}
+
+// Computes the ReLU of the product of two tensors quantized per tensor, with the same dtype, and
+// quantizes it with `scale` and `zero_point`.
+inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
+  return detail::make<Tensor>(::tensor_quantized_mul_relu, qa.get(), qb.get(), scale, zero_point);
+}
+
+// Adds a scalar, rounded to a multiple of the scale, to a quantized tensor, by a change of its zero
+// point, and of its scale if the zero point would be out of range.
+inline Tensor add_scalar(const Tensor &qa, const Scalar &b) {
+  return detail::make<Tensor>(::tensor_quantized_add_scalar, qa.get(), b.get());
+}
+
+// Computes the ReLU of `quantized.add_scalar`.
+inline Tensor add_scalar_relu(const Tensor &qa, const Scalar &b) {
+  return detail::make<Tensor>(::tensor_quantized_add_scalar_relu, qa.get(), b.get());
+}
+
+// Multiplies a quantized tensor by a scalar, by a change of its scale, and for a negative scalar
+// also of its integers and zero point.
+inline Tensor mul_scalar(const Tensor &qa, const Scalar &b) {
+  return detail::make<Tensor>(::tensor_quantized_mul_scalar, qa.get(), b.get());
+}
+
+// Computes the ReLU of `quantized.mul_scalar`.
+inline Tensor mul_scalar_relu(const Tensor &qa, const Scalar &b) {
+  return detail::make<Tensor>(::tensor_quantized_mul_scalar_relu, qa.get(), b.get());
+}
+
+// Applies ReLU6 to a quantized tensor: clamps it to the range [0, 6].
+inline Tensor relu6(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_quantized_relu6, self.get());
+}
+
+// Concatenates quantized tensors along `dim`, quantized with `scale` and `zero_point` (default:
+// those of the first tensor).
+inline Tensor cat(const Tensors &tensors, Int dim, const std::optional<Real> &scale = std::nullopt, const std::optional<Int> &zero_point = std::nullopt) {
+  return detail::make<Tensor>(::tensor_quantized_cat, tensors.data(), tensors.size(), dim, detail::get(scale), detail::get(zero_point));
+}
+
+// Computes the matrix product of two tensors quantized per tensor, with the same dtype, quantized
+// with `scale` and `zero_point`. Vectors and batches are supported as in `matmul`. 8-bit integers
+// are accumulated in int32.
+inline Tensor matmul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
+  return detail::make<Tensor>(::tensor_quantized_matmul, qa.get(), qb.get(), scale, zero_point);
+}
+
+// Packs the integers of a qint8 `weight` of shape (out, in) in the order in which matrix products
+// read them. The result is the argument `packed` of `quantized.linear`, which then skips this step:
+// a tensor of bytes for this CPU. It does not follow later changes of `weight`.
+inline Tensor linear_pack(const Tensor &weight) {
+  return detail::make<Tensor>(::tensor_quantized_linear_pack, weight.get());
+}
+
+// Applies a linear transformation to a quint8 or qint8 tensor of shape (..., in) with a qint8
+// `weight` of shape (out, in) and a float32 `bias` of shape (out), quantized with `scale` and
+// `zero_point` in the dtype of `self`. `weight` is quantized per tensor, or per row. Products are
+// accumulated in int32. `packed` is the result of `quantized.linear_pack`, if available.
+inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
+  return detail::make<Tensor>(::tensor_quantized_linear, self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed));
+}
+
+// Applies `quantized.linear`, followed by ReLU.
+inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
+  return detail::make<Tensor>(::tensor_quantized_linear_relu, self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed));
+}
+
+// Applies `quantized.linear` to a float32 tensor, which is quantized to quint8 as
+// `quantize_per_tensor_dynamic` does. The result is float32.
+inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Bool reduce_range = false, const std::optional<Tensor> &packed = std::nullopt) {
+  return detail::make<Tensor>(::tensor_quantized_linear_dynamic, self.get(), weight.get(), detail::get(bias), reduce_range, detail::get(packed));
+}
+
+// Applies a 2-D convolution to a quint8 or qint8 tensor of shape (N, C_in, H, W) with a qint8
+// `weight` of shape (C_out, C_in / groups, kH, kW), quantized per tensor or per output channel, and
+// a float32 `bias` of shape (C_out), quantized with `scale` and `zero_point` in the dtype of
+// `self`. The convolution is computed in float32.
+inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) {
+  return detail::make<Tensor>(::tensor_quantized_conv2d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point);
+}
+
+// Applies `quantized.conv2d`, followed by ReLU.
+inline Tensor conv2d_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) {
+  return detail::make<Tensor>(::tensor_quantized_conv2d_relu, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point);
+}
+}  // namespace quantized
+
+namespace signal::windows {
+
+// Computes the Bartlett (triangular) window `1 - abs(x)` with x from -1 to 1. The window has `M`
+// samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
+// samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
+inline Tensor bartlett(Int M, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_bartlett, M, sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x)` with x from
+// 0 to 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a
+// symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
+// the default dtype.
+inline Tensor blackman(Int M, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_blackman, M, sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes the cosine (sine) window `sin(pi * x)` with x from 1 / (2 * `M`) to 1 - 1 / (2 * `M`).
+// The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
+// window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
+// dtype.
+inline Tensor cosine(Int M, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_cosine, M, sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes the exponential window `exp(-abs(i - center) / tau)` with i from 0 to `M` - 1. `center`
+// defaults to the middle, and must not be set for a symmetric window. The window has `M` samples.
+// With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is
+// omitted. `dtype` is float32 or float64, and defaults to the default dtype.
+inline Tensor exponential(Int M, const std::optional<Real> &center = std::nullopt, Real tau = 1.0, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_exponential, M, detail::get(center), tau, sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes the Gaussian window `exp(-(x / std)**2 / 2)`, where x is the distance of a sample from
+// the middle. The window has `M` samples. With `sym` false it is periodic: the last sample of a
+// symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
+// the default dtype.
+inline Tensor gaussian(Int M, Real std = 1.0, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_gaussian, M, std, sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes a sum of cosines window: `coefficients[0] - coefficients[1] * cos(2 * pi * x) +
+// coefficients[2] * cos(4 * pi * x) - ...` with x from 0 to 1. The window has `M` samples. With
+// `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
+// `dtype` is float32 or float64, and defaults to the default dtype.
+inline Tensor general_cosine(Int M, const Doubles &coefficients, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_general_cosine, M, coefficients.data(), coefficients.size(), sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes the generalized Hamming window `alpha - (1 - alpha) * cos(2 * pi * x)` with x from 0 to
+// 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
+// window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
+// dtype.
+inline Tensor general_hamming(Int M, Real alpha = 0.54, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_general_hamming, M, alpha, sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes the Hamming window `0.54 - 0.46 * cos(2 * pi * x)` with x from 0 to 1. The window has
+// `M` samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
+// samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
+inline Tensor hamming(Int M, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_hamming, M, sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes the Hann window `0.5 - 0.5 * cos(2 * pi * x)` with x from 0 to 1. The window has `M`
+// samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
+// samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
+inline Tensor hann(Int M, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_hann, M, sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes the Kaiser window `I0(beta * sqrt(1 - x**2)) / I0(beta)`, with the modified Bessel
+// function I0 and x from -1 to 1. The window has `M` samples. With `sym` false it is periodic: the
+// last sample of a symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64,
+// and defaults to the default dtype.
+inline Tensor kaiser(Int M, Real beta = 12.0, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_kaiser, M, beta, sym, options.dtype, options.layout, options.device), options);
+}
+
+// Computes the Nuttall window `0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi *
+// x) - 0.0106411 * cos(6 * pi * x)` with x from 0 to 1. The window has `M` samples. With `sym`
+// false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
+// `dtype` is float32 or float64, and defaults to the default dtype.
+inline Tensor nuttall(Int M, Bool sym = true, const Options &options = {}) {
+  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_nuttall, M, sym, options.dtype, options.layout, options.device), options);
+}
+}  // namespace signal::windows
+
+namespace sparse {
+
+// Computes the sum of all elements of a sparse tensor, or of those along `dim`. The result is
+// strided if no sparse dimension remains, otherwise COO.
+inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_sparse_sum, self.get(), dim.data(), dim.size(), detail::get(dtype));
+}
+
+// Computes the matrix product of two matrices, at least one of them sparse. The result is strided
+// unless both are sparse; then it has the layout COO or CSC if both have, otherwise CSR. The dtypes
+// must be equal.
+inline Tensor mm(const Tensor &self, const Tensor &mat2) {
+  return detail::make<Tensor>(::tensor_sparse_mm, self.get(), mat2.get());
+}
+
+// Computes the product of a sparse and a strided matrix with another reduction: each element is the
+// "sum", "mean", "amax" or "amin" (`reduce`) of the products of the entries of a row, and 0 for an
+// empty row.
+inline Tensor mm(const Tensor &self, const Tensor &mat2, const Text &reduce) {
+  return detail::make<Tensor>(::tensor_sparse_mm_reduce, self.get(), mat2.get(), detail::text("sparse.mm: reduce", reduce));
+}
+
+// Computes the product of a sparse and a strided matrix and adds it to a matrix: `beta * self +
+// alpha * (mat1 @ mat2)` for a sparse `mat1`.
+inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
+  return detail::make<Tensor>(::tensor_sparse_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
+}
+
+// Computes a sampled dense-dense matrix product (SDDMM): `beta * self + alpha * (mat1 @ mat2)` at
+// the entries of the sparse `self`, for strided `mat1` and `mat2`. All, or `mat1` and `mat2` alone,
+// may have the same batch dimensions.
+inline Tensor sampled_addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
+  return detail::make<Tensor>(::tensor_sparse_sampled_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
+}
+
+inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
+  detail::check(::tensor_sparse_sampled_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
+}
+
+// Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries are
+// treated as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
+// `softmax`.
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_sparse_softmax, self.get(), dim, detail::get(dtype));
+}
+
+// Computes the logarithm of the softmax function over the entries of a sparse tensor along `dim`.
+// See `sparse.softmax`.
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_sparse_log_softmax, self.get(), dim, detail::get(dtype));
+}
+
+// Creates a sparse matrix of shape `shape` from its diagonals: row i of `diagonals` is diagonal
+// `offsets[i]`, and element j of it is stored in column j. `layout` is COO (default), CSR or CSC.
+inline Tensor spdiags(const Tensor &diagonals, const Tensor &offsets, const Ints &shape, const std::optional<Layout> &layout = std::nullopt) {
+  return detail::make<Tensor>(::tensor_sparse_spdiags, diagonals.get(), offsets.get(), shape.data(), shape.size(), detail::get(layout));
+}
+
+// Solves the linear equations `self @ x = other` for a square sparse matrix. The matrix is
+// converted to a strided one.
+inline Tensor spsolve(const Tensor &self, const Tensor &other) {
+  return detail::make<Tensor>(::tensor_sparse_spsolve, self.get(), other.get());
+}
+}  // namespace sparse
+
+namespace special {
+
+// Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
+//
+// Alias of `sigmoid`.
+inline Tensor expit(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_expit, self.get());
+}
+
+inline void expit_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_expit_out(self.get(), out.get()));
+}
+
+// Computes 2 to the power of each element: `2**x`.
+//
+// Alias of `exp2`.
+inline Tensor exp2(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_exp2, self.get());
+}
+
+inline void exp2_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_exp2_out(self.get(), out.get()));
+}
+
+// Computes `exp(x) - 1` of each element, accurate for x near 0.
+//
+// Alias of `expm1`.
+inline Tensor expm1(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_expm1, self.get());
+}
+
+inline void expm1_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_expm1_out(self.get(), out.get()));
+}
+
+// Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
+// below -1.
+//
+// Alias of `log1p`.
+inline Tensor log1p(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_log1p, self.get());
+}
+
+inline void log1p_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_log1p_out(self.get(), out.get()));
+}
+
+// Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
+// from 0 to x.
+//
+// Alias of `erf`.
+inline Tensor erf(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_erf, self.get());
+}
+
+inline void erf_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_erf_out(self.get(), out.get()));
+}
+
+// Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
+//
+// Alias of `erfc`.
+inline Tensor erfc(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_erfc, self.get());
+}
+
+inline void erfc_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_erfc_out(self.get(), out.get()));
+}
+
+// Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
+// -1, inf for 1, and NaN outside of [-1, 1].
+//
+// Alias of `erfinv`.
+inline Tensor erfinv(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_erfinv, self.get());
+}
+
+inline void erfinv_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_erfinv_out(self.get(), out.get()));
+}
+
+// Computes the natural logarithm of the absolute value of the gamma function of each element:
+// `log(|gamma(x)|)`; inf for 0 and negative integers.
+//
+// Alias of `lgamma`.
+inline Tensor gammaln(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_gammaln, self.get());
+}
+
+inline void gammaln_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_gammaln_out(self.get(), out.get()));
+}
+
+// Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+// element; -inf for 0, and NaN for negative integers.
+//
+// Alias of `digamma`.
+inline Tensor digamma(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_digamma, self.get());
+}
+
+inline void digamma_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_digamma_out(self.get(), out.get()));
+}
+
+// Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+// element; -inf for 0, and NaN for negative integers.
+//
+// Alias of `digamma`.
+inline Tensor psi(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_psi, self.get());
+}
+
+inline void psi_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_psi_out(self.get(), out.get()));
+}
+
+// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
+//
+// Alias of `i0`.
+inline Tensor i0(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_i0, self.get());
+}
+
+inline void i0_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_i0_out(self.get(), out.get()));
+}
+
+// Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
+//
+// Alias of `sinc`.
+inline Tensor sinc(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_sinc, self.get());
+}
+
+inline void sinc_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_sinc_out(self.get(), out.get()));
+}
+
+// Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
+// negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
+// `decimals` must be 0 for them.
+//
+// Alias of `round`.
+inline Tensor round(const Tensor &self, Int decimals = 0) {
+  return detail::make<Tensor>(::tensor_special_round, self.get(), decimals);
+}
+
+inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
+  detail::check(::tensor_special_round_out(self.get(), decimals, out.get()));
+}
+
+// Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
+// elements are clamped to [eps, 1 - eps] first.
+//
+// Alias of `logit`.
+inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
+  return detail::make<Tensor>(::tensor_special_logit, self.get(), detail::get(eps));
+}
+
+inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
+  detail::check(::tensor_special_logit_out(self.get(), detail::get(eps), out.get()));
+}
+
+// Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
+// >= 0.
+//
+// Alias of `polygamma`.
+inline Tensor polygamma(Int n, const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_polygamma, n, self.get());
+}
+
+inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
+  detail::check(::tensor_special_polygamma_out(n, self.get(), out.get()));
+}
+
+// Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
+// element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
+// - 1.
+//
+// Alias of `mvlgamma`.
+inline Tensor multigammaln(const Tensor &self, Int p) {
+  return detail::make<Tensor>(::tensor_special_multigammaln, self.get(), p);
+}
+
+inline void multigammaln_out(const Tensor &out, const Tensor &self, Int p) {
+  detail::check(::tensor_special_multigammaln_out(self.get(), p, out.get()));
+}
+
+// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element:
+// the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
+// negative arguments. Shapes are broadcast.
+//
+// Alias of `igamma`.
+inline Tensor gammainc(const Tensor &self, const Tensor &other) {
+  return detail::make<Tensor>(::tensor_special_gammainc, self.get(), other.get());
+}
+
+inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
+  detail::check(::tensor_special_gammainc_out(self.get(), other.get(), out.get()));
+}
+
+// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
+// `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
+//
+// Alias of `igammac`.
+inline Tensor gammaincc(const Tensor &self, const Tensor &other) {
+  return detail::make<Tensor>(::tensor_special_gammaincc, self.get(), other.get());
+}
+
+inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
+  detail::check(::tensor_special_gammaincc_out(self.get(), other.get(), out.get()));
+}
+
+// Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other` is
+// not NaN. Shapes are broadcast.
+//
+// Alias of `xlogy`.
+inline Tensor xlogy(const Operand &self, const Operand &other) {
+  return other.is_number() ? detail::make<Tensor>(::tensor_special_xlogy_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_xlogy, self.get(), other.get());
+}
+
+inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) {
+  detail::check(other.is_number() ? ::tensor_special_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlogy_out(self.get(), other.get(), out.get()));
+}
+
+// Computes x log(1 + y), element by element: `self * log1p(other)`, and 0 where `self` is 0 and
+// `other` is not NaN. Shapes are broadcast.
+inline Tensor xlog1py(const Operand &self, const Operand &other) {
+  return other.is_number() ? detail::make<Tensor>(::tensor_special_xlog1py_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_xlog1py, self.get(), other.get());
+}
+
+inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &other) {
+  detail::check(other.is_number() ? ::tensor_special_xlog1py_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlog1py_out(self.get(), other.get(), out.get()));
+}
+
+// Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k >=
+// 0; inf for `self` = 1, and NaN for `self` < 1. Shapes are broadcast.
+inline Tensor zeta(const Operand &self, const Operand &other) {
+  return other.is_number() ? detail::make<Tensor>(::tensor_special_zeta_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_zeta, self.get(), other.get());
+}
+
+inline void zeta_out(const Tensor &out, const Operand &self, const Operand &other) {
+  detail::check(other.is_number() ? ::tensor_special_zeta_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_zeta_out(self.get(), other.get(), out.get()));
+}
+
+// Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
+// and bool require it.
+//
+// Alias of `softmax`.
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_special_softmax, self.get(), dim, detail::get(dtype));
+}
+
+inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_special_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+}
+
+// Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
+// overflow or cancellation. `dtype` converts elements first; integers and bool require it.
+//
+// Alias of `log_softmax`.
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  return detail::make<Tensor>(::tensor_special_log_softmax, self.get(), dim, detail::get(dtype));
+}
+
+inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_special_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+}
+
+// Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
+// overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
+//
+// Alias of `logsumexp`.
+inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
+  return detail::make<Tensor>(::tensor_special_logsumexp, self.get(), dim.data(), dim.size(), keepdim);
+}
+
+inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
+  detail::check(::tensor_special_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
+}
+
+// Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative numbers.
+inline Tensor entr(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_entr, self.get());
+}
+
+inline void entr_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_entr_out(self.get(), out.get()));
+}
+
+// Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
+inline Tensor erfcx(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_erfcx, self.get());
+}
+
+inline void erfcx_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_erfcx_out(self.get(), out.get()));
+}
+
+// Computes the cumulative distribution function of the standard normal distribution for each
+// element: `(1 + erf(x / sqrt(2))) / 2`.
+inline Tensor ndtr(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_ndtr, self.get());
+}
+
+inline void ndtr_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_ndtr_out(self.get(), out.get()));
+}
+
+// Computes the logarithm of the cumulative distribution function of the standard normal
+// distribution for each element, `log(ndtr(x))`, accurate in both tails.
+inline Tensor log_ndtr(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_log_ndtr, self.get());
+}
+
+inline void log_ndtr_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_log_ndtr_out(self.get(), out.get()));
+}
+
+// Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
+// each element: -inf for 0, inf for 1, NaN outside of [0, 1].
+inline Tensor ndtri(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_ndtri, self.get());
+}
+
+inline void ndtri_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_ndtri_out(self.get(), out.get()));
+}
+
+// Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
+// element: `exp(-|x|) * i0(x)`.
+inline Tensor i0e(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_i0e, self.get());
+}
+
+inline void i0e_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_i0e_out(self.get(), out.get()));
+}
+
+// Computes the modified Bessel function of the first kind of order 1, I1, of each element.
+inline Tensor i1(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_i1, self.get());
+}
+
+inline void i1_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_i1_out(self.get(), out.get()));
+}
+
+// Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
+// element: `exp(-|x|) * i1(x)`.
+inline Tensor i1e(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_i1e, self.get());
+}
+
+inline void i1e_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_i1e_out(self.get(), out.get()));
+}
+
+// Computes the Bessel function of the first kind of order 0, J0, of each element.
+inline Tensor bessel_j0(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_bessel_j0, self.get());
+}
+
+inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_bessel_j0_out(self.get(), out.get()));
+}
+
+// Computes the Bessel function of the first kind of order 1, J1, of each element.
+inline Tensor bessel_j1(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_bessel_j1, self.get());
+}
+
+inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_bessel_j1_out(self.get(), out.get()));
+}
+
+// Computes the Bessel function of the second kind of order 0, Y0, of each element; -inf for 0, NaN
+// for negative numbers.
+inline Tensor bessel_y0(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_bessel_y0, self.get());
+}
+
+inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_bessel_y0_out(self.get(), out.get()));
+}
+
+// Computes the Bessel function of the second kind of order 1, Y1, of each element; -inf for 0, NaN
+// for negative numbers.
+inline Tensor bessel_y1(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_bessel_y1, self.get());
+}
+
+inline void bessel_y1_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_bessel_y1_out(self.get(), out.get()));
+}
+
+// Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
+// of `(x / 2)**(2 * k) / k!**2` over k >= 0.
+//
+// Alias of `i0`.
+inline Tensor modified_bessel_i0(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_modified_bessel_i0, self.get());
+}
+
+inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_modified_bessel_i0_out(self.get(), out.get()));
+}
+
+// Computes the modified Bessel function of the first kind of order 1, I1, of each element.
+//
+// Alias of `special.i1`.
+inline Tensor modified_bessel_i1(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_modified_bessel_i1, self.get());
+}
+
+inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_modified_bessel_i1_out(self.get(), out.get()));
+}
+
+// Computes the modified Bessel function of the second kind of order 0, K0, of each element; inf for
+// 0, NaN for negative numbers.
+inline Tensor modified_bessel_k0(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_modified_bessel_k0, self.get());
+}
+
+inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_modified_bessel_k0_out(self.get(), out.get()));
+}
+
+// Computes the modified Bessel function of the second kind of order 1, K1, of each element; inf for
+// 0, NaN for negative numbers.
+inline Tensor modified_bessel_k1(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_modified_bessel_k1, self.get());
+}
+
+inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_modified_bessel_k1_out(self.get(), out.get()));
+}
+
+// Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
+// element: `exp(x) * K0(x)`; inf for 0, NaN for negative numbers.
+inline Tensor scaled_modified_bessel_k0(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_scaled_modified_bessel_k0, self.get());
+}
+
+inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_scaled_modified_bessel_k0_out(self.get(), out.get()));
+}
+
+// Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
+// element: `exp(x) * K1(x)`; inf for 0, NaN for negative numbers.
+inline Tensor scaled_modified_bessel_k1(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_scaled_modified_bessel_k1, self.get());
+}
+
+inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_scaled_modified_bessel_k1_out(self.get(), out.get()));
+}
+
+// Computes the spherical Bessel function of the first kind of order 0, j0, of each element: `sin(x)
+// / x`, and 1 for 0.
+inline Tensor spherical_bessel_j0(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_spherical_bessel_j0, self.get());
+}
+
+inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_spherical_bessel_j0_out(self.get(), out.get()));
+}
+
+// Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
+// represented.
+inline Tensor airy_ai(const Tensor &self) {
+  return detail::make<Tensor>(::tensor_special_airy_ai, self.get());
+}
+
+inline void airy_ai_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_special_airy_ai_out(self.get(), out.get()));
+}
+
+// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element:
+// `cos(n * acos(x))` for |x| <= 1. `n` is truncated to an integer; negative degrees return 0.
+// Shapes are broadcast.
+inline Tensor chebyshev_polynomial_t(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_t_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_t, x.get(), n.get());
+}
+
+inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element:
+// `sin((n + 1) * t) / sin(t)` with t = acos(x), for |x| <= 1. `n` is truncated to an integer;
+// negative degrees return 0. Shapes are broadcast.
+inline Tensor chebyshev_polynomial_u(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_u_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_u, x.get(), n.get());
+}
+
+inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element:
+// `cos((n + 1 / 2) * t) / cos(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+// integer; negative degrees return 0. Shapes are broadcast.
+inline Tensor chebyshev_polynomial_v(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_v_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_v, x.get(), n.get());
+}
+
+inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element:
+// `sin((n + 1 / 2) * t) / sin(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
+// integer; negative degrees return 0. Shapes are broadcast.
+inline Tensor chebyshev_polynomial_w(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_w_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_w, x.get(), n.get());
+}
+
+inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
+// 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
+// to an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of
+// the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes
+// are broadcast.
+inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_hermite_polynomial_h_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_hermite_polynomial_h, x.get(), n.get());
+}
+
+inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_h_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_h_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element: `He_n(x)
+// = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is truncated to
+// an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of the
+// polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes are
+// broadcast.
+inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_hermite_polynomial_he_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_hermite_polynomial_he, x.get(), n.get());
+}
+
+inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_he_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_he_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element: `n * L_n(x) = (2 * n
+// - 1 - x) * L_(n - 1)(x) - (n - 1) * L_(n - 2)(x)`, with L_0 = 1 and L_1 = 1 - x. `n` is truncated
+//   to an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
+//   accurate. Shapes are broadcast.
+inline Tensor laguerre_polynomial_l(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_laguerre_polynomial_l_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_laguerre_polynomial_l, x.get(), n.get());
+}
+
+inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_laguerre_polynomial_l_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_laguerre_polynomial_l_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the Legendre polynomial of degree `n` at `x`, element by element: `n * P_n(x) = (2 * n
+// - 1) * x * P_(n - 1)(x) - (n - 1) * P_(n - 2)(x)`, with P_0 = 1 and P_1 = x. `n` is truncated to
+//   an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
+//   are broadcast.
+inline Tensor legendre_polynomial_p(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_legendre_polynomial_p_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_legendre_polynomial_p, x.get(), n.get());
+}
+
+inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_legendre_polynomial_p_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_legendre_polynomial_p_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+inline Tensor shifted_chebyshev_polynomial_t(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_t_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_t, x.get(), n.get());
+}
+
+inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+inline Tensor shifted_chebyshev_polynomial_u(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_u_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_u, x.get(), n.get());
+}
+
+inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+inline Tensor shifted_chebyshev_polynomial_v(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_v_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_v, x.get(), n.get());
+}
+
+inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
+}
+
+// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+inline Tensor shifted_chebyshev_polynomial_w(const Operand &x, const Operand &n) {
+  return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_w_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_w, x.get(), n.get());
+}
+
+inline void shifted_chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
+}
+}  // namespace special
 
 // ----------------------------------------------------------------------------------------------------- methods
 

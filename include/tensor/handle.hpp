@@ -144,6 +144,29 @@ class Result<std::vector<T>> {  // tensors, some of which may be NULL
   int64_t length_ = 0;
 };
 
+// Calls a C function that writes one result after its arguments, and returns the result.
+template <class R, class... Params, class... Args>
+R make(tensor_status (*function)(Params...), const Args &...args) {
+  Result<R> out;
+  check(function(args..., out.put()));
+  return out.take();
+}
+
+// Calls a C function that writes a list and its length.
+template <class R, class... Params, class... Args>
+R make_list(tensor_status (*function)(Params...), const Args &...args) {
+  Result<R> out;
+  check(function(args..., out.put(), out.length()));
+  return out.take();
+}
+
+// Returns a value after a call that succeeded.
+template <class T>
+const T &checked(const T &value, tensor_status status) {
+  check(status);
+  return value;
+}
+
 }  // namespace detail
 
 }  // namespace tensor

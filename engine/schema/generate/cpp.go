@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -268,11 +269,11 @@ func (f *cppFunction) returnType() string {
 	return f.structName()
 }
 
-// callC returns the call of the C function: the form that takes a number if scalar is set, and the other one otherwise.
-func (f *cppFunction) callC(scalar bool) string {
+// callC returns the name and the arguments of the C function, without destinations of results: the form that takes a number if scalar is set, and the
+// other one otherwise.
+func (f *cppFunction) callC(scalar bool) (function string, args []string) {
 	form := cForm{f.op, f.mode, scalar}
 	operands := f.op.Operands()
-	var args []string
 	for _, name := range f.given {
 		p := f.params[slices.IndexFunc(f.params, func(p cppParam) bool { return p.name == name })]
 		text := p.c
@@ -281,47 +282,64 @@ func (f *cppFunction) callC(scalar bool) string {
 		}
 		args = append(args, text)
 	}
-	for _, r := range f.op.Returns {
-		switch name := f.resultName(r); {
-		case f.mode == "out":
-			args = append(args, name+".get()")
-		case f.mode == "inplace":
-		case r.Type.List:
-			args = append(args, name+".put()", name+".length()")
-		default:
-			args = append(args, name+".put()")
+	if f.mode == "out" {
+		for _, r := range f.op.Returns {
+			args = append(args, f.resultName(r)+".get()")
 		}
 	}
-	return "::" + form.cName() + "(" + strings.Join(args, ", ") + ")"
+	return "::" + form.cName(), args
+}
+
+// resultOf returns the expression of the result of a form's call, or of its status if the function returns nothing or an argument.
+func (f *cppFunction) resultOf(scalar bool) string {
+	function, args := f.callC(scalar)
+	if f.mode != "function" || len(f.op.Returns) == 0 {
+		return fmt.Sprintf("%s(%s)", function, strings.Join(args, ", "))
+	}
+	maker := "make"
+	if f.op.Returns[0].Type.List {
+		maker = "make_list"
+	}
+	return fmt.Sprintf("detail::%s<%s>(%s)", maker, cppResultType(f.op.Returns[0]), strings.Join(slices.Insert(args, 0, function), ", "))
+}
+
+// gatherResults returns the body of a function with several results. A template of several Result would make the header slow to compile.
+func (f *cppFunction) gatherResults() string {
+	var b strings.Builder
+	var taken []string
+	function, args := f.callC(false)
+	for _, r := range f.op.Returns {
+		name := f.resultName(r)
+		fmt.Fprintf(&b, "  detail::Result<%s> %s;\n", cppResultType(r), name)
+		taken, args = append(taken, name+".take()"), append(args, name+".put()")
+		if r.Type.List {
+			args = append(args, name+".length()")
+		}
+	}
+	return fmt.Sprintf("%s  detail::check(%s(%s));\n  return {%s};\n", b.String(), function, strings.Join(args, ", "), strings.Join(taken, ", "))
 }
 
 func (f *cppFunction) cppDefinition() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "inline %s %s(%s) {\n", f.returnType(), f.name, f.declaredParams(0, true))
-	var taken []string
-	if f.mode == "function" {
-		for _, r := range f.op.Returns {
-			fmt.Fprintf(&b, "  detail::Result<%s> %s;\n", cppResultType(r), f.resultName(r))
-			taken = append(taken, f.resultName(r)+".take()")
-		}
+	head := fmt.Sprintf("inline %s %s(%s) {\n", f.returnType(), f.name, f.declaredParams(0, true))
+	if f.mode == "function" && len(f.op.Returns) > 1 {
+		return head + f.gatherResults() + "}\n"
 	}
-	call := f.callC(false)
+	result := f.resultOf(false)
 	if forms := listForms(f.op); slices.ContainsFunc(forms, func(g cForm) bool { return g.mode == f.mode && g.scalar }) {
 		operands := f.op.Operands()
-		call = fmt.Sprintf("%s.is_number() ? %s : %s", cArgName(f.op.Args[operands[len(operands)-1]].Name), f.callC(true), call)
+		result = fmt.Sprintf("%s.is_number() ? %s : %s", cArgName(f.op.Args[operands[len(operands)-1]].Name), f.resultOf(true), result)
 	}
-	fmt.Fprintf(&b, "  detail::check(%s);\n", call)
 	switch {
 	case f.changesFirst():
-		fmt.Fprintf(&b, "  return %s;\n", f.params[0].name)
-	case f.options && len(taken) == 1:
-		fmt.Fprintf(&b, "  return detail::tracked(%s, options);\n", taken[0])
-	case len(taken) == 1:
-		fmt.Fprintf(&b, "  return %s;\n", taken[0])
-	case len(taken) > 1:
-		fmt.Fprintf(&b, "  return {%s};\n", strings.Join(taken, ", "))
+		result = fmt.Sprintf("return detail::checked(%s, %s)", f.params[0].name, result)
+	case f.mode == "out" || len(f.op.Returns) == 0:
+		result = fmt.Sprintf("detail::check(%s)", result)
+	case f.options && len(f.op.Returns) == 1:
+		result = fmt.Sprintf("return detail::tracked(%s, options)", result)
+	default:
+		result = "return " + result
 	}
-	return b.String() + "}\n"
+	return fmt.Sprintf("%s  %s;\n}\n", head, result)
 }
 
 // isMethod reports whether the function is a method of Tensor, too.
@@ -388,27 +406,58 @@ func cppFunctions(ops []*schema.Operator) (all []*cppFunction) {
 	return all
 }
 
+// inNamespaces returns the texts that write returns for functions, each in the namespace of its function, those without one first.
+func inNamespaces(functions []*cppFunction, write func(f *cppFunction) string) string {
+	texts := map[string]*strings.Builder{}
+	for _, f := range functions {
+		space := f.namespaceOf()
+		if texts[space] == nil {
+			texts[space] = &strings.Builder{}
+		}
+		texts[space].WriteString(write(f))
+	}
+	var b strings.Builder
+	for _, space := range slices.Sorted(maps.Keys(texts)) {
+		switch text := texts[space].String(); {
+		case text == "":
+		case space == "":
+			b.WriteString(text)
+		default:
+			fmt.Fprintf(&b, "\nnamespace %s {\n%s}  // namespace %s\n", space, text, space)
+		}
+	}
+	return b.String()
+}
+
 // generateCpp writes the operators of the C++ headers.
 func generateCpp(out *output, ops []*schema.Operator) {
-	var structs, results, declared, defined, methods strings.Builder
-	for _, f := range cppFunctions(ops) {
-		open, end := "", ""
-		if space := f.namespaceOf(); space != "" {
-			open, end = "namespace "+space+" {\n", "}  // namespace "+space+"\n"
+	var declared, methods strings.Builder
+	functions := cppFunctions(ops)
+	hasStruct := func(f *cppFunction) bool { return f.mode == "function" && len(f.op.Returns) > 1 }
+	structs := inNamespaces(functions, func(f *cppFunction) string {
+		if !hasStruct(f) {
+			return ""
 		}
-		if f.mode == "function" && len(f.op.Returns) > 1 {
-			var fields []string
-			for _, r := range f.op.Returns {
-				fields = append(fields, "  "+cppResultType(r)+" "+cArgName(r.Name)+";\n")
-			}
-			fmt.Fprintf(&structs, "%sstruct %s;\n%s", open, f.structName(), end)
-			fmt.Fprintf(&results, "%sstruct %s {\n%s};\n%s", open, f.structName(), strings.Join(fields, ""), end)
+		return fmt.Sprintf("struct %s;\n", f.structName())
+	})
+	results := inNamespaces(functions, func(f *cppFunction) string {
+		if !hasStruct(f) {
+			return ""
 		}
-		defined.WriteString("\n")
+		fields := ""
+		for _, r := range f.op.Returns {
+			fields += "  " + cppResultType(r) + " " + cArgName(r.Name) + ";\n"
+		}
+		return fmt.Sprintf("struct %s {\n%s};\n", f.structName(), fields)
+	})
+	defined := inNamespaces(functions, func(f *cppFunction) string {
+		comment := ""
 		if f.mode == "function" || !slices.ContainsFunc(listForms(f.op), func(g cForm) bool { return g.mode == "function" }) {
-			defined.WriteString(formatComment("// ", f.op.Doc))
+			comment = formatComment("// ", f.op.Doc)
 		}
-		defined.WriteString(open + f.cppDefinition() + end)
+		return "\n" + comment + f.cppDefinition()
+	})
+	for _, f := range functions {
 		if f.isMethod() {
 			head, body := f.methodText()
 			declared.WriteString(head)
@@ -419,10 +468,10 @@ func generateCpp(out *output, ops []*schema.Operator) {
 		return fmt.Sprintf("%s#ifndef LIBTENSOR_%s_HPP\n#define LIBTENSOR_%s_HPP\n\n%s\nnamespace tensor {\n\n%s\n}  // namespace tensor\n\n#endif\n", cBanner, name, name, includes, body)
 	}
 	out.write("include/tensor/gen_methods.hpp", guard("GEN_METHODS", "#include \"handle.hpp\"\n",
-		"class Tensors;\nclass Operand;\nclass Indices;\n"+structs.String()+"\n// The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).\n// A template, since it has default arguments of types that need Tensor.\ntemplate <class Tensor>\nclass Methods {\n public:\n"+
+		"class Tensors;\nclass Operand;\nclass Indices;\n"+structs+"\n// The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).\n// A template, since it has default arguments of types that need Tensor.\ntemplate <class Tensor>\nclass Methods {\n public:\n"+
 			declared.String()+"\n private:\n  const Tensor &self() const { return static_cast<const Tensor &>(*this); }\n};\n"))
 	out.write("include/tensor/gen_operators.hpp", guard("GEN_OPERATORS", "#include \"class.hpp\"\n",
-		results.String()+defined.String()+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+
+		results+defined+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+
 			methods.String()+
 			"\n// --------------------------------------------------------------------------------------------------- operators\n\n"+cppOperatorsOf(ops)))
 }

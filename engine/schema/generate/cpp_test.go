@@ -25,7 +25,7 @@ func TestCppCallsEveryFormOnce(t *testing.T) {
 	generateCpp(out, ops)
 	text := string(out.files["include/tensor/gen_operators.hpp"])
 	calls := map[string]int{}
-	for _, found := range regexp.MustCompile(`[ (]::(\w+)\(`).FindAllStringSubmatch(text, -1) {
+	for _, found := range regexp.MustCompile(`[ (]::(\w+)[(,)]`).FindAllStringSubmatch(text, -1) {
 		calls[found[1]]++
 	}
 	for _, o := range ops {
