@@ -353,14 +353,14 @@ func nodeModule(entries []*nodeEntry) string {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	var b strings.Builder
-	b.WriteString(cBanner + "import lt from './index.js';\n\n")
-	for _, name := range names {
-		fmt.Fprintf(&b, "const lt_%s = lt.%s;\n", name, name)
-	}
-	b.WriteString("\nexport {\n  lt as default,\n")
-	for _, name := range names {
-		fmt.Fprintf(&b, "  lt_%s as %s,\n", name, name)
-	}
-	b.WriteString("};\n")
+	b.WriteString(cBanner + "import libtensor from './index.js';\n\nexport default libtensor;\n")
+	names = slices.DeleteFunc(names, func(name string) bool {
+		reserved := slices.Contains(tsReserved, name)
+		if reserved { // no variable can be called that
+			fmt.Fprintf(&b, "const { %s: lt_%s } = libtensor;\nexport { lt_%s as %s };\n", name, name, name, name)
+		}
+		return reserved
+	})
+	fmt.Fprintf(&b, "export const {\n  %s,\n} = libtensor;\n", strings.Join(names, ",\n  "))
 	return b.String()
 }
