@@ -35,7 +35,7 @@ func lt_enter_custom(c *C.lt_frame) (code C.int32_t) {
 		err = status.Cancelledf("%s: the call was cancelled", x.Name())
 	}
 	if err == nil {
-		err = f.setList(nil, made)
+		err = f.setList(made, nil)
 	}
 	if err != nil {
 		return reportError(c, err)

@@ -260,6 +260,9 @@ func (f frame) out(i int) *tensor.Tensor {
 	return nil
 }
 
+// setTensor returns a result to the caller, or refreshes the metadata of the tensor that it was written to.
+func (f frame) setTensor(t *tensor.Tensor, err error) error { return f.setTensors(err, t) }
+
 // setTensors returns results to the caller, or refreshes the metadata of those that were written in place. If a handle cannot be created,
 // none is returned.
 func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
@@ -386,7 +389,7 @@ func (f frame) setTexts(i int, err error, texts []string) error {
 	return nil
 }
 
-func (f frame) setList(err error, tensors []*tensor.Tensor) error {
+func (f frame) setList(tensors []*tensor.Tensor, err error) error {
 	if err != nil {
 		return err
 	}
@@ -415,7 +418,7 @@ func (f frame) setListAt(i int, tensors []*tensor.Tensor) error {
 	return nil
 }
 
-func (f frame) setStorage(err error, s *storage.Storage) error {
+func (f frame) setStorage(s *storage.Storage, err error) error {
 	if err != nil {
 		return err
 	}
@@ -427,7 +430,7 @@ func (f frame) setStorage(err error, s *storage.Storage) error {
 	return nil
 }
 
-func (f frame) setGenerator(err error, g *random.Generator) error {
+func (f frame) setGenerator(g *random.Generator, err error) error {
 	if err != nil {
 		return err
 	}
@@ -439,7 +442,7 @@ func (f frame) setGenerator(err error, g *random.Generator) error {
 	return nil
 }
 
-func (f frame) setNode(err error, n tensor.Node) error { return f.setNodeAt(0, err, n) }
+func (f frame) setNode(n tensor.Node, err error) error { return f.setNodeAt(0, err, n) }
 
 func (f frame) setNodeAt(i int, err error, n tensor.Node) error {
 	*(*unsafe.Pointer)(f.result(i)) = nil
@@ -453,7 +456,7 @@ func (f frame) setNodeAt(i int, err error, n tensor.Node) error {
 	return err
 }
 
-func (f frame) setScalar(err error, s dtype.Scalar) error {
+func (f frame) setScalar(s dtype.Scalar, err error) error {
 	c := C.tensor_scalar{kind: C.int32_t(s.Kind)}
 	switch s.Kind {
 	case dtype.KindBool, dtype.KindInt, dtype.KindUint:
@@ -465,36 +468,38 @@ func (f frame) setScalar(err error, s dtype.Scalar) error {
 	return err
 }
 
-func (f frame) setInt(err error, v ...int64) error {
+func (f frame) setInt(v int64, err error) error { return f.setInts(err, v) }
+
+func (f frame) setInts(err error, v ...int64) error {
 	for i := range v {
 		*(*int64)(f.result(i)) = v[i]
 	}
 	return err
 }
 
-func (f frame) setBool(err error, v bool) error {
+func (f frame) setBool(v bool, err error) error {
 	n := int64(0)
 	if v {
 		n = 1
 	}
-	return f.setInt(err, n)
+	return f.setInt(n, err)
 }
 
-func (f frame) setFloat(err error, v float64) error {
+func (f frame) setFloat(v float64, err error) error {
 	*(*float64)(f.result(0)) = v
 	return err
 }
 
-func (f frame) setDtype(err error, d dtype.DType) error { return f.setInt(err, int64(d)) }
+func (f frame) setDtype(d dtype.DType, err error) error { return f.setInt(int64(d), err) }
 
-func (f frame) setStr(err error, s string) error { return f.setText(0, err, s) }
+func (f frame) setStr(s string, err error) error { return f.setText(0, err, s) }
 
-func (f frame) setPointer(err error, p uintptr) error {
+func (f frame) setPointer(p uintptr, err error) error {
 	*(*uintptr)(f.result(0)) = p
 	return err
 }
 
-func (f frame) setDevice(err error, d device.Device) error {
+func (f frame) setDevice(d device.Device, err error) error {
 	*(*C.tensor_device)(f.result(0)) = C.tensor_device{_type: C.int32_t(d.Type), index: C.int32_t(d.Index)}
 	return err
 }

@@ -17,5071 +17,4298 @@ import (
 
 // calls is indexed by lt_frame.op, in the order of gen_numbers.h.
 var calls = [...]func(dispatch.Context, frame) error{
-	func(c dispatch.Context, f frame) error { // H
-		r0, err := c.AdjointMatrix(f.tensor(0))
-		return f.setTensors(err, r0)
+	// H
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.AdjointMatrix(f.tensor(0))) },
+	// T
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.TransposeAll(f.tensor(0))) },
+	// abs
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Abs(f.out(0), f.tensor(0))) },
+	// absolute
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Abs(f.out(0), f.tensor(0))) },
+	// acos
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acos(f.out(0), f.tensor(0))) },
+	// acosh
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acosh(f.out(0), f.tensor(0))) },
+	// adaptive_avg_pool1d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.AdaptiveAvgPool1d(f.tensor(0), f.ints(1)))
 	},
-	func(c dispatch.Context, f frame) error { // T
-		r0, err := c.TransposeAll(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // abs
-		r0, err := c.Abs(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // absolute
-		r0, err := c.Abs(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // acos
-		r0, err := c.Acos(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // acosh
-		r0, err := c.Acosh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // adaptive_avg_pool1d
-		r0, err := c.AdaptiveAvgPool1d(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // adaptive_max_pool1d
+	// adaptive_max_pool1d
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.AdaptiveMaxPool1d(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // add
-		r0, err := c.Add(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
-		return f.setTensors(err, r0)
+	// add
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Add(f.out(0), f.operand(0), f.operand(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // addbmm
-		r0, err := c.Addbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
+	// addbmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Addbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4)))
 	},
-	func(c dispatch.Context, f frame) error { // addcdiv
-		r0, err := c.Addcdiv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
-		return f.setTensors(err, r0)
+	// addcdiv
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Addcdiv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3)))
 	},
-	func(c dispatch.Context, f frame) error { // addcmul
-		r0, err := c.Addcmul(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
-		return f.setTensors(err, r0)
+	// addcmul
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Addcmul(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3)))
 	},
-	func(c dispatch.Context, f frame) error { // addmm
-		r0, err := c.Addmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
+	// addmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Addmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4)))
 	},
-	func(c dispatch.Context, f frame) error { // addmv
-		r0, err := c.Addmv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
+	// addmv
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Addmv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4)))
 	},
-	func(c dispatch.Context, f frame) error { // addr
-		r0, err := c.Addr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
+	// addr
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Addr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4)))
 	},
-	func(c dispatch.Context, f frame) error { // adjoint
-		r0, err := c.Adjoint(f.tensor(0))
-		return f.setTensors(err, r0)
+	// adjoint
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Adjoint(f.tensor(0))) },
+	// affine_grid_generator
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.AffineGridGenerator(f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // affine_grid_generator
-		r0, err := c.AffineGridGenerator(f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// alias_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.AliasCopy(f.out(0), f.tensor(0))) },
+	// align_as
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.AlignAs(f.tensor(0), f.tensor(1))) },
+	// align_tensors
+	func(c dispatch.Context, f frame) error { return f.setList(c.AlignTensors(f.tensors(0))) },
+	// align_to
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.AlignTo(f.tensor(0), f.strs(1))) },
+	// all
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.All(f.out(0), f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // alias_copy
-		r0, err := c.AliasCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// allclose
+	func(c dispatch.Context, f frame) error {
+		return f.setBool(c.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // align_as
-		r0, err := c.AlignAs(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// alpha_dropout
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // align_tensors
-		r, err := c.AlignTensors(f.tensors(0))
-		return f.setList(err, r)
+	// amax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // align_to
-		r0, err := c.AlignTo(f.tensor(0), f.strs(1))
-		return f.setTensors(err, r0)
+	// amin
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Amin(f.out(0), f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // all
-		r0, err := c.All(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // allclose
-		r0, err := c.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // alpha_dropout
-		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // amax
-		r0, err := c.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // amin
-		r0, err := c.Amin(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // aminmax
+	// aminmax
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // angle
-		r0, err := c.Angle(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// angle
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Angle(f.out(0), f.tensor(0))) },
+	// any
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Any(f.out(0), f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // any
-		r0, err := c.Any(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// arange
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3)))
 	},
-	func(c dispatch.Context, f frame) error { // arange
-		r0, err := c.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
+	// arange.start
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ArangeStart(f.out(0), f.scalar(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // arange.start
-		r0, err := c.ArangeStart(f.out(0), f.scalar(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// arange.start_step
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ArangeStartStep(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // arange.start_step
-		r0, err := c.ArangeStartStep(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // arccos
-		r0, err := c.Acos(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // arccosh
-		r0, err := c.Acosh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // archive_load
+	// arccos
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acos(f.out(0), f.tensor(0))) },
+	// arccosh
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acosh(f.out(0), f.tensor(0))) },
+	// archive_load
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.ArchiveLoad(f.str(0), f.bool(1))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // archive_load_bytes
+	// archive_load_bytes
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.ArchiveLoadBytes(f.tensor(0))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // archive_save
-		return c.ArchiveSave(f.str(0), f.strs(1), f.tensors(2))
+	// archive_save
+	func(c dispatch.Context, f frame) error { return c.ArchiveSave(f.str(0), f.strs(1), f.tensors(2)) },
+	// archive_save_bytes
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ArchiveSaveBytes(f.strs(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // archive_save_bytes
-		r0, err := c.ArchiveSaveBytes(f.strs(0), f.tensors(1))
-		return f.setTensors(err, r0)
+	// arcsin
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Asin(f.out(0), f.tensor(0))) },
+	// arcsinh
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Asinh(f.out(0), f.tensor(0))) },
+	// arctan
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atan(f.out(0), f.tensor(0))) },
+	// arctan2
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Atan2(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // arcsin
-		r0, err := c.Asin(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// arctanh
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atanh(f.out(0), f.tensor(0))) },
+	// argmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Argmax(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // arcsinh
-		r0, err := c.Asinh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// argmin
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // arctan
-		r0, err := c.Atan(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// argsort
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Argsort(f.tensor(0), f.int(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // arctan2
-		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// argsort.stable
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // arctanh
-		r0, err := c.Atanh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// argwhere
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Argwhere(f.tensor(0))) },
+	// as_strided
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.AsStrided(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // argmax
-		r0, err := c.Argmax(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// as_strided_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.AsStridedCopy(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // argmin
-		r0, err := c.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// as_strided_scatter
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.AsStridedScatter(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.intOptional(4)))
 	},
-	func(c dispatch.Context, f frame) error { // argsort
-		r0, err := c.Argsort(f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// asin
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Asin(f.out(0), f.tensor(0))) },
+	// asinh
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Asinh(f.out(0), f.tensor(0))) },
+	// atan
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atan(f.out(0), f.tensor(0))) },
+	// atan2
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Atan2(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // argsort.stable
-		r0, err := c.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3))
-		return f.setTensors(err, r0)
+	// atanh
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atanh(f.out(0), f.tensor(0))) },
+	// atleast_1d
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atleast1d(f.tensor(0))) },
+	// atleast_1d.sequence
+	func(c dispatch.Context, f frame) error { return f.setList(c.Atleast1dSequence(f.tensors(0))) },
+	// atleast_2d
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atleast2d(f.tensor(0))) },
+	// atleast_2d.sequence
+	func(c dispatch.Context, f frame) error { return f.setList(c.Atleast2dSequence(f.tensors(0))) },
+	// atleast_3d
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atleast3d(f.tensor(0))) },
+	// atleast_3d.sequence
+	func(c dispatch.Context, f frame) error { return f.setList(c.Atleast3dSequence(f.tensors(0))) },
+	// autocast_decrement_nesting
+	func(c dispatch.Context, f frame) error { return f.setInt(c.AutocastDecrementNesting()) },
+	// autocast_increment_nesting
+	func(c dispatch.Context, f frame) error { return f.setInt(c.AutocastIncrementNesting()) },
+	// autograd_grad
+	func(c dispatch.Context, f frame) error {
+		return f.setList(autograd.AutogradGrad(c, f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6)))
 	},
-	func(c dispatch.Context, f frame) error { // argwhere
-		r0, err := c.Argwhere(f.tensor(0))
-		return f.setTensors(err, r0)
+	// avg_pool1d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.AvgPool1d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5)))
 	},
-	func(c dispatch.Context, f frame) error { // as_strided
-		r0, err := c.AsStrided(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // as_strided_copy
-		r0, err := c.AsStridedCopy(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // as_strided_scatter
-		r0, err := c.AsStridedScatter(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.intOptional(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // asin
-		r0, err := c.Asin(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // asinh
-		r0, err := c.Asinh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // atan
-		r0, err := c.Atan(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // atan2
-		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // atanh
-		r0, err := c.Atanh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // atleast_1d
-		r0, err := c.Atleast1d(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // atleast_1d.sequence
-		r, err := c.Atleast1dSequence(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // atleast_2d
-		r0, err := c.Atleast2d(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // atleast_2d.sequence
-		r, err := c.Atleast2dSequence(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // atleast_3d
-		r0, err := c.Atleast3d(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // atleast_3d.sequence
-		r, err := c.Atleast3dSequence(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // autocast_decrement_nesting
-		r0, err := c.AutocastDecrementNesting()
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // autocast_increment_nesting
-		r0, err := c.AutocastIncrementNesting()
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // autograd_grad
-		r, err := autograd.AutogradGrad(c, f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // avg_pool1d
-		r0, err := c.AvgPool1d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // backward
+	// backward
+	func(c dispatch.Context, f frame) error {
 		return autograd.Backward(c, f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
 	},
-	func(c dispatch.Context, f frame) error { // baddbmm
-		r0, err := c.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
+	// baddbmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4)))
 	},
-	func(c dispatch.Context, f frame) error { // bartlett_window
-		r0, err := c.BartlettWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// bartlett_window
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.BartlettWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // batch_norm
-		r0, err := c.BatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7), f.bool(8))
-		return f.setTensors(err, r0)
+	// batch_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.BatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7), f.bool(8)))
 	},
-	func(c dispatch.Context, f frame) error { // bernoulli
-		r0, err := c.Bernoulli(f.out(0), f.tensor(0), f.generatorOptional(1))
-		return f.setTensors(err, r0)
+	// bernoulli
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Bernoulli(f.out(0), f.tensor(0), f.generatorOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // bernoulli.p
-		r0, err := c.BernoulliP(f.tensor(0), f.float(1), f.generatorOptional(2))
-		return f.setTensors(err, r0)
+	// bernoulli.p
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.BernoulliP(f.tensor(0), f.float(1), f.generatorOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // bernoulli_
+	// bernoulli_
+	func(c dispatch.Context, f frame) error {
 		err := c.FillBernoulli(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // bernoulli_.tensor
+	// bernoulli_.tensor
+	func(c dispatch.Context, f frame) error {
 		err := c.FillBernoulliEach(f.tensor(0), f.tensor(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // bilinear
-		r0, err := c.NnBilinear(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3))
-		return f.setTensors(err, r0)
+	// bilinear
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnBilinear(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // bincount
-		r0, err := c.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2))
-		return f.setTensors(err, r0)
+	// bincount
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // binomial
-		r0, err := c.Binomial(f.tensor(0), f.tensor(1), f.generatorOptional(2))
-		return f.setTensors(err, r0)
+	// binomial
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Binomial(f.tensor(0), f.tensor(1), f.generatorOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // bitwise_and
-		r0, err := c.BitwiseAnd(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// bitwise_and
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.BitwiseAnd(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // bitwise_left_shift
-		r0, err := c.BitwiseLeftShift(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// bitwise_left_shift
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.BitwiseLeftShift(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // bitwise_not
-		r0, err := c.BitwiseNot(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// bitwise_not
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.BitwiseNot(f.out(0), f.tensor(0))) },
+	// bitwise_or
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.BitwiseOr(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // bitwise_or
-		r0, err := c.BitwiseOr(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// bitwise_right_shift
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.BitwiseRightShift(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // bitwise_right_shift
-		r0, err := c.BitwiseRightShift(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// bitwise_xor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.BitwiseXor(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // bitwise_xor
-		r0, err := c.BitwiseXor(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// blackman_window
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.BlackmanWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // blackman_window
-		r0, err := c.BlackmanWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// block_diag
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.BlockDiag(f.tensors(0))) },
+	// bmm
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Bmm(f.out(0), f.tensor(0), f.tensor(1))) },
+	// broadcast_tensors
+	func(c dispatch.Context, f frame) error { return f.setList(c.BroadcastTensors(f.tensors(0))) },
+	// broadcast_to
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.BroadcastTo(f.tensor(0), f.ints(1))) },
+	// bucketize
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // block_diag
-		r0, err := c.BlockDiag(f.tensors(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // bmm
-		r0, err := c.Bmm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // broadcast_tensors
-		r, err := c.BroadcastTensors(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // broadcast_to
-		r0, err := c.BroadcastTo(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // bucketize
-		r0, err := c.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // can_cast
-		r0, err := c.CanCast(f.dtype(0), f.dtype(1))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // cartesian_prod
-		r0, err := c.CartesianProd(f.tensors(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // cat
-		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // cauchy_
+	// can_cast
+	func(c dispatch.Context, f frame) error { return f.setBool(c.CanCast(f.dtype(0), f.dtype(1))) },
+	// cartesian_prod
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.CartesianProd(f.tensors(0))) },
+	// cat
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Cat(f.out(0), f.tensors(0), f.int(1))) },
+	// cauchy_
+	func(c dispatch.Context, f frame) error {
 		err := c.FillCauchy(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // ccol_indices
-		r0, err := c.CcolIndices(f.tensor(0))
-		return f.setTensors(err, r0)
+	// ccol_indices
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.CcolIndices(f.tensor(0))) },
+	// ccol_indices_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.CcolIndicesCopy(f.out(0), f.tensor(0))) },
+	// cdist
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3)))
 	},
-	func(c dispatch.Context, f frame) error { // ccol_indices_copy
-		r0, err := c.CcolIndicesCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // cdist
-		r0, err := c.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // ceil
-		r0, err := c.Ceil(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // celu
-		r0, err := c.Celu(f.out(0), f.tensor(0), f.float(1))
-		return f.setTensors(err, r0)
-	},
-	deprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c dispatch.Context, f frame) error { // chain_matmul
-		r0, err := c.ChainMatmul(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
+	// ceil
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Ceil(f.out(0), f.tensor(0))) },
+	// celu
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Celu(f.out(0), f.tensor(0), f.float(1))) },
+	// chain_matmul
+	deprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c dispatch.Context, f frame) error { return f.setTensor(c.ChainMatmul(f.out(0), f.tensors(0))) }),
+	// channel_shuffle
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ChannelShuffle(f.tensor(0), f.int(1))) },
+	// cholesky
+	deprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Cholesky(f.out(0), f.tensor(0), f.bool(1)))
 	}),
-	func(c dispatch.Context, f frame) error { // channel_shuffle
-		r0, err := c.ChannelShuffle(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// cholesky_inverse
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.CholeskyInverse(f.out(0), f.tensor(0), f.bool(1)))
 	},
-	deprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c dispatch.Context, f frame) error { // cholesky
-		r0, err := c.Cholesky(f.out(0), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	}),
-	func(c dispatch.Context, f frame) error { // cholesky_inverse
-		r0, err := c.CholeskyInverse(f.out(0), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
+	// cholesky_solve
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.CholeskySolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // cholesky_solve
-		r0, err := c.CholeskySolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // choose_qparams_per_tensor
+	// choose_qparams_per_tensor
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.ChooseQparamsPerTensor(f.tensor(0), f.bool(1))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // chunk
-		r, err := c.Chunk(f.tensor(0), f.int(1), f.int(2))
-		return f.setList(err, r)
+	// chunk
+	func(c dispatch.Context, f frame) error { return f.setList(c.Chunk(f.tensor(0), f.int(1), f.int(2))) },
+	// clamp
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // clamp
-		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
-		return f.setTensors(err, r0)
+	// clamp.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // clamp.tensor
-		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
-		return f.setTensors(err, r0)
+	// clamp_max
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ClampMax(f.out(0), f.tensor(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // clamp_max
-		r0, err := c.ClampMax(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// clamp_min
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ClampMin(f.out(0), f.tensor(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // clamp_min
-		r0, err := c.ClampMin(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// clear_autocast_cache
+	func(c dispatch.Context, f frame) error { return c.ClearAutocastCache() },
+	// clip
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // clear_autocast_cache
-		return c.ClearAutocastCache()
+	// clip.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // clip
-		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
-		return f.setTensors(err, r0)
+	// clone
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Clone(f.tensor(0), f.format(1))) },
+	// coalesce
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Coalesce(f.tensor(0))) },
+	// col_indices
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ColIndices(f.tensor(0))) },
+	// col_indices_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ColIndicesCopy(f.out(0), f.tensor(0))) },
+	// column_stack
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ColumnStack(f.out(0), f.tensors(0))) },
+	// combinations
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Combinations(f.tensor(0), f.int(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // clip.tensor
-		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
-		return f.setTensors(err, r0)
+	// complex.parts
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ComplexParts(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // clone
-		r0, err := c.Clone(f.tensor(0), f.format(1))
-		return f.setTensors(err, r0)
+	// concat
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Cat(f.out(0), f.tensors(0), f.int(1))) },
+	// concatenate
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Cat(f.out(0), f.tensors(0), f.int(1))) },
+	// conj
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Conj(f.tensor(0))) },
+	// conj_physical
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ConjPhysical(f.out(0), f.tensor(0))) },
+	// constant_pad_nd
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ConstantPadNd(f.tensor(0), f.ints(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // coalesce
-		r0, err := c.Coalesce(f.tensor(0))
-		return f.setTensors(err, r0)
+	// contiguous
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Contiguous(f.tensor(0), f.format(1))) },
+	// conv1d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Conv1d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6)))
 	},
-	func(c dispatch.Context, f frame) error { // col_indices
-		r0, err := c.ColIndices(f.tensor(0))
-		return f.setTensors(err, r0)
+	// conv1d.padding
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Conv1dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6)))
 	},
-	func(c dispatch.Context, f frame) error { // col_indices_copy
-		r0, err := c.ColIndicesCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// conv2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Conv2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6)))
 	},
-	func(c dispatch.Context, f frame) error { // column_stack
-		r0, err := c.ColumnStack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
+	// conv2d.padding
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Conv2dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6)))
 	},
-	func(c dispatch.Context, f frame) error { // combinations
-		r0, err := c.Combinations(f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// conv3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Conv3d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6)))
 	},
-	func(c dispatch.Context, f frame) error { // complex.parts
-		r0, err := c.ComplexParts(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// conv3d.padding
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Conv3dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6)))
 	},
-	func(c dispatch.Context, f frame) error { // concat
-		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
-		return f.setTensors(err, r0)
+	// conv_tbc
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ConvTbc(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // concatenate
-		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
-		return f.setTensors(err, r0)
+	// conv_transpose1d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ConvTranspose1d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7)))
 	},
-	func(c dispatch.Context, f frame) error { // conj
-		r0, err := c.Conj(f.tensor(0))
-		return f.setTensors(err, r0)
+	// conv_transpose2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ConvTranspose2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7)))
 	},
-	func(c dispatch.Context, f frame) error { // conj_physical
-		r0, err := c.ConjPhysical(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// conv_transpose3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ConvTranspose3d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7)))
 	},
-	func(c dispatch.Context, f frame) error { // constant_pad_nd
-		r0, err := c.ConstantPadNd(f.tensor(0), f.ints(1), f.scalar(2))
-		return f.setTensors(err, r0)
+	// convert_weight_to_int4pack_for_cpu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ConvertWeightToInt4packForCpu(f.tensor(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // contiguous
-		r0, err := c.Contiguous(f.tensor(0), f.format(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv1d
-		r0, err := c.Conv1d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv1d.padding
-		r0, err := c.Conv1dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv2d
-		r0, err := c.Conv2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv2d.padding
-		r0, err := c.Conv2dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv3d
-		r0, err := c.Conv3d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv3d.padding
-		r0, err := c.Conv3dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv_tbc
-		r0, err := c.ConvTbc(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv_transpose1d
-		r0, err := c.ConvTranspose1d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv_transpose2d
-		r0, err := c.ConvTranspose2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // conv_transpose3d
-		r0, err := c.ConvTranspose3d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // convert_weight_to_int4pack_for_cpu
-		r0, err := c.ConvertWeightToInt4packForCpu(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // coo_indices
-		r0, err := c.RawIndices(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // coo_values
-		r0, err := c.RawValues(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // copy_
+	// coo_indices
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.RawIndices(f.tensor(0))) },
+	// coo_values
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.RawValues(f.tensor(0))) },
+	// copy_
+	func(c dispatch.Context, f frame) error {
 		err := c.Copy(f.tensor(0), f.operand(1), f.bool(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // copysign
-		r0, err := c.Copysign(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// copysign
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Copysign(f.out(0), f.tensor(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // corrcoef
-		r0, err := c.Corrcoef(f.tensor(0))
-		return f.setTensors(err, r0)
+	// corrcoef
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Corrcoef(f.tensor(0))) },
+	// cos
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Cos(f.out(0), f.tensor(0))) },
+	// cosh
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Cosh(f.out(0), f.tensor(0))) },
+	// cosine_similarity
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.CosineSimilarity(f.tensor(0), f.tensor(1), f.int(2), f.float(3)))
 	},
-	func(c dispatch.Context, f frame) error { // cos
-		r0, err := c.Cos(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// count_nonzero
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.CountNonzero(f.tensor(0), f.ints(1))) },
+	// cov
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Cov(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // cosh
-		r0, err := c.Cosh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// cpu_tier
+	func(c dispatch.Context, f frame) error { return f.setStr(ops.CpuTier()) },
+	// cross
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Cross(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // cosine_similarity
-		r0, err := c.CosineSimilarity(f.tensor(0), f.tensor(1), f.int(2), f.float(3))
-		return f.setTensors(err, r0)
+	// crow_indices
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.CrowIndices(f.tensor(0))) },
+	// crow_indices_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.CrowIndicesCopy(f.out(0), f.tensor(0))) },
+	// csr_sddmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.CsrSddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3)))
 	},
-	func(c dispatch.Context, f frame) error { // count_nonzero
-		r0, err := c.CountNonzero(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // cov
-		r0, err := c.Cov(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // cpu_tier
-		r0, err := ops.CpuTier()
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // cross
-		r0, err := c.Cross(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // crow_indices
-		r0, err := c.CrowIndices(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // crow_indices_copy
-		r0, err := c.CrowIndicesCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // csr_sddmm
-		r0, err := c.CsrSddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // csr_spadd
+	// csr_spadd
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.CsrSpadd(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // csr_spgemm
+	// csr_spgemm
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.CsrSpgemm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // csr_spmm
-		r0, err := c.CsrSpmm(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.tensor(3))
-		return f.setTensors(err, r0)
+	// csr_spmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.CsrSpmm(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.tensor(3)))
 	},
-	func(c dispatch.Context, f frame) error { // ctc_loss
-		r0, err := c.CtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.int(5), f.bool(6))
-		return f.setTensors(err, r0)
+	// ctc_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.CtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.int(5), f.bool(6)))
 	},
-	func(c dispatch.Context, f frame) error { // ctc_loss.tensor
-		r0, err := c.CtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.int(5), f.bool(6))
-		return f.setTensors(err, r0)
+	// ctc_loss.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.CtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.int(5), f.bool(6)))
 	},
-	func(c dispatch.Context, f frame) error { // cummax
+	// cummax
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // cummin
+	// cummin
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Cummin(f.out(0), f.out(1), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // cumprod
-		r0, err := c.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// cumprod
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // cumsum
-		r0, err := c.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// cumsum
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // cumulative_trapezoid
-		r0, err := c.CumulativeTrapezoid(f.tensor(0), f.scalar(1), f.int(2))
-		return f.setTensors(err, r0)
+	// cumulative_trapezoid
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.CumulativeTrapezoid(f.tensor(0), f.scalar(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // cumulative_trapezoid.x
-		r0, err := c.CumulativeTrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
+	// cumulative_trapezoid.x
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.CumulativeTrapezoidX(f.tensor(0), f.tensor(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // data_ptr
-		r0, err := c.DataPtr(f.tensor(0))
-		return f.setPointer(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // default_generator
-		r0, err := ops.DefaultGenerator()
-		return f.setGenerator(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // default_generator.device
-		r0, err := ops.DefaultGeneratorOf(f.device(0))
-		return f.setGenerator(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // deg2rad
-		r0, err := c.Deg2rad(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dense_dim
-		r0, err := c.DenseDim(f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dequantize
-		r0, err := c.Dequantize(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dequantize.tensors
-		r, err := c.DequantizeTensors(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // det
-		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // detach
-		r0, err := c.Detach(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // detach_
+	// data_ptr
+	func(c dispatch.Context, f frame) error { return f.setPointer(c.DataPtr(f.tensor(0))) },
+	// default_generator
+	func(c dispatch.Context, f frame) error { return f.setGenerator(ops.DefaultGenerator()) },
+	// default_generator.device
+	func(c dispatch.Context, f frame) error { return f.setGenerator(ops.DefaultGeneratorOf(f.device(0))) },
+	// deg2rad
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Deg2rad(f.out(0), f.tensor(0))) },
+	// dense_dim
+	func(c dispatch.Context, f frame) error { return f.setInt(c.DenseDim(f.tensor(0))) },
+	// dequantize
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Dequantize(f.tensor(0))) },
+	// dequantize.tensors
+	func(c dispatch.Context, f frame) error { return f.setList(c.DequantizeTensors(f.tensors(0))) },
+	// det
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgDet(f.out(0), f.tensor(0))) },
+	// detach
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Detach(f.tensor(0))) },
+	// detach_
+	func(c dispatch.Context, f frame) error {
 		err := autograd.DetachInplace(c, f.tensor(0))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // detach_copy
-		r0, err := c.DetachCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // device_absence
-		r0, err := ops.DeviceAbsence(f.str(0))
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // device_allocations
+	// detach_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.DetachCopy(f.out(0), f.tensor(0))) },
+	// device_absence
+	func(c dispatch.Context, f frame) error { return f.setStr(ops.DeviceAbsence(f.str(0))) },
+	// device_allocations
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := ops.DeviceAllocations(f.device(0))
-		return f.setInt(err, r0, r1, r2)
+		return f.setInts(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // device_attribute
-		r0, err := ops.DeviceAttribute(f.device(0), f.str(1))
-		return f.setInt(err, r0)
+	// device_attribute
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.DeviceAttribute(f.device(0), f.str(1))) },
+	// device_can_access_peer
+	func(c dispatch.Context, f frame) error {
+		return f.setBool(ops.DeviceCanAccessPeer(f.device(0), f.device(1)))
 	},
-	func(c dispatch.Context, f frame) error { // device_can_access_peer
-		r0, err := ops.DeviceCanAccessPeer(f.device(0), f.device(1))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // device_count
-		r0, err := ops.DeviceCount(f.str(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // device_current
-		r0, err := ops.DeviceCurrent(f.str(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // device_memory
+	// device_count
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.DeviceCount(f.str(0))) },
+	// device_current
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.DeviceCurrent(f.str(0))) },
+	// device_memory
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, r4, r5, r6, err := ops.DeviceMemory(f.device(0))
-		return f.setInt(err, r0, r1, r2, r3, r4, r5, r6)
+		return f.setInts(err, r0, r1, r2, r3, r4, r5, r6)
 	},
-	func(c dispatch.Context, f frame) error { // device_name
-		r0, err := ops.DeviceName(f.device(0))
-		return f.setStr(err, r0)
+	// device_name
+	func(c dispatch.Context, f frame) error { return f.setStr(ops.DeviceName(f.device(0))) },
+	// device_of_pointer
+	func(c dispatch.Context, f frame) error {
+		return f.setDevice(ops.DeviceOfPointer(f.str(0), f.pointer(1)))
 	},
-	func(c dispatch.Context, f frame) error { // device_of_pointer
-		r0, err := ops.DeviceOfPointer(f.str(0), f.pointer(1))
-		return f.setDevice(err, r0)
+	// device_reset_peak_memory
+	func(c dispatch.Context, f frame) error { return ops.DeviceResetPeakMemory(f.device(0)) },
+	// device_set_current
+	func(c dispatch.Context, f frame) error { return ops.DeviceSetCurrent(f.device(0)) },
+	// device_set_memory_limit
+	func(c dispatch.Context, f frame) error { return ops.DeviceSetMemoryLimit(f.device(0), f.int(1)) },
+	// device_synchronize
+	func(c dispatch.Context, f frame) error { return ops.DeviceSynchronize(f.device(0)) },
+	// device_uuid
+	func(c dispatch.Context, f frame) error { return f.setStr(ops.DeviceUuid(f.device(0))) },
+	// diag
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Diag(f.out(0), f.tensor(0), f.int(1))) },
+	// diag_embed
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.DiagEmbed(f.tensor(0), f.int(1), f.int(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // device_reset_peak_memory
-		return ops.DeviceResetPeakMemory(f.device(0))
+	// diagflat
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Diagflat(f.tensor(0), f.int(1))) },
+	// diagonal
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Diagonal(f.tensor(0), f.int(1), f.int(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // device_set_current
-		return ops.DeviceSetCurrent(f.device(0))
+	// diagonal.outdim
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.DiagonalOutdim(f.tensor(0), f.str(1), f.int(2), f.int(3), f.int(4)))
 	},
-	func(c dispatch.Context, f frame) error { // device_set_memory_limit
-		return ops.DeviceSetMemoryLimit(f.device(0), f.int(1))
+	// diagonal_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.DiagonalCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // device_synchronize
-		return ops.DeviceSynchronize(f.device(0))
+	// diagonal_scatter
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.DiagonalScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.int(4)))
 	},
-	func(c dispatch.Context, f frame) error { // device_uuid
-		r0, err := ops.DeviceUuid(f.device(0))
-		return f.setStr(err, r0)
+	// diff
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4)))
 	},
-	func(c dispatch.Context, f frame) error { // diag
-		r0, err := c.Diag(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// digamma
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Digamma(f.out(0), f.tensor(0))) },
+	// dim_by_name
+	func(c dispatch.Context, f frame) error { return f.setInt(c.DimByName(f.tensor(0), f.str(1))) },
+	// dirichlet_grad
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.DirichletGrad(f.tensor(0), f.tensor(1), f.tensor(2)))
 	},
-	func(c dispatch.Context, f frame) error { // diag_embed
-		r0, err := c.DiagEmbed(f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
+	// dispatch_table
+	func(c dispatch.Context, f frame) error { return f.setStr(c.DispatchTable(f.str(0))) },
+	// dist
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Dist(f.tensor(0), f.tensor(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // diagflat
-		r0, err := c.Diagflat(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// div
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // diagonal
-		r0, err := c.Diagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
+	// divide
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // diagonal.outdim
-		r0, err := c.DiagonalOutdim(f.tensor(0), f.str(1), f.int(2), f.int(3), f.int(4))
-		return f.setTensors(err, r0)
+	// dot
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Dot(f.out(0), f.tensor(0), f.tensor(1))) },
+	// dropout
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // diagonal_copy
-		r0, err := c.DiagonalCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
+	// dsmm
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Mm(f.out(0), f.tensor(0), f.tensor(1))) },
+	// dsplit
+	func(c dispatch.Context, f frame) error { return f.setList(c.Dsplit(f.tensor(0), f.int(1))) },
+	// dsplit.indices
+	func(c dispatch.Context, f frame) error { return f.setList(c.DsplitIndices(f.tensor(0), f.ints(1))) },
+	// dstack
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Dstack(f.out(0), f.tensors(0))) },
+	// einsum
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Einsum(f.str(0), f.tensors(1))) },
+	// embedding
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Embedding(f.tensor(0), f.tensor(1), f.int(2), f.bool(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // diagonal_scatter
-		r0, err := c.DiagonalScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.int(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // diff
-		r0, err := c.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // digamma
-		r0, err := c.Digamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dim_by_name
-		r0, err := c.DimByName(f.tensor(0), f.str(1))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dirichlet_grad
-		r0, err := c.DirichletGrad(f.tensor(0), f.tensor(1), f.tensor(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dispatch_table
-		r0, err := c.DispatchTable(f.str(0))
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dist
-		r0, err := c.Dist(f.tensor(0), f.tensor(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // div
-		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // divide
-		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dot
-		r0, err := c.Dot(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dropout
-		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dsmm
-		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // dsplit
-		r, err := c.Dsplit(f.tensor(0), f.int(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // dsplit.indices
-		r, err := c.DsplitIndices(f.tensor(0), f.ints(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // dstack
-		r0, err := c.Dstack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // einsum
-		r0, err := c.Einsum(f.str(0), f.tensors(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // embedding
-		r0, err := c.Embedding(f.tensor(0), f.tensor(1), f.int(2), f.bool(3), f.bool(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // embedding_bag
+	// embedding_bag
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, err := c.EmbeddingBag(f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.int(4), f.bool(5), f.tensorOptional(6), f.bool(7), f.intOptional(8))
 		return f.setTensors(err, r0, r1, r2, r3)
 	},
-	func(c dispatch.Context, f frame) error { // embedding_renorm_
+	// embedding_renorm_
+	func(c dispatch.Context, f frame) error {
 		err := c.EmbeddingRenorm(f.tensor(0), f.tensor(1), f.float(2), f.float(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // empty
-		r0, err := c.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
-		return f.setTensors(err, r0)
+	// empty
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4)))
 	},
-	func(c dispatch.Context, f frame) error { // empty_affine_quantized
-		r0, err := c.EmptyAffineQuantized(f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.float(4), f.int(5))
-		return f.setTensors(err, r0)
+	// empty_affine_quantized
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.EmptyAffineQuantized(f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.float(4), f.int(5)))
 	},
-	func(c dispatch.Context, f frame) error { // empty_cache
-		return ops.EmptyCache()
+	// empty_cache
+	func(c dispatch.Context, f frame) error { return ops.EmptyCache() },
+	// empty_like
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.EmptyLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4)))
 	},
-	func(c dispatch.Context, f frame) error { // empty_like
-		r0, err := c.EmptyLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
-		return f.setTensors(err, r0)
+	// empty_per_channel_affine_quantized
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.EmptyPerChannelAffineQuantized(f.ints(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // empty_per_channel_affine_quantized
-		r0, err := c.EmptyPerChannelAffineQuantized(f.ints(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
+	// empty_permuted
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.EmptyPermuted(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // empty_permuted
-		r0, err := c.EmptyPermuted(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// empty_strided
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.EmptyStrided(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // empty_strided
-		r0, err := c.EmptyStrided(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// eq
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Eq(f.out(0), f.tensor(0), f.operand(1))) },
+	// equal
+	func(c dispatch.Context, f frame) error { return f.setBool(c.Equal(f.tensor(0), f.tensor(1))) },
+	// erf
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erf(f.out(0), f.tensor(0))) },
+	// erfc
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erfc(f.out(0), f.tensor(0))) },
+	// erfinv
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erfinv(f.out(0), f.tensor(0))) },
+	// event_elapsed_time
+	func(c dispatch.Context, f frame) error { return f.setFloat(ops.EventElapsedTime(f.int(0), f.int(1))) },
+	// event_free
+	func(c dispatch.Context, f frame) error { return ops.EventFree(f.int(0)) },
+	// event_handle
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.EventHandle(f.int(0))) },
+	// event_new
+	func(c dispatch.Context, f frame) error {
+		return f.setInt(ops.EventNew(f.device(0), f.bool(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // eq
-		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// event_query
+	func(c dispatch.Context, f frame) error { return f.setBool(ops.EventQuery(f.int(0))) },
+	// event_record
+	func(c dispatch.Context, f frame) error { return ops.EventRecord(f.int(0), f.int(1)) },
+	// event_synchronize
+	func(c dispatch.Context, f frame) error { return ops.EventSynchronize(f.int(0)) },
+	// exp
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Exp(f.out(0), f.tensor(0))) },
+	// exp2
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Exp2(f.out(0), f.tensor(0))) },
+	// expand
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Expand(f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // equal
-		r0, err := c.Equal(f.tensor(0), f.tensor(1))
-		return f.setBool(err, r0)
+	// expand_as
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ExpandAs(f.tensor(0), f.tensor(1))) },
+	// expand_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ExpandCopy(f.out(0), f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // erf
-		r0, err := c.Erf(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // erfc
-		r0, err := c.Erfc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // erfinv
-		r0, err := c.Erfinv(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // event_elapsed_time
-		r0, err := ops.EventElapsedTime(f.int(0), f.int(1))
-		return f.setFloat(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // event_free
-		return ops.EventFree(f.int(0))
-	},
-	func(c dispatch.Context, f frame) error { // event_handle
-		r0, err := ops.EventHandle(f.int(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // event_new
-		r0, err := ops.EventNew(f.device(0), f.bool(1), f.bool(2))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // event_query
-		r0, err := ops.EventQuery(f.int(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // event_record
-		return ops.EventRecord(f.int(0), f.int(1))
-	},
-	func(c dispatch.Context, f frame) error { // event_synchronize
-		return ops.EventSynchronize(f.int(0))
-	},
-	func(c dispatch.Context, f frame) error { // exp
-		r0, err := c.Exp(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // exp2
-		r0, err := c.Exp2(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // expand
-		r0, err := c.Expand(f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // expand_as
-		r0, err := c.ExpandAs(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // expand_copy
-		r0, err := c.ExpandCopy(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // expm1
-		r0, err := c.Expm1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // exponential_
+	// expm1
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Expm1(f.out(0), f.tensor(0))) },
+	// exponential_
+	func(c dispatch.Context, f frame) error {
 		err := c.FillExponential(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // eye
-		r0, err := c.Eye(f.out(0), f.int(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
+	// eye
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Eye(f.out(0), f.int(0), f.dtype(1), f.layout(2), f.device(3)))
 	},
-	func(c dispatch.Context, f frame) error { // eye.m
-		r0, err := c.EyeM(f.out(0), f.int(0), f.int(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// eye.m
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.EyeM(f.out(0), f.int(0), f.int(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // fail_allocation
-		return ops.FailAllocation(f.int(0))
+	// fail_allocation
+	func(c dispatch.Context, f frame) error { return ops.FailAllocation(f.int(0)) },
+	// fake_quantize_learnable_per_channel_affine
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FakeQuantizeLearnablePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5), f.float(6)))
 	},
-	func(c dispatch.Context, f frame) error { // fake_quantize_learnable_per_channel_affine
-		r0, err := c.FakeQuantizeLearnablePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5), f.float(6))
-		return f.setTensors(err, r0)
+	// fake_quantize_learnable_per_tensor_affine
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FakeQuantizeLearnablePerTensorAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.float(5)))
 	},
-	func(c dispatch.Context, f frame) error { // fake_quantize_learnable_per_tensor_affine
-		r0, err := c.FakeQuantizeLearnablePerTensorAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.float(5))
-		return f.setTensors(err, r0)
+	// fake_quantize_per_channel_affine
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FakeQuantizePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5)))
 	},
-	func(c dispatch.Context, f frame) error { // fake_quantize_per_channel_affine
-		r0, err := c.FakeQuantizePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // fake_quantize_per_channel_affine_cachemask
+	// fake_quantize_per_channel_affine_cachemask
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.FakeQuantizePerChannelAffineCachemask(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // fake_quantize_per_tensor_affine
-		r0, err := c.FakeQuantizePerTensorAffine(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
-		return f.setTensors(err, r0)
+	// fake_quantize_per_tensor_affine
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FakeQuantizePerTensorAffine(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4)))
 	},
-	func(c dispatch.Context, f frame) error { // fake_quantize_per_tensor_affine.tensor_qparams
-		r0, err := c.FakeQuantizePerTensorAffineTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4))
-		return f.setTensors(err, r0)
+	// fake_quantize_per_tensor_affine.tensor_qparams
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FakeQuantizePerTensorAffineTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4)))
 	},
-	func(c dispatch.Context, f frame) error { // fake_quantize_per_tensor_affine_cachemask
+	// fake_quantize_per_tensor_affine_cachemask
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.FakeQuantizePerTensorAffineCachemask(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // feature_alpha_dropout
-		r0, err := c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
+	// feature_alpha_dropout
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // feature_dropout
-		r0, err := c.FeatureDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
+	// feature_dropout
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FeatureDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.fft
-		r0, err := c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.fft
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.fft2
-		r0, err := c.FftFft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.fft2
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftFft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.fftfreq
-		r0, err := c.FftFftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// fft.fftfreq
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftFftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.fftn
-		r0, err := c.FftFftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.fftn
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftFftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.fftshift
-		r0, err := c.FftFftshift(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
+	// fft.fftshift
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.FftFftshift(f.tensor(0), f.ints(1))) },
+	// fft.hfft
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftHfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.hfft
-		r0, err := c.FftHfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.hfft2
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftHfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.hfft2
-		r0, err := c.FftHfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.hfftn
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftHfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.hfftn
-		r0, err := c.FftHfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.ifft
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftIfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.ifft
-		r0, err := c.FftIfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.ifft2
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftIfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.ifft2
-		r0, err := c.FftIfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.ifftn
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftIfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.ifftn
-		r0, err := c.FftIfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.ifftshift
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.FftIfftshift(f.tensor(0), f.ints(1))) },
+	// fft.ihfft
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftIhfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.ifftshift
-		r0, err := c.FftIfftshift(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
+	// fft.ihfft2
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftIhfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.ihfft
-		r0, err := c.FftIhfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.ihfftn
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftIhfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.ihfft2
-		r0, err := c.FftIhfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.irfft
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftIrfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.ihfftn
-		r0, err := c.FftIhfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.irfft2
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftIrfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.irfft
-		r0, err := c.FftIrfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.irfftn
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftIrfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.irfft2
-		r0, err := c.FftIrfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.rfft
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftRfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.irfftn
-		r0, err := c.FftIrfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.rfft2
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftRfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.rfft
-		r0, err := c.FftRfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.rfftfreq
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.rfft2
-		r0, err := c.FftRfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft.rfftn
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftRfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.rfftfreq
-		r0, err := c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// fft_c2c
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftC2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft.rfftn
-		r0, err := c.FftRfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
+	// fft_c2r
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftC2r(f.tensor(0), f.int(1), f.int(2), f.float(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft_c2c
-		r0, err := c.FftC2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
-		return f.setTensors(err, r0)
+	// fft_r2c
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FftR2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3)))
 	},
-	func(c dispatch.Context, f frame) error { // fft_c2r
-		r0, err := c.FftC2r(f.tensor(0), f.int(1), f.int(2), f.float(3))
-		return f.setTensors(err, r0)
+	// file_write
+	func(c dispatch.Context, f frame) error { return c.FileWrite(f.str(0), f.tensor(1)) },
+	// fill
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Fill(f.out(0), f.tensor(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // fft_r2c
-		r0, err := c.FftR2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // file_write
-		return c.FileWrite(f.str(0), f.tensor(1))
-	},
-	func(c dispatch.Context, f frame) error { // fill
-		r0, err := c.Fill(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // fill_diagonal_
+	// fill_diagonal_
+	func(c dispatch.Context, f frame) error {
 		err := c.FillDiagonal(f.tensor(0), f.scalar(1), f.bool(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // fix
-		r0, err := c.Trunc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// fix
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Trunc(f.out(0), f.tensor(0))) },
+	// flatten
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Flatten(f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // flatten
-		r0, err := c.Flatten(f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// flatten.dims
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FlattenDims(f.tensor(0), f.ints(1), f.str(2)))
 	},
-	func(c dispatch.Context, f frame) error { // flatten.dims
-		r0, err := c.FlattenDims(f.tensor(0), f.ints(1), f.str(2))
-		return f.setTensors(err, r0)
+	// flatten.out_dim
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FlattenOutDim(f.tensor(0), f.int(1), f.int(2), f.str(3)))
 	},
-	func(c dispatch.Context, f frame) error { // flatten.out_dim
-		r0, err := c.FlattenOutDim(f.tensor(0), f.int(1), f.int(2), f.str(3))
-		return f.setTensors(err, r0)
+	// flip
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Flip(f.tensor(0), f.ints(1))) },
+	// fliplr
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Fliplr(f.tensor(0))) },
+	// flipud
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Flipud(f.tensor(0))) },
+	// float_power
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FloatPower(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // flip
-		r0, err := c.Flip(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
+	// floor
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Floor(f.out(0), f.tensor(0))) },
+	// floor_divide
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FloorDivide(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // fliplr
-		r0, err := c.Fliplr(f.tensor(0))
-		return f.setTensors(err, r0)
+	// fmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Fmax(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // flipud
-		r0, err := c.Flipud(f.tensor(0))
-		return f.setTensors(err, r0)
+	// fmin
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Fmin(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // float_power
-		r0, err := c.FloatPower(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// fmod
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Fmod(f.out(0), f.tensor(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // floor
-		r0, err := c.Floor(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// foreach_abs
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachAbs(f.tensors(0))) },
+	// foreach_abs_
+	func(c dispatch.Context, f frame) error { return c.ForeachAbsInPlace(f.tensors(0)) },
+	// foreach_acos
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachAcos(f.tensors(0))) },
+	// foreach_acos_
+	func(c dispatch.Context, f frame) error { return c.ForeachAcosInPlace(f.tensors(0)) },
+	// foreach_add.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddList(f.tensors(0), f.tensors(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // floor_divide
-		r0, err := c.FloorDivide(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// foreach_add.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddScalar(f.tensors(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // fmax
-		r0, err := c.Fmax(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// foreach_add.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddScalars(f.tensors(0), f.scalars(1)))
 	},
-	func(c dispatch.Context, f frame) error { // fmin
-		r0, err := c.Fmin(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// foreach_add.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddTensor(f.tensors(0), f.tensor(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // fmod
-		r0, err := c.Fmod(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_abs
-		r, err := c.ForeachAbs(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_abs_
-		return c.ForeachAbsInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_acos
-		r, err := c.ForeachAcos(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_acos_
-		return c.ForeachAcosInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_add.list
-		r, err := c.ForeachAddList(f.tensors(0), f.tensors(1), f.scalar(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_add.scalar
-		r, err := c.ForeachAddScalar(f.tensors(0), f.scalar(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_add.scalars
-		r, err := c.ForeachAddScalars(f.tensors(0), f.scalars(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_add.tensor
-		r, err := c.ForeachAddTensor(f.tensors(0), f.tensor(1), f.scalar(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_add_.list
+	// foreach_add_.list
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddListInPlace(f.tensors(0), f.tensors(1), f.scalar(2))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_add_.scalar
-		return c.ForeachAddScalarInPlace(f.tensors(0), f.scalar(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_add_.scalars
-		return c.ForeachAddScalarsInPlace(f.tensors(0), f.scalars(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_add_.tensor
+	// foreach_add_.scalar
+	func(c dispatch.Context, f frame) error { return c.ForeachAddScalarInPlace(f.tensors(0), f.scalar(1)) },
+	// foreach_add_.scalars
+	func(c dispatch.Context, f frame) error { return c.ForeachAddScalarsInPlace(f.tensors(0), f.scalars(1)) },
+	// foreach_add_.tensor
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddTensorInPlace(f.tensors(0), f.tensor(1), f.scalar(2))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcdiv.scalar
-		r, err := c.ForeachAddcdivScalar(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
-		return f.setList(err, r)
+	// foreach_addcdiv.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddcdivScalar(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcdiv.scalars
-		r, err := c.ForeachAddcdivScalars(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
-		return f.setList(err, r)
+	// foreach_addcdiv.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddcdivScalars(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcdiv.tensor
-		r, err := c.ForeachAddcdivTensor(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
-		return f.setList(err, r)
+	// foreach_addcdiv.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddcdivTensor(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcdiv_.scalar
+	// foreach_addcdiv_.scalar
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcdivScalarInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcdiv_.scalars
+	// foreach_addcdiv_.scalars
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcdivScalarsInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcdiv_.tensor
+	// foreach_addcdiv_.tensor
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcdivTensorInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcmul.scalar
-		r, err := c.ForeachAddcmulScalar(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
-		return f.setList(err, r)
+	// foreach_addcmul.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddcmulScalar(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcmul.scalars
-		r, err := c.ForeachAddcmulScalars(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
-		return f.setList(err, r)
+	// foreach_addcmul.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddcmulScalars(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcmul.tensor
-		r, err := c.ForeachAddcmulTensor(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
-		return f.setList(err, r)
+	// foreach_addcmul.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachAddcmulTensor(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcmul_.scalar
+	// foreach_addcmul_.scalar
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcmulScalarInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcmul_.scalars
+	// foreach_addcmul_.scalars
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcmulScalarsInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_addcmul_.tensor
+	// foreach_addcmul_.tensor
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcmulTensorInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_asin
-		r, err := c.ForeachAsin(f.tensors(0))
-		return f.setList(err, r)
+	// foreach_asin
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachAsin(f.tensors(0))) },
+	// foreach_asin_
+	func(c dispatch.Context, f frame) error { return c.ForeachAsinInPlace(f.tensors(0)) },
+	// foreach_atan
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachAtan(f.tensors(0))) },
+	// foreach_atan_
+	func(c dispatch.Context, f frame) error { return c.ForeachAtanInPlace(f.tensors(0)) },
+	// foreach_ceil
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachCeil(f.tensors(0))) },
+	// foreach_ceil_
+	func(c dispatch.Context, f frame) error { return c.ForeachCeilInPlace(f.tensors(0)) },
+	// foreach_clamp_max.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachClampMaxList(f.tensors(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_asin_
-		return c.ForeachAsinInPlace(f.tensors(0))
+	// foreach_clamp_max.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachClampMaxScalar(f.tensors(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_atan
-		r, err := c.ForeachAtan(f.tensors(0))
-		return f.setList(err, r)
+	// foreach_clamp_max.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachClampMaxScalars(f.tensors(0), f.scalars(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_atan_
-		return c.ForeachAtanInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_ceil
-		r, err := c.ForeachCeil(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_ceil_
-		return c.ForeachCeilInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_max.list
-		r, err := c.ForeachClampMaxList(f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_max.scalar
-		r, err := c.ForeachClampMaxScalar(f.tensors(0), f.scalar(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_max.scalars
-		r, err := c.ForeachClampMaxScalars(f.tensors(0), f.scalars(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_max_.list
+	// foreach_clamp_max_.list
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMaxListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_max_.scalar
+	// foreach_clamp_max_.scalar
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMaxScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_max_.scalars
+	// foreach_clamp_max_.scalars
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMaxScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_min.list
-		r, err := c.ForeachClampMinList(f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
+	// foreach_clamp_min.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachClampMinList(f.tensors(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_min.scalar
-		r, err := c.ForeachClampMinScalar(f.tensors(0), f.scalar(1))
-		return f.setList(err, r)
+	// foreach_clamp_min.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachClampMinScalar(f.tensors(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_min.scalars
-		r, err := c.ForeachClampMinScalars(f.tensors(0), f.scalars(1))
-		return f.setList(err, r)
+	// foreach_clamp_min.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachClampMinScalars(f.tensors(0), f.scalars(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_min_.list
+	// foreach_clamp_min_.list
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMinListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_min_.scalar
+	// foreach_clamp_min_.scalar
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMinScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_clamp_min_.scalars
+	// foreach_clamp_min_.scalars
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMinScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_clone
-		r, err := c.ForeachClone(f.tensors(0), f.format(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_copy_
+	// foreach_clone
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachClone(f.tensors(0), f.format(1))) },
+	// foreach_copy_
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachCopyInPlace(f.tensors(0), f.tensors(1), f.bool(2))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_cos
-		r, err := c.ForeachCos(f.tensors(0))
-		return f.setList(err, r)
+	// foreach_cos
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachCos(f.tensors(0))) },
+	// foreach_cos_
+	func(c dispatch.Context, f frame) error { return c.ForeachCosInPlace(f.tensors(0)) },
+	// foreach_cosh
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachCosh(f.tensors(0))) },
+	// foreach_cosh_
+	func(c dispatch.Context, f frame) error { return c.ForeachCoshInPlace(f.tensors(0)) },
+	// foreach_div.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachDivList(f.tensors(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_cos_
-		return c.ForeachCosInPlace(f.tensors(0))
+	// foreach_div.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachDivScalar(f.tensors(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_cosh
-		r, err := c.ForeachCosh(f.tensors(0))
-		return f.setList(err, r)
+	// foreach_div.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachDivScalars(f.tensors(0), f.scalars(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_cosh_
-		return c.ForeachCoshInPlace(f.tensors(0))
+	// foreach_div.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachDivTensor(f.tensors(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_div.list
-		r, err := c.ForeachDivList(f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
+	// foreach_div_.list
+	func(c dispatch.Context, f frame) error { return c.ForeachDivListInPlace(f.tensors(0), f.tensors(1)) },
+	// foreach_div_.scalar
+	func(c dispatch.Context, f frame) error { return c.ForeachDivScalarInPlace(f.tensors(0), f.scalar(1)) },
+	// foreach_div_.scalars
+	func(c dispatch.Context, f frame) error { return c.ForeachDivScalarsInPlace(f.tensors(0), f.scalars(1)) },
+	// foreach_div_.tensor
+	func(c dispatch.Context, f frame) error { return c.ForeachDivTensorInPlace(f.tensors(0), f.tensor(1)) },
+	// foreach_erf
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachErf(f.tensors(0))) },
+	// foreach_erf_
+	func(c dispatch.Context, f frame) error { return c.ForeachErfInPlace(f.tensors(0)) },
+	// foreach_erfc
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachErfc(f.tensors(0))) },
+	// foreach_erfc_
+	func(c dispatch.Context, f frame) error { return c.ForeachErfcInPlace(f.tensors(0)) },
+	// foreach_exp
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachExp(f.tensors(0))) },
+	// foreach_exp_
+	func(c dispatch.Context, f frame) error { return c.ForeachExpInPlace(f.tensors(0)) },
+	// foreach_expm1
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachExpm1(f.tensors(0))) },
+	// foreach_expm1_
+	func(c dispatch.Context, f frame) error { return c.ForeachExpm1InPlace(f.tensors(0)) },
+	// foreach_floor
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachFloor(f.tensors(0))) },
+	// foreach_floor_
+	func(c dispatch.Context, f frame) error { return c.ForeachFloorInPlace(f.tensors(0)) },
+	// foreach_frac
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachFrac(f.tensors(0))) },
+	// foreach_frac_
+	func(c dispatch.Context, f frame) error { return c.ForeachFracInPlace(f.tensors(0)) },
+	// foreach_lerp.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachLerpList(f.tensors(0), f.tensors(1), f.tensors(2)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_div.scalar
-		r, err := c.ForeachDivScalar(f.tensors(0), f.scalar(1))
-		return f.setList(err, r)
+	// foreach_lerp.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachLerpScalar(f.tensors(0), f.tensors(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_div.scalars
-		r, err := c.ForeachDivScalars(f.tensors(0), f.scalars(1))
-		return f.setList(err, r)
+	// foreach_lerp.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachLerpScalars(f.tensors(0), f.tensors(1), f.scalars(2)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_div.tensor
-		r, err := c.ForeachDivTensor(f.tensors(0), f.tensor(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_div_.list
-		return c.ForeachDivListInPlace(f.tensors(0), f.tensors(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_div_.scalar
-		return c.ForeachDivScalarInPlace(f.tensors(0), f.scalar(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_div_.scalars
-		return c.ForeachDivScalarsInPlace(f.tensors(0), f.scalars(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_div_.tensor
-		return c.ForeachDivTensorInPlace(f.tensors(0), f.tensor(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_erf
-		r, err := c.ForeachErf(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_erf_
-		return c.ForeachErfInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_erfc
-		r, err := c.ForeachErfc(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_erfc_
-		return c.ForeachErfcInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_exp
-		r, err := c.ForeachExp(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_exp_
-		return c.ForeachExpInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_expm1
-		r, err := c.ForeachExpm1(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_expm1_
-		return c.ForeachExpm1InPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_floor
-		r, err := c.ForeachFloor(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_floor_
-		return c.ForeachFloorInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_frac
-		r, err := c.ForeachFrac(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_frac_
-		return c.ForeachFracInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_lerp.list
-		r, err := c.ForeachLerpList(f.tensors(0), f.tensors(1), f.tensors(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_lerp.scalar
-		r, err := c.ForeachLerpScalar(f.tensors(0), f.tensors(1), f.scalar(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_lerp.scalars
-		r, err := c.ForeachLerpScalars(f.tensors(0), f.tensors(1), f.scalars(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_lerp_.list
+	// foreach_lerp_.list
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachLerpListInPlace(f.tensors(0), f.tensors(1), f.tensors(2))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_lerp_.scalar
+	// foreach_lerp_.scalar
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachLerpScalarInPlace(f.tensors(0), f.tensors(1), f.scalar(2))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_lerp_.scalars
+	// foreach_lerp_.scalars
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachLerpScalarsInPlace(f.tensors(0), f.tensors(1), f.scalars(2))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_lgamma
-		r, err := c.ForeachLgamma(f.tensors(0))
-		return f.setList(err, r)
+	// foreach_lgamma
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLgamma(f.tensors(0))) },
+	// foreach_lgamma_
+	func(c dispatch.Context, f frame) error { return c.ForeachLgammaInPlace(f.tensors(0)) },
+	// foreach_log
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLog(f.tensors(0))) },
+	// foreach_log10
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLog10(f.tensors(0))) },
+	// foreach_log10_
+	func(c dispatch.Context, f frame) error { return c.ForeachLog10InPlace(f.tensors(0)) },
+	// foreach_log1p
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLog1p(f.tensors(0))) },
+	// foreach_log1p_
+	func(c dispatch.Context, f frame) error { return c.ForeachLog1pInPlace(f.tensors(0)) },
+	// foreach_log2
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLog2(f.tensors(0))) },
+	// foreach_log2_
+	func(c dispatch.Context, f frame) error { return c.ForeachLog2InPlace(f.tensors(0)) },
+	// foreach_log_
+	func(c dispatch.Context, f frame) error { return c.ForeachLogInPlace(f.tensors(0)) },
+	// foreach_max
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachMax(f.tensors(0))) },
+	// foreach_maximum.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMaximumList(f.tensors(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_lgamma_
-		return c.ForeachLgammaInPlace(f.tensors(0))
+	// foreach_maximum.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMaximumScalar(f.tensors(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_log
-		r, err := c.ForeachLog(f.tensors(0))
-		return f.setList(err, r)
+	// foreach_maximum.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMaximumScalars(f.tensors(0), f.scalars(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_log10
-		r, err := c.ForeachLog10(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_log10_
-		return c.ForeachLog10InPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_log1p
-		r, err := c.ForeachLog1p(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_log1p_
-		return c.ForeachLog1pInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_log2
-		r, err := c.ForeachLog2(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_log2_
-		return c.ForeachLog2InPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_log_
-		return c.ForeachLogInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_max
-		r, err := c.ForeachMax(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_maximum.list
-		r, err := c.ForeachMaximumList(f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_maximum.scalar
-		r, err := c.ForeachMaximumScalar(f.tensors(0), f.scalar(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_maximum.scalars
-		r, err := c.ForeachMaximumScalars(f.tensors(0), f.scalars(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_maximum_.list
+	// foreach_maximum_.list
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachMaximumListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_maximum_.scalar
+	// foreach_maximum_.scalar
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachMaximumScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_maximum_.scalars
+	// foreach_maximum_.scalars
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachMaximumScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_minimum.list
-		r, err := c.ForeachMinimumList(f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
+	// foreach_minimum.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMinimumList(f.tensors(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_minimum.scalar
-		r, err := c.ForeachMinimumScalar(f.tensors(0), f.scalar(1))
-		return f.setList(err, r)
+	// foreach_minimum.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMinimumScalar(f.tensors(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_minimum.scalars
-		r, err := c.ForeachMinimumScalars(f.tensors(0), f.scalars(1))
-		return f.setList(err, r)
+	// foreach_minimum.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMinimumScalars(f.tensors(0), f.scalars(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_minimum_.list
+	// foreach_minimum_.list
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachMinimumListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_minimum_.scalar
+	// foreach_minimum_.scalar
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachMinimumScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_minimum_.scalars
+	// foreach_minimum_.scalars
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachMinimumScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_mm
-		r, err := c.ForeachMm(f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
+	// foreach_mm
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachMm(f.tensors(0), f.tensors(1))) },
+	// foreach_mul.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMulList(f.tensors(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_mul.list
-		r, err := c.ForeachMulList(f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
+	// foreach_mul.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMulScalar(f.tensors(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_mul.scalar
-		r, err := c.ForeachMulScalar(f.tensors(0), f.scalar(1))
-		return f.setList(err, r)
+	// foreach_mul.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMulScalars(f.tensors(0), f.scalars(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_mul.scalars
-		r, err := c.ForeachMulScalars(f.tensors(0), f.scalars(1))
-		return f.setList(err, r)
+	// foreach_mul.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachMulTensor(f.tensors(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_mul.tensor
-		r, err := c.ForeachMulTensor(f.tensors(0), f.tensor(1))
-		return f.setList(err, r)
+	// foreach_mul_.list
+	func(c dispatch.Context, f frame) error { return c.ForeachMulListInPlace(f.tensors(0), f.tensors(1)) },
+	// foreach_mul_.scalar
+	func(c dispatch.Context, f frame) error { return c.ForeachMulScalarInPlace(f.tensors(0), f.scalar(1)) },
+	// foreach_mul_.scalars
+	func(c dispatch.Context, f frame) error { return c.ForeachMulScalarsInPlace(f.tensors(0), f.scalars(1)) },
+	// foreach_mul_.tensor
+	func(c dispatch.Context, f frame) error { return c.ForeachMulTensorInPlace(f.tensors(0), f.tensor(1)) },
+	// foreach_neg
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachNeg(f.tensors(0))) },
+	// foreach_neg_
+	func(c dispatch.Context, f frame) error { return c.ForeachNegInPlace(f.tensors(0)) },
+	// foreach_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachNorm(f.tensors(0), f.scalar(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_mul_.list
-		return c.ForeachMulListInPlace(f.tensors(0), f.tensors(1))
+	// foreach_pow.base
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachPowBase(f.scalar(0), f.tensors(1))) },
+	// foreach_pow.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachPowList(f.tensors(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_mul_.scalar
-		return c.ForeachMulScalarInPlace(f.tensors(0), f.scalar(1))
+	// foreach_pow.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachPowScalar(f.tensors(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_mul_.scalars
-		return c.ForeachMulScalarsInPlace(f.tensors(0), f.scalars(1))
+	// foreach_pow.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachPowScalars(f.tensors(0), f.scalars(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_mul_.tensor
-		return c.ForeachMulTensorInPlace(f.tensors(0), f.tensor(1))
+	// foreach_pow_.list
+	func(c dispatch.Context, f frame) error { return c.ForeachPowListInPlace(f.tensors(0), f.tensors(1)) },
+	// foreach_pow_.scalar
+	func(c dispatch.Context, f frame) error { return c.ForeachPowScalarInPlace(f.tensors(0), f.scalar(1)) },
+	// foreach_pow_.scalars
+	func(c dispatch.Context, f frame) error { return c.ForeachPowScalarsInPlace(f.tensors(0), f.scalars(1)) },
+	// foreach_reciprocal
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachReciprocal(f.tensors(0))) },
+	// foreach_reciprocal_
+	func(c dispatch.Context, f frame) error { return c.ForeachReciprocalInPlace(f.tensors(0)) },
+	// foreach_round
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachRound(f.tensors(0))) },
+	// foreach_round_
+	func(c dispatch.Context, f frame) error { return c.ForeachRoundInPlace(f.tensors(0)) },
+	// foreach_rsqrt
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachRsqrt(f.tensors(0))) },
+	// foreach_rsqrt_
+	func(c dispatch.Context, f frame) error { return c.ForeachRsqrtInPlace(f.tensors(0)) },
+	// foreach_sigmoid
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSigmoid(f.tensors(0))) },
+	// foreach_sigmoid_
+	func(c dispatch.Context, f frame) error { return c.ForeachSigmoidInPlace(f.tensors(0)) },
+	// foreach_sign
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSign(f.tensors(0))) },
+	// foreach_sign_
+	func(c dispatch.Context, f frame) error { return c.ForeachSignInPlace(f.tensors(0)) },
+	// foreach_sin
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSin(f.tensors(0))) },
+	// foreach_sin_
+	func(c dispatch.Context, f frame) error { return c.ForeachSinInPlace(f.tensors(0)) },
+	// foreach_sinh
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSinh(f.tensors(0))) },
+	// foreach_sinh_
+	func(c dispatch.Context, f frame) error { return c.ForeachSinhInPlace(f.tensors(0)) },
+	// foreach_sqrt
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSqrt(f.tensors(0))) },
+	// foreach_sqrt_
+	func(c dispatch.Context, f frame) error { return c.ForeachSqrtInPlace(f.tensors(0)) },
+	// foreach_sub.list
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachSubList(f.tensors(0), f.tensors(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_neg
-		r, err := c.ForeachNeg(f.tensors(0))
-		return f.setList(err, r)
+	// foreach_sub.scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachSubScalar(f.tensors(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_neg_
-		return c.ForeachNegInPlace(f.tensors(0))
+	// foreach_sub.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.ForeachSubScalars(f.tensors(0), f.scalars(1)))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_norm
-		r, err := c.ForeachNorm(f.tensors(0), f.scalar(1), f.dtype(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_pow.base
-		r, err := c.ForeachPowBase(f.scalar(0), f.tensors(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_pow.list
-		r, err := c.ForeachPowList(f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_pow.scalar
-		r, err := c.ForeachPowScalar(f.tensors(0), f.scalar(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_pow.scalars
-		r, err := c.ForeachPowScalars(f.tensors(0), f.scalars(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_pow_.list
-		return c.ForeachPowListInPlace(f.tensors(0), f.tensors(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_pow_.scalar
-		return c.ForeachPowScalarInPlace(f.tensors(0), f.scalar(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_pow_.scalars
-		return c.ForeachPowScalarsInPlace(f.tensors(0), f.scalars(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_reciprocal
-		r, err := c.ForeachReciprocal(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_reciprocal_
-		return c.ForeachReciprocalInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_round
-		r, err := c.ForeachRound(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_round_
-		return c.ForeachRoundInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_rsqrt
-		r, err := c.ForeachRsqrt(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_rsqrt_
-		return c.ForeachRsqrtInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sigmoid
-		r, err := c.ForeachSigmoid(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sigmoid_
-		return c.ForeachSigmoidInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sign
-		r, err := c.ForeachSign(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sign_
-		return c.ForeachSignInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sin
-		r, err := c.ForeachSin(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sin_
-		return c.ForeachSinInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sinh
-		r, err := c.ForeachSinh(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sinh_
-		return c.ForeachSinhInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sqrt
-		r, err := c.ForeachSqrt(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sqrt_
-		return c.ForeachSqrtInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sub.list
-		r, err := c.ForeachSubList(f.tensors(0), f.tensors(1), f.scalar(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sub.scalar
-		r, err := c.ForeachSubScalar(f.tensors(0), f.scalar(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sub.scalars
-		r, err := c.ForeachSubScalars(f.tensors(0), f.scalars(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sub_.list
+	// foreach_sub_.list
+	func(c dispatch.Context, f frame) error {
 		return c.ForeachSubListInPlace(f.tensors(0), f.tensors(1), f.scalar(2))
 	},
-	func(c dispatch.Context, f frame) error { // foreach_sub_.scalar
-		return c.ForeachSubScalarInPlace(f.tensors(0), f.scalar(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_sub_.scalars
-		return c.ForeachSubScalarsInPlace(f.tensors(0), f.scalars(1))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_tan
-		r, err := c.ForeachTan(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_tan_
-		return c.ForeachTanInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_tanh
-		r, err := c.ForeachTanh(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_tanh_
-		return c.ForeachTanhInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_trunc
-		r, err := c.ForeachTrunc(f.tensors(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // foreach_trunc_
-		return c.ForeachTruncInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // foreach_zero_
-		return c.ForeachZeroInPlace(f.tensors(0))
-	},
-	func(c dispatch.Context, f frame) error { // frac
-		r0, err := c.Frac(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // frexp
+	// foreach_sub_.scalar
+	func(c dispatch.Context, f frame) error { return c.ForeachSubScalarInPlace(f.tensors(0), f.scalar(1)) },
+	// foreach_sub_.scalars
+	func(c dispatch.Context, f frame) error { return c.ForeachSubScalarsInPlace(f.tensors(0), f.scalars(1)) },
+	// foreach_tan
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachTan(f.tensors(0))) },
+	// foreach_tan_
+	func(c dispatch.Context, f frame) error { return c.ForeachTanInPlace(f.tensors(0)) },
+	// foreach_tanh
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachTanh(f.tensors(0))) },
+	// foreach_tanh_
+	func(c dispatch.Context, f frame) error { return c.ForeachTanhInPlace(f.tensors(0)) },
+	// foreach_trunc
+	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachTrunc(f.tensors(0))) },
+	// foreach_trunc_
+	func(c dispatch.Context, f frame) error { return c.ForeachTruncInPlace(f.tensors(0)) },
+	// foreach_zero_
+	func(c dispatch.Context, f frame) error { return c.ForeachZeroInPlace(f.tensors(0)) },
+	// frac
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Frac(f.out(0), f.tensor(0))) },
+	// frexp
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Frexp(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // frobenius_norm
-		r0, err := c.FrobeniusNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// frobenius_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FrobeniusNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // from_blob
-		r0, err := c.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
-		return f.setTensors(err, r0)
+	// from_blob
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7)))
 	},
-	func(c dispatch.Context, f frame) error { // from_blob.on
-		r0, err := c.FromBlobOn(f.device(0), f.pointer(1), f.int(2), f.dtype(3), f.ints(4), f.ints(5), f.pointer(6), f.pointer(7), f.bool(8))
-		return f.setTensors(err, r0)
+	// from_blob.on
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FromBlobOn(f.device(0), f.pointer(1), f.int(2), f.dtype(3), f.ints(4), f.ints(5), f.pointer(6), f.pointer(7), f.bool(8)))
 	},
-	func(c dispatch.Context, f frame) error { // from_data
-		r0, err := c.FromData(f.pointer(0), f.ints(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// from_data
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FromData(f.pointer(0), f.ints(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // from_file
-		r0, err := c.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// from_file
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // full
-		r0, err := c.Full(f.out(0), f.ints(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// full
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Full(f.out(0), f.ints(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // full_like
-		r0, err := c.FullLike(f.tensor(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
-		return f.setTensors(err, r0)
+	// full_like
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FullLike(f.tensor(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4), f.format(5)))
 	},
-	func(c dispatch.Context, f frame) error { // fused_adagrad_
+	// fused_adagrad_
+	func(c dispatch.Context, f frame) error {
 		return c.FusedAdagrad(f.tensors(0), f.tensors(1), f.tensors(2), f.tensors(3), f.float(4), f.float(5), f.float(6), f.float(7), f.bool(8), f.tensorOptional(9), f.tensorOptional(10))
 	},
-	func(c dispatch.Context, f frame) error { // fused_adam_
+	// fused_adam_
+	func(c dispatch.Context, f frame) error {
 		return c.FusedAdam(f.tensors(0), f.tensors(1), f.tensors(2), f.tensors(3), f.tensors(4), f.tensors(5), f.float(6), f.float(7), f.float(8), f.float(9), f.float(10), f.bool(11), f.bool(12), f.tensorOptional(13), f.tensorOptional(14))
 	},
-	func(c dispatch.Context, f frame) error { // fused_adamw_
+	// fused_adamw_
+	func(c dispatch.Context, f frame) error {
 		return c.FusedAdamw(f.tensors(0), f.tensors(1), f.tensors(2), f.tensors(3), f.tensors(4), f.tensors(5), f.float(6), f.float(7), f.float(8), f.float(9), f.float(10), f.bool(11), f.bool(12), f.tensorOptional(13), f.tensorOptional(14))
 	},
-	func(c dispatch.Context, f frame) error { // fused_sgd_
+	// fused_sgd_
+	func(c dispatch.Context, f frame) error {
 		return c.FusedSgd(f.tensors(0), f.tensors(1), f.tensors(2), f.float(3), f.float(4), f.float(5), f.float(6), f.bool(7), f.bool(8), f.bool(9), f.tensorOptional(10), f.tensorOptional(11))
 	},
-	func(c dispatch.Context, f frame) error { // gather
-		r0, err := c.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3))
-		return f.setTensors(err, r0)
+	// gather
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // gcd
-		r0, err := c.Gcd(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// gcd
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Gcd(f.out(0), f.tensor(0), f.tensor(1))) },
+	// ge
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Ge(f.out(0), f.tensor(0), f.operand(1))) },
+	// generator_clone
+	func(c dispatch.Context, f frame) error { return f.setGenerator(ops.GeneratorClone(f.generator(0))) },
+	// generator_device
+	func(c dispatch.Context, f frame) error { return f.setDevice(ops.GeneratorDevice(f.generator(0))) },
+	// generator_engine
+	func(c dispatch.Context, f frame) error { return f.setStr(ops.GeneratorEngine(f.generator(0))) },
+	// generator_get_offset
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.GeneratorGetOffset(f.generator(0))) },
+	// generator_get_state
+	func(c dispatch.Context, f frame) error { return f.setTensor(ops.GeneratorGetState(f.generator(0))) },
+	// generator_initial_seed
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.GeneratorInitialSeed(f.generator(0))) },
+	// generator_manual_seed
+	func(c dispatch.Context, f frame) error { return ops.GeneratorManualSeed(f.generator(0), f.int(1)) },
+	// generator_new
+	func(c dispatch.Context, f frame) error {
+		return f.setGenerator(ops.GeneratorNew(f.device(0), f.str(1)))
 	},
-	func(c dispatch.Context, f frame) error { // ge
-		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // generator_clone
-		r0, err := ops.GeneratorClone(f.generator(0))
-		return f.setGenerator(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // generator_device
-		r0, err := ops.GeneratorDevice(f.generator(0))
-		return f.setDevice(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // generator_engine
-		r0, err := ops.GeneratorEngine(f.generator(0))
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // generator_get_offset
-		r0, err := ops.GeneratorGetOffset(f.generator(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // generator_get_state
-		r0, err := ops.GeneratorGetState(f.generator(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // generator_initial_seed
-		r0, err := ops.GeneratorInitialSeed(f.generator(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // generator_manual_seed
-		return ops.GeneratorManualSeed(f.generator(0), f.int(1))
-	},
-	func(c dispatch.Context, f frame) error { // generator_new
-		r0, err := ops.GeneratorNew(f.device(0), f.str(1))
-		return f.setGenerator(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // generator_seed
-		r0, err := ops.GeneratorSeed(f.generator(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // generator_set_offset
-		return ops.GeneratorSetOffset(f.generator(0), f.int(1))
-	},
-	func(c dispatch.Context, f frame) error { // generator_set_state
-		return c.GeneratorSetState(f.generator(0), f.tensor(1))
-	},
-	func(c dispatch.Context, f frame) error { // geometric_
+	// generator_seed
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.GeneratorSeed(f.generator(0))) },
+	// generator_set_offset
+	func(c dispatch.Context, f frame) error { return ops.GeneratorSetOffset(f.generator(0), f.int(1)) },
+	// generator_set_state
+	func(c dispatch.Context, f frame) error { return c.GeneratorSetState(f.generator(0), f.tensor(1)) },
+	// geometric_
+	func(c dispatch.Context, f frame) error {
 		err := c.FillGeometric(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // geqrf
+	// geqrf
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Geqrf(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // ger
-		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// ger
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Outer(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // get_autocast_dtype
-		r0, err := c.GetAutocastDtype(f.str(0))
-		return f.setDtype(err, r0)
+	// get_autocast_dtype
+	func(c dispatch.Context, f frame) error { return f.setDtype(c.GetAutocastDtype(f.str(0))) },
+	// get_default_device
+	func(c dispatch.Context, f frame) error { return f.setDevice(c.GetDefaultDevice()) },
+	// get_default_dtype
+	func(c dispatch.Context, f frame) error { return f.setDtype(ops.GetDefaultDtype()) },
+	// get_float32_matmul_precision
+	func(c dispatch.Context, f frame) error { return f.setStr(ops.GetFloat32MatmulPrecision()) },
+	// get_num_threads
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.GetNumThreads()) },
+	// get_version
+	func(c dispatch.Context, f frame) error { return f.setInt(autograd.GetVersion(c, f.tensor(0))) },
+	// gguf_dequantize
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.GgufDequantize(f.tensor(0), f.str(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // get_default_device
-		r0, err := c.GetDefaultDevice()
-		return f.setDevice(err, r0)
+	// gguf_linear
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.GgufLinear(f.tensor(0), f.tensor(1), f.str(2), f.tensorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // get_default_dtype
-		r0, err := ops.GetDefaultDtype()
-		return f.setDtype(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // get_float32_matmul_precision
-		r0, err := ops.GetFloat32MatmulPrecision()
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // get_num_threads
-		r0, err := ops.GetNumThreads()
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // get_version
-		r0, err := autograd.GetVersion(c, f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // gguf_dequantize
-		r0, err := c.GgufDequantize(f.tensor(0), f.str(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // gguf_linear
-		r0, err := c.GgufLinear(f.tensor(0), f.tensor(1), f.str(2), f.tensorOptional(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // gguf_load
+	// gguf_load
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, err := c.GgufLoad(f.tensor(0))
 		return f.setMixed(err, r0, r1, r2, r3)
 	},
-	func(c dispatch.Context, f frame) error { // gguf_load_file
+	// gguf_load_file
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, err := c.GgufLoadFile(f.str(0), f.strs(1), f.bool(2))
 		return f.setMixed(err, r0, r1, r2, r3)
 	},
-	func(c dispatch.Context, f frame) error { // grad
-		r0, err := autograd.Grad(c, f.tensor(0))
-		return f.setTensors(err, r0)
+	// grad
+	func(c dispatch.Context, f frame) error { return f.setTensor(autograd.Grad(c, f.tensor(0))) },
+	// grad_fn
+	func(c dispatch.Context, f frame) error { return f.setNode(autograd.GradFn(c, f.tensor(0))) },
+	// grad_fn_name
+	func(c dispatch.Context, f frame) error { return f.setStr(autograd.GradFnName(c, f.tensor(0))) },
+	// gradient
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.Gradient(f.tensor(0), f.scalar(1), f.ints(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // grad_fn
-		r0, err := autograd.GradFn(c, f.tensor(0))
-		return f.setNode(err, r0)
+	// gradient.scalars
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.GradientScalars(f.tensor(0), f.scalars(1), f.ints(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // grad_fn_name
-		r0, err := autograd.GradFnName(c, f.tensor(0))
-		return f.setStr(err, r0)
+	// gradient.tensors
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.GradientTensors(f.tensor(0), f.tensors(1), f.ints(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // gradient
-		r, err := c.Gradient(f.tensor(0), f.scalar(1), f.ints(2), f.int(3))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // gradient.scalars
-		r, err := c.GradientScalars(f.tensor(0), f.scalars(1), f.ints(2), f.int(3))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // gradient.tensors
-		r, err := c.GradientTensors(f.tensor(0), f.tensors(1), f.ints(2), f.int(3))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // gradient_edge
+	// gradient_edge
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := autograd.GradientEdge(c, f.tensor(0))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // graph_reads
-		r, err := autograd.GraphReads(c, f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
+	// graph_reads
+	func(c dispatch.Context, f frame) error {
+		return f.setList(autograd.GraphReads(c, f.tensors(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // graph_writes
-		r, err := autograd.GraphWrites(c, f.tensors(0), f.tensors(1), f.bool(2))
-		return f.setList(err, r)
+	// graph_writes
+	func(c dispatch.Context, f frame) error {
+		return f.setList(autograd.GraphWrites(c, f.tensors(0), f.tensors(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // greater
-		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// greater
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Gt(f.out(0), f.tensor(0), f.operand(1))) },
+	// greater_equal
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Ge(f.out(0), f.tensor(0), f.operand(1))) },
+	// grid_sampler
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.GridSampler(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // greater_equal
-		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// grid_sampler_2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.GridSampler2d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // grid_sampler
-		r0, err := c.GridSampler(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
-		return f.setTensors(err, r0)
+	// grid_sampler_3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.GridSampler3d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // grid_sampler_2d
-		r0, err := c.GridSampler2d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
-		return f.setTensors(err, r0)
+	// group_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.GroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5)))
 	},
-	func(c dispatch.Context, f frame) error { // grid_sampler_3d
-		r0, err := c.GridSampler3d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // group_norm
-		r0, err := c.GroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // gru
+	// gru
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Gru(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // gru.data
+	// gru.data
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.GruData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // gru_cell
-		r0, err := c.GruCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
+	// gru_cell
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.GruCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // gt
-		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// gt
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Gt(f.out(0), f.tensor(0), f.operand(1))) },
+	// hamming_window
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.HammingWindow(f.int(0), f.bool(1), f.float(2), f.float(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // hamming_window
-		r0, err := c.HammingWindow(f.int(0), f.bool(1), f.float(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
+	// hann_window
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // hann_window
-		r0, err := c.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// hardshrink
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Hardshrink(f.out(0), f.tensor(0), f.float(1)))
 	},
-	func(c dispatch.Context, f frame) error { // hardshrink
-		r0, err := c.Hardshrink(f.out(0), f.tensor(0), f.float(1))
-		return f.setTensors(err, r0)
+	// heaviside
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Heaviside(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // heaviside
-		r0, err := c.Heaviside(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// histc
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Histc(f.out(0), f.tensor(0), f.int(1), f.scalar(2), f.scalar(3)))
 	},
-	func(c dispatch.Context, f frame) error { // histc
-		r0, err := c.Histc(f.out(0), f.tensor(0), f.int(1), f.scalar(2), f.scalar(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // histogram
+	// histogram
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Histogram(f.out(0), f.out(1), f.tensor(0), f.int(1), f.floats(2), f.tensorOptional(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // histogram.edges
+	// histogram.edges
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.HistogramEdges(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // histogramdd
-		r, err := c.Histogramdd(f.tensor(0), f.ints(1), f.floats(2), f.tensorOptional(3), f.bool(4))
-		return f.setList(err, r)
+	// histogramdd
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.Histogramdd(f.tensor(0), f.ints(1), f.floats(2), f.tensorOptional(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // histogramdd.edges
-		r, err := c.HistogramddEdges(f.tensor(0), f.tensors(1), f.floats(2), f.tensorOptional(3), f.bool(4))
-		return f.setList(err, r)
+	// histogramdd.edges
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.HistogramddEdges(f.tensor(0), f.tensors(1), f.floats(2), f.tensorOptional(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // hsmm
-		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// hsmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Hspmm(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // hsplit
-		r, err := c.Hsplit(f.tensor(0), f.int(1))
-		return f.setList(err, r)
+	// hsplit
+	func(c dispatch.Context, f frame) error { return f.setList(c.Hsplit(f.tensor(0), f.int(1))) },
+	// hsplit.indices
+	func(c dispatch.Context, f frame) error { return f.setList(c.HsplitIndices(f.tensor(0), f.ints(1))) },
+	// hspmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Hspmm(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // hsplit.indices
-		r, err := c.HsplitIndices(f.tensor(0), f.ints(1))
-		return f.setList(err, r)
+	// hstack
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Hstack(f.out(0), f.tensors(0))) },
+	// hypot
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Hypot(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // hspmm
-		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// i0
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.I0(f.out(0), f.tensor(0))) },
+	// igamma
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Igamma(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // hstack
-		r0, err := c.Hstack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
+	// igammac
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Igammac(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // hypot
-		r0, err := c.Hypot(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// imag
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Imag(f.tensor(0))) },
+	// increment_version
+	func(c dispatch.Context, f frame) error { return autograd.IncrementVersion(c, f.tensor(0)) },
+	// index_add
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4)))
 	},
-	func(c dispatch.Context, f frame) error { // i0
-		r0, err := c.I0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// index_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.IndexCopy(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3)))
 	},
-	func(c dispatch.Context, f frame) error { // igamma
-		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// index_fill
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.IndexFill(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.operand(3)))
 	},
-	func(c dispatch.Context, f frame) error { // igammac
-		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// index_get
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.IndexGet(f.tensor(0), f.index(1))) },
+	// index_put
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // imag
-		r0, err := c.Imag(f.tensor(0))
-		return f.setTensors(err, r0)
+	// index_reduce
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5)))
 	},
-	func(c dispatch.Context, f frame) error { // increment_version
-		return autograd.IncrementVersion(c, f.tensor(0))
+	// index_select
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.IndexSelect(f.out(0), f.tensor(0), f.int(1), f.tensor(2)))
 	},
-	func(c dispatch.Context, f frame) error { // index_add
-		r0, err := c.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // index_copy
-		r0, err := c.IndexCopy(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // index_fill
-		r0, err := c.IndexFill(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.operand(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // index_get
-		r0, err := c.IndexGet(f.tensor(0), f.index(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // index_put
-		r0, err := c.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // index_reduce
-		r0, err := c.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // index_select
-		r0, err := c.IndexSelect(f.out(0), f.tensor(0), f.int(1), f.tensor(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // index_set_
+	// index_set_
+	func(c dispatch.Context, f frame) error {
 		err := c.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // index_set_scalar_
+	// index_set_scalar_
+	func(c dispatch.Context, f frame) error {
 		err := c.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // indices
-		r0, err := c.Indices(f.tensor(0))
-		return f.setTensors(err, r0)
+	// indices
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Indices(f.tensor(0))) },
+	// indices_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.IndicesCopy(f.out(0), f.tensor(0))) },
+	// inner
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Inner(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // indices_copy
-		r0, err := c.IndicesCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// instance_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.InstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7), f.bool(8)))
 	},
-	func(c dispatch.Context, f frame) error { // inner
-		r0, err := c.Inner(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// int_mm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.IntMm(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // instance_norm
-		r0, err := c.InstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7), f.bool(8))
-		return f.setTensors(err, r0)
+	// int_repr
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.IntRepr(f.tensor(0))) },
+	// inverse
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgInv(f.out(0), f.tensor(0))) },
+	// is_anomaly_check_nan_enabled
+	func(c dispatch.Context, f frame) error { return f.setBool(autograd.IsAnomalyCheckNanEnabled(c)) },
+	// is_anomaly_enabled
+	func(c dispatch.Context, f frame) error { return f.setBool(autograd.IsAnomalyEnabled(c)) },
+	// is_autocast_cache_enabled
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsAutocastCacheEnabled()) },
+	// is_autocast_enabled
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsAutocastEnabled(f.str(0))) },
+	// is_coalesced
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsCoalesced(f.tensor(0))) },
+	// is_conj
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsConj(f.tensor(0))) },
+	// is_contiguous
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsContiguous(f.tensor(0), f.format(1))) },
+	// is_grad
+	func(c dispatch.Context, f frame) error {
+		return f.setBool(autograd.IsGrad(c, f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // int_mm
-		r0, err := c.IntMm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// is_grad_enabled
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsGradEnabled()) },
+	// is_inference
+	func(c dispatch.Context, f frame) error { return f.setBool(autograd.IsInference(c, f.tensor(0))) },
+	// is_inference_mode_enabled
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsInferenceModeEnabled()) },
+	// is_leaf
+	func(c dispatch.Context, f frame) error { return f.setBool(autograd.IsLeaf(c, f.tensor(0))) },
+	// is_neg
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsNeg(f.tensor(0))) },
+	// is_nonzero
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsNonzero(f.tensor(0))) },
+	// is_pinned
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsPinned(f.unbacked(0))) },
+	// is_quantized
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsQuantized(f.tensor(0))) },
+	// is_read_only
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsReadOnly(f.unbacked(0))) },
+	// is_same_size
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsSameSize(f.tensor(0), f.tensor(1))) },
+	// is_set_to
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsSetTo(f.tensor(0), f.tensor(1))) },
+	// is_shared
+	func(c dispatch.Context, f frame) error { return f.setBool(c.IsShared(f.unbacked(0))) },
+	// is_warn_always_enabled
+	func(c dispatch.Context, f frame) error { return f.setBool(ops.IsWarnAlwaysEnabled()) },
+	// isclose
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Isclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // int_repr
-		r0, err := c.IntRepr(f.tensor(0))
-		return f.setTensors(err, r0)
+	// isfinite
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isfinite(f.tensor(0))) },
+	// isin
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Isin(f.out(0), f.operand(0), f.operand(1), f.bool(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // inverse
-		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// isinf
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isinf(f.tensor(0))) },
+	// isnan
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isnan(f.tensor(0))) },
+	// isneginf
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isneginf(f.out(0), f.tensor(0))) },
+	// isposinf
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isposinf(f.out(0), f.tensor(0))) },
+	// isreal
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isreal(f.tensor(0))) },
+	// istft
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Istft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.bool(6), f.boolOptional(7), f.intOptional(8), f.bool(9)))
 	},
-	func(c dispatch.Context, f frame) error { // is_anomaly_check_nan_enabled
-		r0, err := autograd.IsAnomalyCheckNanEnabled(c)
-		return f.setBool(err, r0)
+	// item
+	func(c dispatch.Context, f frame) error { return f.setScalar(c.Item(f.tensor(0))) },
+	// jvp_begin
+	func(c dispatch.Context, f frame) error { return f.setInt(c.JvpBegin()) },
+	// jvp_detach
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.JvpDetach(f.tensor(0))) },
+	// jvp_end
+	func(c dispatch.Context, f frame) error { return c.JvpEnd(f.int(0)) },
+	// jvp_input
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.JvpInput(f.tensor(0), f.bool(1))) },
+	// jvp_level
+	func(c dispatch.Context, f frame) error { return f.setInt(c.JvpLevel(f.tensor(0))) },
+	// jvp_primal
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.JvpPrimal(f.tensor(0), f.int(1))) },
+	// jvp_tangent
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.JvpTangent(f.tensor(0), f.int(1))) },
+	// jvp_wrap
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.JvpWrap(f.tensor(0), f.tensor(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // is_anomaly_enabled
-		r0, err := autograd.IsAnomalyEnabled(c)
-		return f.setBool(err, r0)
+	// kaiser_window
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.KaiserWindow(f.int(0), f.bool(1), f.float(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // is_autocast_cache_enabled
-		r0, err := c.IsAutocastCacheEnabled()
-		return f.setBool(err, r0)
+	// kron
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Kron(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // is_autocast_enabled
-		r0, err := c.IsAutocastEnabled(f.str(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_coalesced
-		r0, err := c.IsCoalesced(f.tensor(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_conj
-		r0, err := c.IsConj(f.tensor(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_contiguous
-		r0, err := c.IsContiguous(f.tensor(0), f.format(1))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_grad
-		r0, err := autograd.IsGrad(c, f.tensor(0), f.tensor(1))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_grad_enabled
-		r0, err := c.IsGradEnabled()
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_inference
-		r0, err := autograd.IsInference(c, f.tensor(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_inference_mode_enabled
-		r0, err := c.IsInferenceModeEnabled()
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_leaf
-		r0, err := autograd.IsLeaf(c, f.tensor(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_neg
-		r0, err := c.IsNeg(f.tensor(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_nonzero
-		r0, err := c.IsNonzero(f.tensor(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_pinned
-		r0, err := c.IsPinned(f.unbacked(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_quantized
-		r0, err := c.IsQuantized(f.tensor(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_read_only
-		r0, err := c.IsReadOnly(f.unbacked(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_same_size
-		r0, err := c.IsSameSize(f.tensor(0), f.tensor(1))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_set_to
-		r0, err := c.IsSetTo(f.tensor(0), f.tensor(1))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_shared
-		r0, err := c.IsShared(f.unbacked(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // is_warn_always_enabled
-		r0, err := ops.IsWarnAlwaysEnabled()
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // isclose
-		r0, err := c.Isclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // isfinite
-		r0, err := c.Isfinite(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // isin
-		r0, err := c.Isin(f.out(0), f.operand(0), f.operand(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // isinf
-		r0, err := c.Isinf(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // isnan
-		r0, err := c.Isnan(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // isneginf
-		r0, err := c.Isneginf(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // isposinf
-		r0, err := c.Isposinf(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // isreal
-		r0, err := c.Isreal(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // istft
-		r0, err := c.Istft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.bool(6), f.boolOptional(7), f.intOptional(8), f.bool(9))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // item
-		r0, err := c.Item(f.tensor(0))
-		return f.setScalar(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // jvp_begin
-		r0, err := c.JvpBegin()
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // jvp_detach
-		r0, err := c.JvpDetach(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // jvp_end
-		return c.JvpEnd(f.int(0))
-	},
-	func(c dispatch.Context, f frame) error { // jvp_input
-		r0, err := c.JvpInput(f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // jvp_level
-		r0, err := c.JvpLevel(f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // jvp_primal
-		r0, err := c.JvpPrimal(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // jvp_tangent
-		r0, err := c.JvpTangent(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // jvp_wrap
-		r0, err := c.JvpWrap(f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // kaiser_window
-		r0, err := c.KaiserWindow(f.int(0), f.bool(1), f.float(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // kron
-		r0, err := c.Kron(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // kthvalue
+	// kthvalue
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // layer_norm
-		r0, err := c.LayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
-		return f.setTensors(err, r0)
+	// layer_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5)))
 	},
-	func(c dispatch.Context, f frame) error { // lcm
-		r0, err := c.Lcm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// lcm
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Lcm(f.out(0), f.tensor(0), f.tensor(1))) },
+	// ldexp
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Ldexp(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // ldexp
-		r0, err := c.Ldexp(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // le
-		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // lend
+	// le
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Le(f.out(0), f.tensor(0), f.operand(1))) },
+	// lend
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Lend(f.tensor(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // lerp
-		r0, err := c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
-		return f.setTensors(err, r0)
+	// lerp
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2)))
 	},
-	func(c dispatch.Context, f frame) error { // less
-		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// less
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Lt(f.out(0), f.tensor(0), f.operand(1))) },
+	// less_equal
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Le(f.out(0), f.tensor(0), f.operand(1))) },
+	// lgamma
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Lgamma(f.out(0), f.tensor(0))) },
+	// linalg.cholesky
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgCholesky(f.out(0), f.tensor(0), f.bool(1)))
 	},
-	func(c dispatch.Context, f frame) error { // less_equal
-		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // lgamma
-		r0, err := c.Lgamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // linalg.cholesky
-		r0, err := c.LinalgCholesky(f.out(0), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // linalg.cholesky_ex
+	// linalg.cholesky_ex
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgCholeskyEx(f.out(0), f.out(1), f.tensor(0), f.bool(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.cond
-		r0, err := c.LinalgCond(f.out(0), f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
+	// linalg.cond
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgCond(f.out(0), f.tensor(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.cond.p_str
-		r0, err := c.LinalgCondPStr(f.out(0), f.tensor(0), f.str(1))
-		return f.setTensors(err, r0)
+	// linalg.cond.p_str
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgCondPStr(f.out(0), f.tensor(0), f.str(1)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.cross
-		r0, err := c.LinalgCross(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
+	// linalg.cross
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgCross(f.out(0), f.tensor(0), f.tensor(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.det
-		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// linalg.det
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgDet(f.out(0), f.tensor(0))) },
+	// linalg.diagonal
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgDiagonal(f.tensor(0), f.int(1), f.int(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.diagonal
-		r0, err := c.LinalgDiagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // linalg.eig
+	// linalg.eig
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgEig(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.eigh
+	// linalg.eigh
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgEigh(f.out(0), f.out(1), f.tensor(0), f.str(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.eigvals
-		r0, err := c.LinalgEigvals(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// linalg.eigvals
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgEigvals(f.out(0), f.tensor(0))) },
+	// linalg.eigvalsh
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgEigvalsh(f.out(0), f.tensor(0), f.str(1)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.eigvalsh
-		r0, err := c.LinalgEigvalsh(f.out(0), f.tensor(0), f.str(1))
-		return f.setTensors(err, r0)
+	// linalg.householder_product
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.householder_product
-		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // linalg.inv
-		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // linalg.inv_ex
+	// linalg.inv
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgInv(f.out(0), f.tensor(0))) },
+	// linalg.inv_ex
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgInvEx(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.ldl_factor
+	// linalg.ldl_factor
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgLdlFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.ldl_factor_ex
+	// linalg.ldl_factor_ex
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LinalgLdlFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.ldl_solve
-		r0, err := c.LinalgLdlSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
-		return f.setTensors(err, r0)
+	// linalg.ldl_solve
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgLdlSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.lstsq
+	// linalg.lstsq
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, err := c.LinalgLstsq(f.out(0), f.out(1), f.out(2), f.out(3), f.tensor(0), f.tensor(1), f.floatOptional(2), f.strOptional(3))
 		return f.setTensors(err, r0, r1, r2, r3)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.lu
+	// linalg.lu
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LinalgLu(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.lu_factor
+	// linalg.lu_factor
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgLuFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.lu_factor_ex
+	// linalg.lu_factor_ex
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LinalgLuFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.lu_solve
-		r0, err := c.LinalgLuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
-		return f.setTensors(err, r0)
+	// linalg.lu_solve
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgLuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matmul
-		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// linalg.matmul
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Matmul(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matrix_exp
-		r0, err := c.LinalgMatrixExp(f.tensor(0))
-		return f.setTensors(err, r0)
+	// linalg.matrix_exp
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgMatrixExp(f.tensor(0))) },
+	// linalg.matrix_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgMatrixNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matrix_norm
-		r0, err := c.LinalgMatrixNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
+	// linalg.matrix_norm.str_ord
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgMatrixNormStrOrd(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matrix_norm.str_ord
-		r0, err := c.LinalgMatrixNormStrOrd(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
+	// linalg.matrix_power
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matrix_power
-		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// linalg.matrix_rank
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgMatrixRank(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matrix_rank
-		r0, err := c.LinalgMatrixRank(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
-		return f.setTensors(err, r0)
+	// linalg.matrix_rank.atol_rtol_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgMatrixRankAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matrix_rank.atol_rtol_tensor
-		r0, err := c.LinalgMatrixRankAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
-		return f.setTensors(err, r0)
+	// linalg.matrix_rank.tol
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgMatrixRankTol(f.out(0), f.tensor(0), f.float(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matrix_rank.tol
-		r0, err := c.LinalgMatrixRankTol(f.out(0), f.tensor(0), f.float(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// linalg.matrix_rank.tol_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgMatrixRankTolTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matrix_rank.tol_tensor
-		r0, err := c.LinalgMatrixRankTolTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// linalg.matrix_sqrth
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgMatrixSqrth(f.out(0), f.tensor(0)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.matrix_sqrth
-		r0, err := c.LinalgMatrixSqrth(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// linalg.multi_dot
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgMultiDot(f.out(0), f.tensors(0))) },
+	// linalg.norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.multi_dot
-		r0, err := c.LinalgMultiDot(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
+	// linalg.norm.ord_str
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgNormOrdStr(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.norm
-		r0, err := c.LinalgNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
+	// linalg.pinv
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgPinv(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.norm.ord_str
-		r0, err := c.LinalgNormOrdStr(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
+	// linalg.pinv.atol_rtol_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgPinvAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.pinv
-		r0, err := c.LinalgPinv(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
-		return f.setTensors(err, r0)
+	// linalg.pinv.rcond
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgPinvRcond(f.out(0), f.tensor(0), f.float(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.pinv.atol_rtol_tensor
-		r0, err := c.LinalgPinvAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
-		return f.setTensors(err, r0)
+	// linalg.pinv.rcond_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgPinvRcondTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.pinv.rcond
-		r0, err := c.LinalgPinvRcond(f.out(0), f.tensor(0), f.float(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // linalg.pinv.rcond_tensor
-		r0, err := c.LinalgPinvRcondTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // linalg.polar
+	// linalg.polar
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgPolar(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.qr
+	// linalg.qr
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgQr(f.out(0), f.out(1), f.tensor(0), f.str(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.slogdet
+	// linalg.slogdet
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.solve
-		r0, err := c.LinalgSolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// linalg.solve
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgSolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.solve_ex
+	// linalg.solve_ex
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgSolveEx(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.solve_triangular
-		r0, err := c.LinalgSolveTriangular(f.out(0), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
-		return f.setTensors(err, r0)
+	// linalg.solve_triangular
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgSolveTriangular(f.out(0), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.svd
+	// linalg.svd
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LinalgSvd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.strOptional(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // linalg.svdvals
-		r0, err := c.LinalgSvdvals(f.out(0), f.tensor(0), f.strOptional(1))
-		return f.setTensors(err, r0)
+	// linalg.svdvals
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgSvdvals(f.out(0), f.tensor(0), f.strOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.tensorinv
-		r0, err := c.LinalgTensorinv(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// linalg.tensorinv
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgTensorinv(f.out(0), f.tensor(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.tensorsolve
-		r0, err := c.LinalgTensorsolve(f.out(0), f.tensor(0), f.tensor(1), f.ints(2))
-		return f.setTensors(err, r0)
+	// linalg.tensorsolve
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgTensorsolve(f.out(0), f.tensor(0), f.tensor(1), f.ints(2)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.vander
-		r0, err := c.LinalgVander(f.tensor(0), f.intOptional(1))
-		return f.setTensors(err, r0)
+	// linalg.vander
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgVander(f.tensor(0), f.intOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.vecdot
-		r0, err := c.LinalgVecdot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
+	// linalg.vecdot
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgVecdot(f.out(0), f.tensor(0), f.tensor(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // linalg.vector_norm
-		r0, err := c.LinalgVectorNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
+	// linalg.vector_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgVectorNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4)))
 	},
-	func(c dispatch.Context, f frame) error { // linspace
-		r0, err := c.Linspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// linspace
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Linspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // linspace.scalar_tensor
-		r0, err := c.LinspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// linspace.scalar_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // linspace.tensor_scalar
-		r0, err := c.LinspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// linspace.tensor_scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // linspace.tensor_tensor
-		r0, err := c.LinspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// linspace.tensor_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // load
+	// load
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Load(f.str(0), f.strOptional(1), f.bool(2))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // load_bytes
+	// load_bytes
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LoadBytes(f.tensor(0), f.strOptional(1))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // load_dict
+	// load_dict
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LoadDict(f.str(0), f.strOptional(1), f.bool(2))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // lobpcg
+	// lobpcg
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Lobpcg(f.tensor(0), f.intOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.intOptional(4), f.tensorOptional(5), f.intOptional(6), f.floatOptional(7), f.boolOptional(8), f.strOptional(9))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // log
-		r0, err := c.Log(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // log10
-		r0, err := c.Log10(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // log1p
-		r0, err := c.Log1p(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // log2
-		r0, err := c.Log2(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // log_normal_
+	// log
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log(f.out(0), f.tensor(0))) },
+	// log10
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log10(f.out(0), f.tensor(0))) },
+	// log1p
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log1p(f.out(0), f.tensor(0))) },
+	// log2
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log2(f.out(0), f.tensor(0))) },
+	// log_normal_
+	func(c dispatch.Context, f frame) error {
 		err := c.FillLogNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // log_softmax
-		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// log_softmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // logaddexp
-		r0, err := c.Logaddexp(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// logaddexp
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Logaddexp(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // logaddexp2
-		r0, err := c.Logaddexp2(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// logaddexp2
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Logaddexp2(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // logcumsumexp
-		r0, err := c.Logcumsumexp(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// logcumsumexp
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Logcumsumexp(f.out(0), f.tensor(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // logdet
-		r0, err := c.Logdet(f.tensor(0))
-		return f.setTensors(err, r0)
+	// logdet
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Logdet(f.tensor(0))) },
+	// logical_and
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // logical_and
-		r0, err := c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// logical_not
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.LogicalNot(f.out(0), f.tensor(0))) },
+	// logical_or
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LogicalOr(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // logical_not
-		r0, err := c.LogicalNot(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// logical_xor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LogicalXor(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // logical_or
-		r0, err := c.LogicalOr(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// logit
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Logit(f.out(0), f.tensor(0), f.floatOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // logical_xor
-		r0, err := c.LogicalXor(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// logspace
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Logspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // logit
-		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
-		return f.setTensors(err, r0)
+	// logspace.scalar_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LogspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // logspace
-		r0, err := c.Logspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
+	// logspace.tensor_scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LogspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // logspace.scalar_tensor
-		r0, err := c.LogspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
+	// logspace.tensor_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LogspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // logspace.tensor_scalar
-		r0, err := c.LogspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
+	// logsumexp
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // logspace.tensor_tensor
-		r0, err := c.LogspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // logsumexp
-		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // lstm
+	// lstm
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Lstm(f.tensor(0), f.tensors(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // lstm.data
+	// lstm.data
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LstmData(f.tensor(0), f.tensor(1), f.tensors(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // lstm_cell
+	// lstm_cell
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LstmCell(f.tensor(0), f.tensors(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // lt
-		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	deprecated("lu", "use linalg.lu_factor, or linalg.lu_factor_ex", func(c dispatch.Context, f frame) error { // lu
+	// lt
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Lt(f.out(0), f.tensor(0), f.operand(1))) },
+	// lu
+	deprecated("lu", "use linalg.lu_factor, or linalg.lu_factor_ex", func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Lu(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1, r2)
 	}),
-	deprecated("lu_solve", "use linalg.lu_solve, whose last argument is the first one here", func(c dispatch.Context, f frame) error { // lu_solve
-		r0, err := c.LuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
-		return f.setTensors(err, r0)
+	// lu_solve
+	deprecated("lu_solve", "use linalg.lu_solve, whose last argument is the first one here", func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2)))
 	}),
-	func(c dispatch.Context, f frame) error { // lu_unpack
+	// lu_unpack
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LuUnpack(f.out(0), f.out(1), f.out(2), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // lyapunov
-		r0, err := c.Lyapunov(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// lyapunov
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Lyapunov(f.tensor(0), f.tensor(1))) },
+	// mH
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Adjoint(f.tensor(0))) },
+	// mT
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.TransposeLast(f.tensor(0))) },
+	// make_per_channel_quantized_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MakePerChannelQuantizedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // mH
-		r0, err := c.Adjoint(f.tensor(0))
-		return f.setTensors(err, r0)
+	// make_per_tensor_quantized_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MakePerTensorQuantizedTensor(f.tensor(0), f.float(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // mT
-		r0, err := c.TransposeLast(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // make_per_channel_quantized_tensor
-		r0, err := c.MakePerChannelQuantizedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // make_per_tensor_quantized_tensor
-		r0, err := c.MakePerTensorQuantizedTensor(f.tensor(0), f.float(1), f.int(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // manual_seed
-		return ops.ManualSeed(f.int(0))
-	},
-	func(c dispatch.Context, f frame) error { // mark_coalesced_
+	// manual_seed
+	func(c dispatch.Context, f frame) error { return ops.ManualSeed(f.int(0)) },
+	// mark_coalesced_
+	func(c dispatch.Context, f frame) error {
 		err := c.MarkCoalesced(f.tensor(0), f.bool(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // masked_fill
-		r0, err := c.MaskedFill(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
-		return f.setTensors(err, r0)
+	// masked_fill
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MaskedFill(f.out(0), f.tensor(0), f.tensor(1), f.operand(2)))
 	},
-	func(c dispatch.Context, f frame) error { // masked_scatter
-		r0, err := c.MaskedScatter(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
-		return f.setTensors(err, r0)
+	// masked_scatter
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MaskedScatter(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2)))
 	},
-	func(c dispatch.Context, f frame) error { // masked_select
-		r0, err := c.MaskedSelect(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// masked_select
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MaskedSelect(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // matmul
-		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// matmul
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Matmul(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // matrix_exp
-		r0, err := c.LinalgMatrixExp(f.tensor(0))
-		return f.setTensors(err, r0)
+	// matrix_exp
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgMatrixExp(f.tensor(0))) },
+	// matrix_power
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // matrix_power
-		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // max
-		r0, err := c.Max(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // max.dim
+	// max
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Max(f.out(0), f.tensor(0))) },
+	// max.dim
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.MaxDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // max.other
-		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// max.other
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Maximum(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // max_pool1d
-		r0, err := c.MaxPool1d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
-		return f.setTensors(err, r0)
+	// max_pool1d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MaxPool1d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5)))
 	},
-	func(c dispatch.Context, f frame) error { // max_pool1d_with_indices
+	// max_pool1d_with_indices
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.MaxPool1dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // max_pool2d
-		r0, err := c.MaxPool2d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
-		return f.setTensors(err, r0)
+	// max_pool2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MaxPool2d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5)))
 	},
-	func(c dispatch.Context, f frame) error { // max_pool3d
-		r0, err := c.MaxPool3d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
-		return f.setTensors(err, r0)
+	// max_pool3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MaxPool3d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5)))
 	},
-	func(c dispatch.Context, f frame) error { // maximum
-		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// maximum
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Maximum(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // mean
-		r0, err := c.Mean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
-		return f.setTensors(err, r0)
+	// mean
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Mean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3)))
 	},
-	func(c dispatch.Context, f frame) error { // median
-		r0, err := c.Median(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // median.dim
+	// median
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Median(f.tensor(0))) },
+	// median.dim
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.MedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // memory_stats
+	// memory_stats
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, r4, r5, err := ops.MemoryStats()
-		return f.setInt(err, r0, r1, r2, r3, r4, r5)
+		return f.setInts(err, r0, r1, r2, r3, r4, r5)
 	},
-	func(c dispatch.Context, f frame) error { // memory_stats_of
+	// memory_stats_of
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := ops.MemoryStatsOf(f.dtype(0))
-		return f.setInt(err, r0, r1, r2)
+		return f.setInts(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // memory_summary
-		r0, err := ops.MemorySummary()
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // meshgrid
-		r, err := c.Meshgrid(f.tensors(0), f.strOptional(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // min
-		r0, err := c.Min(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // min.dim
+	// memory_summary
+	func(c dispatch.Context, f frame) error { return f.setStr(ops.MemorySummary()) },
+	// meshgrid
+	func(c dispatch.Context, f frame) error { return f.setList(c.Meshgrid(f.tensors(0), f.strOptional(1))) },
+	// min
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Min(f.out(0), f.tensor(0))) },
+	// min.dim
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.MinDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // min.other
-		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// min.other
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Minimum(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // minimum
-		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// minimum
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Minimum(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // mm
-		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // mode
+	// mm
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Mm(f.out(0), f.tensor(0), f.tensor(1))) },
+	// mode
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Mode(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // moveaxis
-		r0, err := c.Movedim(f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// moveaxis
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Movedim(f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // moveaxis.list
-		r0, err := c.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
-		return f.setTensors(err, r0)
+	// moveaxis.list
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MovedimList(f.tensor(0), f.ints(1), f.ints(2)))
 	},
-	func(c dispatch.Context, f frame) error { // movedim
-		r0, err := c.Movedim(f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// movedim
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Movedim(f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // movedim.list
-		r0, err := c.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
-		return f.setTensors(err, r0)
+	// movedim.list
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.MovedimList(f.tensor(0), f.ints(1), f.ints(2)))
 	},
-	func(c dispatch.Context, f frame) error { // msort
-		r0, err := c.Msort(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// msort
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Msort(f.out(0), f.tensor(0))) },
+	// mul
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Mul(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // mul
-		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// multinomial
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Multinomial(f.out(0), f.tensor(0), f.int(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // multinomial
-		r0, err := c.Multinomial(f.out(0), f.tensor(0), f.int(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
+	// multiply
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Mul(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // multiply
-		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// mv
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Mv(f.out(0), f.tensor(0), f.tensor(1))) },
+	// mvlgamma
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Mvlgamma(f.out(0), f.tensor(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // mv
-		r0, err := c.Mv(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // mvlgamma
-		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // names
+	// names
+	func(c dispatch.Context, f frame) error {
 		r0, err := c.Names(f.tensor(0))
 		return f.setMixed(err, r0)
 	},
-	func(c dispatch.Context, f frame) error { // nan_to_num
-		r0, err := c.NanToNum(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.floatOptional(3))
-		return f.setTensors(err, r0)
+	// nan_to_num
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NanToNum(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.floatOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nanmean
-		r0, err := c.Nanmean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
-		return f.setTensors(err, r0)
+	// nanmean
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Nanmean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nanmedian
-		r0, err := c.Nanmedian(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nanmedian.dim
+	// nanmedian
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Nanmedian(f.tensor(0))) },
+	// nanmedian.dim
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NanmedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // nanquantile
-		r0, err := c.Nanquantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
-		return f.setTensors(err, r0)
+	// nanquantile
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Nanquantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nansum
-		r0, err := c.Nansum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
-		return f.setTensors(err, r0)
+	// nansum
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Nansum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3)))
 	},
-	func(c dispatch.Context, f frame) error { // narrow
-		r0, err := c.Narrow(f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
+	// narrow
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Narrow(f.tensor(0), f.int(1), f.int(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // narrow.tensor
-		r0, err := c.NarrowTensor(f.tensor(0), f.int(1), f.tensor(2), f.int(3))
-		return f.setTensors(err, r0)
+	// narrow.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NarrowTensor(f.tensor(0), f.int(1), f.tensor(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // narrow_copy
-		r0, err := c.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
+	// narrow_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // native_batch_norm
+	// native_batch_norm
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.NativeBatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // native_channel_shuffle
-		r0, err := c.ChannelShuffle(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // native_group_norm
+	// native_channel_shuffle
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ChannelShuffle(f.tensor(0), f.int(1))) },
+	// native_group_norm
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.NativeGroupNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.int(3), f.int(4), f.int(5), f.int(6), f.float(7))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // native_layer_norm
+	// native_layer_norm
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.NativeLayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // ne
-		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// ne
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Ne(f.out(0), f.tensor(0), f.operand(1))) },
+	// neg
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Neg(f.out(0), f.tensor(0))) },
+	// neg_view
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NegView(f.tensor(0))) },
+	// negative
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Neg(f.out(0), f.tensor(0))) },
+	// new_empty
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NewEmpty(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // neg
-		r0, err := c.Neg(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// new_empty_strided
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NewEmptyStrided(f.tensor(0), f.ints(1), f.ints(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // neg_view
-		r0, err := c.NegView(f.tensor(0))
-		return f.setTensors(err, r0)
+	// new_full
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NewFull(f.tensor(0), f.ints(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // negative
-		r0, err := c.Neg(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// new_handle
+	func(c dispatch.Context, f frame) error { return f.setTensor(autograd.NewHandle(c, f.tensor(0))) },
+	// new_ones
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // new_empty
-		r0, err := c.NewEmpty(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// new_zeros
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NewZeros(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // new_empty_strided
-		r0, err := c.NewEmptyStrided(f.tensor(0), f.ints(1), f.ints(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// nextafter
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Nextafter(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // new_full
-		r0, err := c.NewFull(f.tensor(0), f.ints(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// nn.adaptive_avg_pool2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnAdaptiveAvgPool2d(f.tensor(0), f.ints(1)))
 	},
-	func(c dispatch.Context, f frame) error { // new_handle
-		r0, err := autograd.NewHandle(c, f.tensor(0))
-		return f.setTensors(err, r0)
+	// nn.adaptive_avg_pool3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnAdaptiveAvgPool3d(f.tensor(0), f.ints(1)))
 	},
-	func(c dispatch.Context, f frame) error { // new_ones
-		r0, err := c.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // new_zeros
-		r0, err := c.NewZeros(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nextafter
-		r0, err := c.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.adaptive_avg_pool2d
-		r0, err := c.NnAdaptiveAvgPool2d(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.adaptive_avg_pool3d
-		r0, err := c.NnAdaptiveAvgPool3d(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.adaptive_max_pool2d_with_indices
+	// nn.adaptive_max_pool2d_with_indices
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnAdaptiveMaxPool2dWithIndices(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // nn.adaptive_max_pool3d_with_indices
+	// nn.adaptive_max_pool3d_with_indices
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnAdaptiveMaxPool3dWithIndices(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // nn.affine_grid
-		r0, err := c.NnAffineGrid(f.tensor(0), f.ints(1), f.boolOptional(2))
-		return f.setTensors(err, r0)
+	// nn.affine_grid
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnAffineGrid(f.tensor(0), f.ints(1), f.boolOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.alpha_dropout
-		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
+	// nn.alpha_dropout
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.avg_pool2d
-		r0, err := c.NnAvgPool2d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
-		return f.setTensors(err, r0)
+	// nn.avg_pool2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnAvgPool2d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.avg_pool3d
-		r0, err := c.NnAvgPool3d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
-		return f.setTensors(err, r0)
+	// nn.avg_pool3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnAvgPool3d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.batch_norm
-		r0, err := c.NnBatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
-		return f.setTensors(err, r0)
+	// nn.batch_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnBatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.binary_cross_entropy
-		r0, err := c.NnBinaryCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
-		return f.setTensors(err, r0)
+	// nn.binary_cross_entropy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnBinaryCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.binary_cross_entropy_with_logits
-		r0, err := c.NnBinaryCrossEntropyWithLogits(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5), f.tensorOptional(6))
-		return f.setTensors(err, r0)
+	// nn.binary_cross_entropy_with_logits
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnBinaryCrossEntropyWithLogits(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5), f.tensorOptional(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.cosine_embedding_loss
-		r0, err := c.NnCosineEmbeddingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6))
-		return f.setTensors(err, r0)
+	// nn.cosine_embedding_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnCosineEmbeddingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.cross_entropy
-		r0, err := c.NnCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6), f.float(7))
-		return f.setTensors(err, r0)
+	// nn.cross_entropy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6), f.float(7)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.ctc_loss
-		r0, err := c.NnCtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.str(5), f.bool(6))
-		return f.setTensors(err, r0)
+	// nn.ctc_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnCtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.str(5), f.bool(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.ctc_loss.tensor
-		r0, err := c.NnCtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.str(5), f.bool(6))
-		return f.setTensors(err, r0)
+	// nn.ctc_loss.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnCtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.str(5), f.bool(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.dropout
-		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
+	// nn.dropout
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.dropout1d
-		r0, err := c.NnDropout1d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
+	// nn.dropout1d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnDropout1d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.dropout2d
-		r0, err := c.NnDropout2d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
+	// nn.dropout2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnDropout2d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.dropout3d
-		r0, err := c.NnDropout3d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
+	// nn.dropout3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnDropout3d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.elu
-		r0, err := c.NnElu(f.out(0), f.tensor(0), f.float(1))
-		return f.setTensors(err, r0)
+	// nn.elu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnElu(f.out(0), f.tensor(0), f.float(1)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.embedding
-		r0, err := c.NnEmbedding(f.tensor(0), f.tensor(1), f.intOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.bool(6))
-		return f.setTensors(err, r0)
+	// nn.embedding
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnEmbedding(f.tensor(0), f.tensor(1), f.intOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.bool(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.embedding_bag
-		r0, err := c.NnEmbeddingBag(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.str(6), f.bool(7), f.tensorOptional(8), f.bool(9), f.intOptional(10))
-		return f.setTensors(err, r0)
+	// nn.embedding_bag
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnEmbeddingBag(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.str(6), f.bool(7), f.tensorOptional(8), f.bool(9), f.intOptional(10)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.feature_alpha_dropout
-		r0, err := c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
+	// nn.feature_alpha_dropout
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.fold
-		r0, err := c.NnFold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
-		return f.setTensors(err, r0)
+	// nn.fold
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnFold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.fractional_max_pool2d
-		r0, err := c.NnFractionalMaxPool2d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
-		return f.setTensors(err, r0)
+	// nn.fractional_max_pool2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnFractionalMaxPool2d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.fractional_max_pool2d_with_indices
+	// nn.fractional_max_pool2d_with_indices
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnFractionalMaxPool2dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // nn.fractional_max_pool3d
-		r0, err := c.NnFractionalMaxPool3d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
-		return f.setTensors(err, r0)
+	// nn.fractional_max_pool3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnFractionalMaxPool3d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.fractional_max_pool3d_with_indices
+	// nn.fractional_max_pool3d_with_indices
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnFractionalMaxPool3dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // nn.gaussian_nll_loss
-		r0, err := c.NnGaussianNllLoss(f.tensor(0), f.tensor(1), f.operand(2), f.bool(3), f.float(4), f.str(5))
-		return f.setTensors(err, r0)
+	// nn.gaussian_nll_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnGaussianNllLoss(f.tensor(0), f.tensor(1), f.operand(2), f.bool(3), f.float(4), f.str(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.gelu
-		r0, err := c.NnGelu(f.out(0), f.tensor(0), f.str(1))
-		return f.setTensors(err, r0)
+	// nn.gelu
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnGelu(f.out(0), f.tensor(0), f.str(1))) },
+	// nn.glu
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnGlu(f.tensor(0), f.int(1))) },
+	// nn.grid_sample
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnGridSample(f.tensor(0), f.tensor(1), f.str(2), f.str(3), f.boolOptional(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.glu
-		r0, err := c.NnGlu(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// nn.group_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnGroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.grid_sample
-		r0, err := c.NnGridSample(f.tensor(0), f.tensor(1), f.str(2), f.str(3), f.boolOptional(4))
-		return f.setTensors(err, r0)
+	// nn.gumbel_softmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnGumbelSoftmax(f.tensor(0), f.float(1), f.bool(2), f.float(3), f.int(4), f.generatorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.group_norm
-		r0, err := c.NnGroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
-		return f.setTensors(err, r0)
+	// nn.hardsigmoid
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnHardsigmoid(f.out(0), f.tensor(0))) },
+	// nn.hardswish
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnHardswish(f.out(0), f.tensor(0))) },
+	// nn.hardtanh
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnHardtanh(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.gumbel_softmax
-		r0, err := c.NnGumbelSoftmax(f.tensor(0), f.float(1), f.bool(2), f.float(3), f.int(4), f.generatorOptional(5))
-		return f.setTensors(err, r0)
+	// nn.hinge_embedding_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnHingeEmbeddingLoss(f.tensor(0), f.tensor(1), f.float(2), f.boolOptional(3), f.boolOptional(4), f.str(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.hardsigmoid
-		r0, err := c.NnHardsigmoid(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// nn.huber_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnHuberLoss(f.tensor(0), f.tensor(1), f.str(2), f.float(3), f.tensorOptional(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.hardswish
-		r0, err := c.NnHardswish(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// nn.instance_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnInstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.hardtanh
-		r0, err := c.NnHardtanh(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
-		return f.setTensors(err, r0)
+	// nn.interpolate
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnInterpolate(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4), f.boolOptional(5), f.bool(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.hinge_embedding_loss
-		r0, err := c.NnHingeEmbeddingLoss(f.tensor(0), f.tensor(1), f.float(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
-		return f.setTensors(err, r0)
+	// nn.kl_div
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnKlDiv(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.bool(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.huber_loss
-		r0, err := c.NnHuberLoss(f.tensor(0), f.tensor(1), f.str(2), f.float(3), f.tensorOptional(4))
-		return f.setTensors(err, r0)
+	// nn.l1_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.instance_norm
-		r0, err := c.NnInstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
-		return f.setTensors(err, r0)
+	// nn.layer_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnLayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.interpolate
-		r0, err := c.NnInterpolate(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4), f.boolOptional(5), f.bool(6))
-		return f.setTensors(err, r0)
+	// nn.leaky_relu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnLeakyRelu(f.out(0), f.tensor(0), f.float(1)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.kl_div
-		r0, err := c.NnKlDiv(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.bool(5))
-		return f.setTensors(err, r0)
+	// nn.linear
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnLinear(f.out(0), f.tensor(0), f.tensor(1), f.tensorOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.l1_loss
-		r0, err := c.NnL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
+	// nn.linear_cross_entropy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnLinearCrossEntropy(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3), f.tensorOptional(4), f.str(5), f.intOptional(6), f.float(7), f.intOptional(8)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.layer_norm
-		r0, err := c.NnLayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
-		return f.setTensors(err, r0)
+	// nn.local_response_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnLocalResponseNorm(f.tensor(0), f.int(1), f.float(2), f.float(3), f.float(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.leaky_relu
-		r0, err := c.NnLeakyRelu(f.out(0), f.tensor(0), f.float(1))
-		return f.setTensors(err, r0)
+	// nn.log_softmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.linear
-		r0, err := c.NnLinear(f.out(0), f.tensor(0), f.tensor(1), f.tensorOptional(2))
-		return f.setTensors(err, r0)
+	// nn.logsigmoid
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnLogsigmoid(f.out(0), f.tensor(0))) },
+	// nn.lp_pool1d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnLpPool1d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.linear_cross_entropy
-		r0, err := c.NnLinearCrossEntropy(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3), f.tensorOptional(4), f.str(5), f.intOptional(6), f.float(7), f.intOptional(8))
-		return f.setTensors(err, r0)
+	// nn.lp_pool2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnLpPool2d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.local_response_norm
-		r0, err := c.NnLocalResponseNorm(f.tensor(0), f.int(1), f.float(2), f.float(3), f.float(4))
-		return f.setTensors(err, r0)
+	// nn.lp_pool3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnLpPool3d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.log_softmax
-		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// nn.margin_ranking_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnMarginRankingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.logsigmoid
-		r0, err := c.NnLogsigmoid(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.lp_pool1d
-		r0, err := c.NnLpPool1d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.lp_pool2d
-		r0, err := c.NnLpPool2d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.lp_pool3d
-		r0, err := c.NnLpPool3d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.margin_ranking_loss
-		r0, err := c.NnMarginRankingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.max_pool2d_with_indices
+	// nn.max_pool2d_with_indices
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnMaxPool2dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // nn.max_pool3d_with_indices
+	// nn.max_pool3d_with_indices
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnMaxPool3dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // nn.max_unpool1d
-		r0, err := c.NnMaxUnpool1d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
-		return f.setTensors(err, r0)
+	// nn.max_unpool1d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnMaxUnpool1d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.max_unpool2d
-		r0, err := c.NnMaxUnpool2d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
-		return f.setTensors(err, r0)
+	// nn.max_unpool2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnMaxUnpool2d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.max_unpool3d
-		r0, err := c.NnMaxUnpool3d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
-		return f.setTensors(err, r0)
+	// nn.max_unpool3d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnMaxUnpool3d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.mish
-		r0, err := c.NnMish(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// nn.mish
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnMish(f.out(0), f.tensor(0))) },
+	// nn.mse_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnMseLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.mse_loss
-		r0, err := c.NnMseLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.multi_head_attention_forward
+	// nn.multi_head_attention_forward
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnMultiHeadAttentionForward(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.tensorOptional(5), f.tensorOptional(6), f.tensorOptional(7), f.tensorOptional(8), f.bool(9), f.float(10), f.tensor(11), f.tensorOptional(12), f.bool(13), f.tensorOptional(14), f.bool(15), f.tensorOptional(16), f.bool(17), f.tensorOptional(18), f.tensorOptional(19), f.tensorOptional(20), f.tensorOptional(21), f.tensorOptional(22), f.bool(23), f.bool(24))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // nn.multi_margin_loss
-		r0, err := c.NnMultiMarginLoss(f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.tensorOptional(4), f.boolOptional(5), f.boolOptional(6), f.str(7))
-		return f.setTensors(err, r0)
+	// nn.multi_margin_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnMultiMarginLoss(f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.tensorOptional(4), f.boolOptional(5), f.boolOptional(6), f.str(7)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.multilabel_margin_loss
-		r0, err := c.NnMultilabelMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
-		return f.setTensors(err, r0)
+	// nn.multilabel_margin_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnMultilabelMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.multilabel_soft_margin_loss
-		r0, err := c.NnMultilabelSoftMarginLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
-		return f.setTensors(err, r0)
+	// nn.multilabel_soft_margin_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnMultilabelSoftMarginLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.nll_loss
-		r0, err := c.NnNllLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6))
-		return f.setTensors(err, r0)
+	// nn.nll_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnNllLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.normalize
-		r0, err := c.NnNormalize(f.out(0), f.tensor(0), f.float(1), f.ints(2), f.float(3))
-		return f.setTensors(err, r0)
+	// nn.normalize
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnNormalize(f.out(0), f.tensor(0), f.float(1), f.ints(2), f.float(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.one_hot
-		r0, err := c.NnOneHot(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// nn.one_hot
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnOneHot(f.tensor(0), f.int(1))) },
+	// nn.pad
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnPad(f.tensor(0), f.ints(1), f.str(2), f.floatOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.pad
-		r0, err := c.NnPad(f.tensor(0), f.ints(1), f.str(2), f.floatOptional(3))
-		return f.setTensors(err, r0)
+	// nn.poisson_nll_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnPoissonNllLoss(f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.boolOptional(4), f.float(5), f.boolOptional(6), f.str(7)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.poisson_nll_loss
-		r0, err := c.NnPoissonNllLoss(f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.boolOptional(4), f.float(5), f.boolOptional(6), f.str(7))
-		return f.setTensors(err, r0)
+	// nn.relu6
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnRelu6(f.out(0), f.tensor(0))) },
+	// nn.rms_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.relu6
-		r0, err := c.NnRelu6(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// nn.scaled_dot_product_attention
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnScaledDotProductAttention(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3), f.float(4), f.bool(5), f.floatOptional(6), f.bool(7)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.rms_norm
-		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
-		return f.setTensors(err, r0)
+	// nn.silu
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnSilu(f.out(0), f.tensor(0))) },
+	// nn.smooth_l1_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnSmoothL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.float(5)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.scaled_dot_product_attention
-		r0, err := c.NnScaledDotProductAttention(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3), f.float(4), f.bool(5), f.floatOptional(6), f.bool(7))
-		return f.setTensors(err, r0)
+	// nn.soft_margin_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnSoftMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.silu
-		r0, err := c.NnSilu(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// nn.softmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.smooth_l1_loss
-		r0, err := c.NnSmoothL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.float(5))
-		return f.setTensors(err, r0)
+	// nn.softmin
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnSoftmin(f.tensor(0), f.int(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.soft_margin_loss
-		r0, err := c.NnSoftMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
-		return f.setTensors(err, r0)
+	// nn.softplus
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnSoftplus(f.out(0), f.tensor(0), f.float(1), f.float(2)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.softmax
-		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// nn.softshrink
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnSoftshrink(f.out(0), f.tensor(0), f.float(1)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.softmin
-		r0, err := c.NnSoftmin(f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// nn.softsign
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnSoftsign(f.tensor(0))) },
+	// nn.tanhshrink
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnTanhshrink(f.tensor(0))) },
+	// nn.triplet_margin_loss
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnTripletMarginLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.float(4), f.float(5), f.bool(6), f.boolOptional(7), f.boolOptional(8), f.str(9)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.softplus
-		r0, err := c.NnSoftplus(f.out(0), f.tensor(0), f.float(1), f.float(2))
-		return f.setTensors(err, r0)
+	// nn.unfold
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnUnfold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nn.softshrink
-		r0, err := c.NnSoftshrink(f.out(0), f.tensor(0), f.float(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.softsign
-		r0, err := c.NnSoftsign(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.tanhshrink
-		r0, err := c.NnTanhshrink(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.triplet_margin_loss
-		r0, err := c.NnTripletMarginLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.float(4), f.float(5), f.bool(6), f.boolOptional(7), f.boolOptional(8), f.str(9))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // nn.unfold
-		r0, err := c.NnUnfold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4))
-		return f.setTensors(err, r0)
-	},
-	deprecated("nn.upsample", "use interpolate", func(c dispatch.Context, f frame) error { // nn.upsample
-		r0, err := c.NnUpsample(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4))
-		return f.setTensors(err, r0)
+	// nn.upsample
+	deprecated("nn.upsample", "use interpolate", func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnUpsample(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4)))
 	}),
-	deprecated("nn.upsample_bilinear", "use interpolate", func(c dispatch.Context, f frame) error { // nn.upsample_bilinear
-		r0, err := c.NnUpsampleBilinear(f.tensor(0), f.ints(1), f.floats(2))
-		return f.setTensors(err, r0)
+	// nn.upsample_bilinear
+	deprecated("nn.upsample_bilinear", "use interpolate", func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnUpsampleBilinear(f.tensor(0), f.ints(1), f.floats(2)))
 	}),
-	deprecated("nn.upsample_nearest", "use interpolate", func(c dispatch.Context, f frame) error { // nn.upsample_nearest
-		r0, err := c.NnUpsampleNearest(f.tensor(0), f.ints(1), f.floats(2))
-		return f.setTensors(err, r0)
+	// nn.upsample_nearest
+	deprecated("nn.upsample_nearest", "use interpolate", func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NnUpsampleNearest(f.tensor(0), f.ints(1), f.floats(2)))
 	}),
-	func(c dispatch.Context, f frame) error { // nnz
-		r0, err := c.Nnz(f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // node_call
+	// nnz
+	func(c dispatch.Context, f frame) error { return f.setInt(c.Nnz(f.tensor(0))) },
+	// node_call
+	func(c dispatch.Context, f frame) error {
 		defer f.freeEagerly()
-		r, err := autograd.NodeCall(c, f.node(0), f.tensors(1))
-		return f.setList(err, r)
+		return f.setList(autograd.NodeCall(c, f.node(0), f.tensors(1)))
 	},
-	func(c dispatch.Context, f frame) error { // node_context
-		r0, err := autograd.NodeContext(c, f.node(0))
-		return f.setPointer(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // node_edge
+	// node_context
+	func(c dispatch.Context, f frame) error { return f.setPointer(autograd.NodeContext(c, f.node(0))) },
+	// node_edge
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := autograd.NodeEdge(c, f.node(0), f.int(1))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // node_edges
-		r0, err := autograd.NodeEdges(c, f.node(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // node_id
-		r0, err := autograd.NodeId(c, f.node(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // node_name
-		r0, err := autograd.NodeName(c, f.node(0))
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // node_pack_saved
+	// node_edges
+	func(c dispatch.Context, f frame) error { return f.setInt(autograd.NodeEdges(c, f.node(0))) },
+	// node_id
+	func(c dispatch.Context, f frame) error { return f.setInt(autograd.NodeId(c, f.node(0))) },
+	// node_name
+	func(c dispatch.Context, f frame) error { return f.setStr(autograd.NodeName(c, f.node(0))) },
+	// node_pack_saved
+	func(c dispatch.Context, f frame) error {
 		return autograd.NodePackSaved(c, f.node(0), f.str(1), f.int(2), f.pointer(3), f.pointer(4), f.pointer(5), f.pointer(6), f.pointer(7))
 	},
-	func(c dispatch.Context, f frame) error { // node_register_hook
-		r0, err := autograd.NodeRegisterHook(c, f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
-		return f.setInt(err, r0)
+	// node_register_hook
+	func(c dispatch.Context, f frame) error {
+		return f.setInt(autograd.NodeRegisterHook(c, f.node(0), f.pointer(1), f.pointer(2), f.pointer(3)))
 	},
-	func(c dispatch.Context, f frame) error { // node_register_prehook
-		r0, err := autograd.NodeRegisterPrehook(c, f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
-		return f.setInt(err, r0)
+	// node_register_prehook
+	func(c dispatch.Context, f frame) error {
+		return f.setInt(autograd.NodeRegisterPrehook(c, f.node(0), f.pointer(1), f.pointer(2), f.pointer(3)))
 	},
-	func(c dispatch.Context, f frame) error { // node_result
-		r0, err := autograd.NodeResult(c, f.node(0), f.int(1))
-		return f.setTensors(err, r0)
+	// node_result
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(autograd.NodeResult(c, f.node(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // node_saved
-		r, err := autograd.NodeSaved(c, f.node(0))
-		return f.setList(err, r)
+	// node_saved
+	func(c dispatch.Context, f frame) error { return f.setList(autograd.NodeSaved(c, f.node(0))) },
+	// node_saved_as
+	func(c dispatch.Context, f frame) error {
+		return f.setList(autograd.NodeSavedAs(c, f.node(0), f.str(1)))
 	},
-	func(c dispatch.Context, f frame) error { // node_saved_as
-		r, err := autograd.NodeSavedAs(c, f.node(0), f.str(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // node_saved_names
-		r0, err := autograd.NodeSavedNames(c, f.node(0))
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // node_set_context
+	// node_saved_names
+	func(c dispatch.Context, f frame) error { return f.setStr(autograd.NodeSavedNames(c, f.node(0))) },
+	// node_set_context
+	func(c dispatch.Context, f frame) error {
 		return autograd.NodeSetContext(c, f.node(0), f.pointer(1), f.pointer(2))
 	},
-	func(c dispatch.Context, f frame) error { // node_variable
-		r0, err := autograd.NodeVariable(c, f.node(0))
-		return f.setTensors(err, r0)
+	// node_variable
+	func(c dispatch.Context, f frame) error { return f.setTensor(autograd.NodeVariable(c, f.node(0))) },
+	// node_weak
+	func(c dispatch.Context, f frame) error { return f.setNode(autograd.NodeWeak(c, f.node(0))) },
+	// nonzero
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Nonzero(f.out(0), f.tensor(0))) },
+	// nonzero_numpy
+	func(c dispatch.Context, f frame) error { return f.setList(c.NonzeroNumpy(f.tensor(0))) },
+	// nonzero_static
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NonzeroStatic(f.out(0), f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // node_weak
-		r0, err := autograd.NodeWeak(c, f.node(0))
-		return f.setNode(err, r0)
+	// norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nonzero
-		r0, err := c.Nonzero(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// norm.name
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NormName(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4)))
 	},
-	func(c dispatch.Context, f frame) error { // nonzero_numpy
-		r, err := c.NonzeroNumpy(f.tensor(0))
-		return f.setList(err, r)
+	// normal.size
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NormalSize(f.out(0), f.float(0), f.float(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // nonzero_static
-		r0, err := c.NonzeroStatic(f.out(0), f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// normal.tensors
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // norm
-		r0, err := c.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // norm.name
-		r0, err := c.NormName(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // normal.size
-		r0, err := c.NormalSize(f.out(0), f.float(0), f.float(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // normal.tensors
-		r0, err := c.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // normal_
+	// normal_
+	func(c dispatch.Context, f frame) error {
 		err := c.FillNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // not_equal
-		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // npy_length
-		r0, err := c.NpyLength(f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // npy_load
-		r0, err := c.NpyLoad(f.str(0), f.bool(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // npy_load_bytes
-		r0, err := c.NpyLoadBytes(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // npy_save
-		return c.NpySave(f.str(0), f.tensor(1))
-	},
-	func(c dispatch.Context, f frame) error { // npy_save_bytes
-		r0, err := c.NpySaveBytes(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // npz_load
+	// not_equal
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Ne(f.out(0), f.tensor(0), f.operand(1))) },
+	// npy_length
+	func(c dispatch.Context, f frame) error { return f.setInt(c.NpyLength(f.tensor(0))) },
+	// npy_load
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpyLoad(f.str(0), f.bool(1))) },
+	// npy_load_bytes
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpyLoadBytes(f.tensor(0))) },
+	// npy_save
+	func(c dispatch.Context, f frame) error { return c.NpySave(f.str(0), f.tensor(1)) },
+	// npy_save_bytes
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpySaveBytes(f.tensor(0))) },
+	// npz_load
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NpzLoad(f.str(0))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // npz_load_bytes
+	// npz_load_bytes
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NpzLoadBytes(f.tensor(0))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // npz_save
-		return c.NpzSave(f.str(0), f.strs(1), f.tensors(2))
+	// npz_save
+	func(c dispatch.Context, f frame) error { return c.NpzSave(f.str(0), f.strs(1), f.tensors(2)) },
+	// npz_save_bytes
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpzSaveBytes(f.strs(0), f.tensors(1))) },
+	// nuclear_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.NuclearNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // npz_save_bytes
-		r0, err := c.NpzSaveBytes(f.strs(0), f.tensors(1))
-		return f.setTensors(err, r0)
+	// ones
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Ones(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3)))
 	},
-	func(c dispatch.Context, f frame) error { // nuclear_norm
-		r0, err := c.NuclearNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// ones_like
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.OnesLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4)))
 	},
-	func(c dispatch.Context, f frame) error { // ones
-		r0, err := c.Ones(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
+	// orgqr
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // ones_like
-		r0, err := c.OnesLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
-		return f.setTensors(err, r0)
+	// ormqr
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Ormqr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // orgqr
-		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// outer
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Outer(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // ormqr
-		r0, err := c.Ormqr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // outer
-		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // output_nr
-		r0, err := autograd.OutputNr(c, f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // pack_padded_sequence
+	// output_nr
+	func(c dispatch.Context, f frame) error { return f.setInt(autograd.OutputNr(c, f.tensor(0))) },
+	// pack_padded_sequence
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.PackPaddedSequence(f.tensor(0), f.tensor(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // pad_packed_sequence
+	// pad_packed_sequence
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.PadPackedSequence(f.tensor(0), f.tensor(1), f.bool(2), f.scalar(3), f.int(4))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // pairwise_distance
-		r0, err := c.PairwiseDistance(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
-		return f.setTensors(err, r0)
+	// pairwise_distance
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.PairwiseDistance(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4)))
 	},
-	func(c dispatch.Context, f frame) error { // parse_device
-		r0, err := ops.ParseDevice(f.str(0))
-		return f.setDevice(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // pca_lowrank
+	// parse_device
+	func(c dispatch.Context, f frame) error { return f.setDevice(ops.ParseDevice(f.str(0))) },
+	// pca_lowrank
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.PcaLowrank(f.tensor(0), f.intOptional(1), f.bool(2), f.int(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // pdist
-		r0, err := c.Pdist(f.tensor(0), f.float(1))
-		return f.setTensors(err, r0)
+	// pdist
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Pdist(f.tensor(0), f.float(1))) },
+	// permute
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Permute(f.tensor(0), f.ints(1))) },
+	// permute_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.PermuteCopy(f.out(0), f.tensor(0), f.ints(1)))
 	},
-	func(c dispatch.Context, f frame) error { // permute
-		r0, err := c.Permute(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
+	// pickle_rename
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.PickleRename(f.tensor(0), f.str(1), f.str(2)))
 	},
-	func(c dispatch.Context, f frame) error { // permute_copy
-		r0, err := c.PermuteCopy(f.out(0), f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
+	// pin_memory
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.PinMemory(f.unbacked(0))) },
+	// pinverse
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Pinverse(f.tensor(0), f.float(1))) },
+	// pivots_permutation
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.PivotsPermutation(f.tensor(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // pickle_rename
-		r0, err := c.PickleRename(f.tensor(0), f.str(1), f.str(2))
-		return f.setTensors(err, r0)
+	// pixel_shuffle
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.PixelShuffle(f.tensor(0), f.int(1))) },
+	// pixel_unshuffle
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.PixelUnshuffle(f.tensor(0), f.int(1))) },
+	// poisson
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Poisson(f.tensor(0), f.generatorOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // pin_memory
-		r0, err := c.PinMemory(f.unbacked(0))
-		return f.setTensors(err, r0)
+	// polar
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Polar(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // pinverse
-		r0, err := c.Pinverse(f.tensor(0), f.float(1))
-		return f.setTensors(err, r0)
+	// polygamma
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Polygamma(f.out(0), f.int(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // pivots_permutation
-		r0, err := c.PivotsPermutation(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// pop_saved_tensors_hooks
+	func(c dispatch.Context, f frame) error { return autograd.PopSavedTensorsHooks(c) },
+	// positive
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Positive(f.tensor(0))) },
+	// pow
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Pow(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // pixel_shuffle
-		r0, err := c.PixelShuffle(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// prelu
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Prelu(f.tensor(0), f.tensor(1))) },
+	// prod
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Prod(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2), f.dtype(3)))
 	},
-	func(c dispatch.Context, f frame) error { // pixel_unshuffle
-		r0, err := c.PixelUnshuffle(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // poisson
-		r0, err := c.Poisson(f.tensor(0), f.generatorOptional(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // polar
-		r0, err := c.Polar(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // polygamma
-		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // pop_saved_tensors_hooks
-		return autograd.PopSavedTensorsHooks(c)
-	},
-	func(c dispatch.Context, f frame) error { // positive
-		r0, err := c.Positive(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // pow
-		r0, err := c.Pow(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // prelu
-		r0, err := c.Prelu(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // prod
-		r0, err := c.Prod(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2), f.dtype(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // promote_types
-		r0, err := c.PromoteTypes(f.dtype(0), f.dtype(1))
-		return f.setDtype(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // push_saved_tensors_hooks
+	// promote_types
+	func(c dispatch.Context, f frame) error { return f.setDtype(c.PromoteTypes(f.dtype(0), f.dtype(1))) },
+	// push_saved_tensors_hooks
+	func(c dispatch.Context, f frame) error {
 		return autograd.PushSavedTensorsHooks(c, f.pointer(0), f.pointer(1), f.pointer(2), f.pointer(3), f.pointer(4))
 	},
-	func(c dispatch.Context, f frame) error { // put
-		r0, err := c.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
-		return f.setTensors(err, r0)
+	// put
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // q_per_channel_axis
-		r0, err := c.QPerChannelAxis(f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // q_per_channel_scales
-		r0, err := c.QPerChannelScales(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // q_per_channel_zero_points
-		r0, err := c.QPerChannelZeroPoints(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // q_scale
-		r0, err := c.QScale(f.tensor(0))
-		return f.setFloat(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // q_zero_point
-		r0, err := c.QZeroPoint(f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	deprecated("qr", "use linalg.qr, whose mode is \"reduced\" or \"complete\" for some", func(c dispatch.Context, f frame) error { // qr
+	// q_per_channel_axis
+	func(c dispatch.Context, f frame) error { return f.setInt(c.QPerChannelAxis(f.tensor(0))) },
+	// q_per_channel_scales
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.QPerChannelScales(f.tensor(0))) },
+	// q_per_channel_zero_points
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.QPerChannelZeroPoints(f.tensor(0))) },
+	// q_scale
+	func(c dispatch.Context, f frame) error { return f.setFloat(c.QScale(f.tensor(0))) },
+	// q_zero_point
+	func(c dispatch.Context, f frame) error { return f.setInt(c.QZeroPoint(f.tensor(0))) },
+	// qr
+	deprecated("qr", "use linalg.qr, whose mode is \"reduced\" or \"complete\" for some", func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Qr(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	}),
-	func(c dispatch.Context, f frame) error { // qscheme
-		r0, err := c.Qscheme(f.tensor(0))
-		return f.setStr(err, r0)
+	// qscheme
+	func(c dispatch.Context, f frame) error { return f.setStr(c.Qscheme(f.tensor(0))) },
+	// quantile
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Quantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4)))
 	},
-	func(c dispatch.Context, f frame) error { // quantile
-		r0, err := c.Quantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
-		return f.setTensors(err, r0)
+	// quantize_per_channel
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizePerChannel(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4)))
 	},
-	func(c dispatch.Context, f frame) error { // quantize_per_channel
-		r0, err := c.QuantizePerChannel(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4))
-		return f.setTensors(err, r0)
+	// quantize_per_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizePerTensor(f.tensor(0), f.float(1), f.int(2), f.dtype(3)))
 	},
-	func(c dispatch.Context, f frame) error { // quantize_per_tensor
-		r0, err := c.QuantizePerTensor(f.tensor(0), f.float(1), f.int(2), f.dtype(3))
-		return f.setTensors(err, r0)
+	// quantize_per_tensor.tensor_qparams
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizePerTensorTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.dtype(3)))
 	},
-	func(c dispatch.Context, f frame) error { // quantize_per_tensor.tensor_qparams
-		r0, err := c.QuantizePerTensorTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.dtype(3))
-		return f.setTensors(err, r0)
+	// quantize_per_tensor.tensors
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.QuantizePerTensorTensors(f.tensors(0), f.tensor(1), f.tensor(2), f.dtype(3)))
 	},
-	func(c dispatch.Context, f frame) error { // quantize_per_tensor.tensors
-		r, err := c.QuantizePerTensorTensors(f.tensors(0), f.tensor(1), f.tensor(2), f.dtype(3))
-		return f.setList(err, r)
+	// quantize_per_tensor_dynamic
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizePerTensorDynamic(f.tensor(0), f.dtype(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // quantize_per_tensor_dynamic
-		r0, err := c.QuantizePerTensorDynamic(f.tensor(0), f.dtype(1), f.bool(2))
-		return f.setTensors(err, r0)
+	// quantized.add
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.add
-		r0, err := c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
+	// quantized.add_relu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedAddRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.add_relu
-		r0, err := c.QuantizedAddRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
+	// quantized.add_scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedAddScalar(f.tensor(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.add_scalar
-		r0, err := c.QuantizedAddScalar(f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
+	// quantized.add_scalar_relu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedAddScalarRelu(f.tensor(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.add_scalar_relu
-		r0, err := c.QuantizedAddScalarRelu(f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
+	// quantized.cat
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedCat(f.tensors(0), f.int(1), f.floatOptional(2), f.intOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.cat
-		r0, err := c.QuantizedCat(f.tensors(0), f.int(1), f.floatOptional(2), f.intOptional(3))
-		return f.setTensors(err, r0)
+	// quantized.conv2d
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedConv2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.float(7), f.int(8)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.conv2d
-		r0, err := c.QuantizedConv2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.float(7), f.int(8))
-		return f.setTensors(err, r0)
+	// quantized.conv2d_relu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedConv2dRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.float(7), f.int(8)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.conv2d_relu
-		r0, err := c.QuantizedConv2dRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.float(7), f.int(8))
-		return f.setTensors(err, r0)
+	// quantized.linear
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.linear
-		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
+	// quantized.linear_dynamic
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3), f.tensorOptional(4)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.linear_dynamic
-		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3), f.tensorOptional(4))
-		return f.setTensors(err, r0)
+	// quantized.linear_pack
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.QuantizedLinearPack(f.tensor(0))) },
+	// quantized.linear_relu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.linear_pack
-		r0, err := c.QuantizedLinearPack(f.tensor(0))
-		return f.setTensors(err, r0)
+	// quantized.matmul
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedMatmul(f.tensor(0), f.tensor(1), f.float(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.linear_relu
-		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
+	// quantized.mul
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedMul(f.tensor(0), f.tensor(1), f.float(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.matmul
-		r0, err := c.QuantizedMatmul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
+	// quantized.mul_relu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedMulRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.mul
-		r0, err := c.QuantizedMul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
+	// quantized.mul_scalar
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedMulScalar(f.tensor(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.mul_relu
-		r0, err := c.QuantizedMulRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
+	// quantized.mul_scalar_relu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.QuantizedMulScalarRelu(f.tensor(0), f.scalar(1)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.mul_scalar
-		r0, err := c.QuantizedMulScalar(f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
+	// quantized.relu6
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.QuantizedRelu6(f.tensor(0))) },
+	// rad2deg
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Rad2deg(f.out(0), f.tensor(0))) },
+	// rand
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.mul_scalar_relu
-		r0, err := c.QuantizedMulScalarRelu(f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
+	// rand_like
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RandLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5)))
 	},
-	func(c dispatch.Context, f frame) error { // quantized.relu6
-		r0, err := c.QuantizedRelu6(f.tensor(0))
-		return f.setTensors(err, r0)
+	// randint
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Randint(f.out(0), f.int(0), f.int(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // rad2deg
-		r0, err := c.Rad2deg(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// randint.high
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // rand
-		r0, err := c.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// randint_like
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7)))
 	},
-	func(c dispatch.Context, f frame) error { // rand_like
-		r0, err := c.RandLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
-		return f.setTensors(err, r0)
+	// randint_like.high
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6)))
 	},
-	func(c dispatch.Context, f frame) error { // randint
-		r0, err := c.Randint(f.out(0), f.int(0), f.int(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
+	// randn
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Randn(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // randint.high
-		r0, err := c.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// randn_like
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RandnLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5)))
 	},
-	func(c dispatch.Context, f frame) error { // randint_like
-		r0, err := c.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // randint_like.high
-		r0, err := c.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // randn
-		r0, err := c.Randn(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // randn_like
-		r0, err := c.RandnLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // random_
+	// random_
+	func(c dispatch.Context, f frame) error {
 		err := c.FillRandom(f.tensor(0), f.generatorOptional(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // random_.from
+	// random_.from
+	func(c dispatch.Context, f frame) error {
 		err := c.FillRandomFrom(f.tensor(0), f.int(1), f.intOptional(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // random_.to
+	// random_.to
+	func(c dispatch.Context, f frame) error {
 		err := c.FillRandomTo(f.tensor(0), f.int(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // randperm
-		r0, err := c.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// randperm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	deprecated("range", "use arange, whose end is not included", func(c dispatch.Context, f frame) error { // range
-		r0, err := c.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// range
+	deprecated("range", "use arange, whose end is not included", func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5)))
 	}),
-	func(c dispatch.Context, f frame) error { // ravel
-		r0, err := c.Ravel(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // real
-		r0, err := c.Real(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // reciprocal
-		r0, err := c.Reciprocal(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // record_function
+	// ravel
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Ravel(f.tensor(0))) },
+	// real
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Real(f.tensor(0))) },
+	// reciprocal
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Reciprocal(f.out(0), f.tensor(0))) },
+	// record_function
+	func(c dispatch.Context, f frame) error {
 		defer f.freeEagerly()
-		r0, err := autograd.RecordFunction(c, f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
-		return f.setNode(err, r0)
+		return f.setNode(autograd.RecordFunction(c, f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8)))
 	},
-	func(c dispatch.Context, f frame) error { // record_function_weak
+	// record_function_weak
+	func(c dispatch.Context, f frame) error {
 		defer f.freeEagerly()
-		r0, err := autograd.RecordFunctionWeak(c, f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
-		return f.setNode(err, r0)
+		return f.setNode(autograd.RecordFunctionWeak(c, f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8)))
 	},
-	func(c dispatch.Context, f frame) error { // record_stream
-		return c.RecordStream(f.unbacked(0), f.int(1))
+	// record_stream
+	func(c dispatch.Context, f frame) error { return c.RecordStream(f.unbacked(0), f.int(1)) },
+	// refine_names
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.RefineNames(f.tensor(0), f.strs(1))) },
+	// register_hook
+	func(c dispatch.Context, f frame) error {
+		return f.setInt(autograd.RegisterHook(c, f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3)))
 	},
-	func(c dispatch.Context, f frame) error { // refine_names
-		r0, err := c.RefineNames(f.tensor(0), f.strs(1))
-		return f.setTensors(err, r0)
+	// register_multi_grad_hook
+	func(c dispatch.Context, f frame) error {
+		return f.setInt(autograd.RegisterMultiGradHook(c, f.tensors(0), f.bool(1), f.pointer(2), f.pointer(3), f.pointer(4)))
 	},
-	func(c dispatch.Context, f frame) error { // register_hook
-		r0, err := autograd.RegisterHook(c, f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
-		return f.setInt(err, r0)
+	// register_post_accumulate_grad_hook
+	func(c dispatch.Context, f frame) error {
+		return f.setInt(autograd.RegisterPostAccumulateGradHook(c, f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3)))
 	},
-	func(c dispatch.Context, f frame) error { // register_multi_grad_hook
-		r0, err := autograd.RegisterMultiGradHook(c, f.tensors(0), f.bool(1), f.pointer(2), f.pointer(3), f.pointer(4))
-		return f.setInt(err, r0)
+	// relu
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Relu(f.out(0), f.tensor(0))) },
+	// remainder
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Remainder(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // register_post_accumulate_grad_hook
-		r0, err := autograd.RegisterPostAccumulateGradHook(c, f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // relu
-		r0, err := c.Relu(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // remainder
-		r0, err := c.Remainder(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // remove_hook
-		return autograd.RemoveHook(c, f.int(0))
-	},
-	func(c dispatch.Context, f frame) error { // rename
-		r0, err := c.Rename(f.tensor(0), f.strs(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // rename_
+	// remove_hook
+	func(c dispatch.Context, f frame) error { return autograd.RemoveHook(c, f.int(0)) },
+	// rename
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Rename(f.tensor(0), f.strs(1))) },
+	// rename_
+	func(c dispatch.Context, f frame) error {
 		err := c.RenameInPlace(f.tensor(0), f.strs(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // renorm
-		r0, err := c.Renorm(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.scalar(3))
-		return f.setTensors(err, r0)
+	// renorm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Renorm(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.scalar(3)))
 	},
-	func(c dispatch.Context, f frame) error { // repeat
-		r0, err := c.Repeat(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
+	// repeat
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Repeat(f.tensor(0), f.ints(1))) },
+	// repeat_interleave
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RepeatInterleave(f.tensor(0), f.intOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // repeat_interleave
-		r0, err := c.RepeatInterleave(f.tensor(0), f.intOptional(1))
-		return f.setTensors(err, r0)
+	// repeat_interleave.int
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // repeat_interleave.int
-		r0, err := c.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3))
-		return f.setTensors(err, r0)
+	// repeat_interleave.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // repeat_interleave.tensor
-		r0, err := c.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // requires_grad
-		r0, err := autograd.RequiresGrad(c, f.tensor(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // reset_peak_memory_stats
-		return ops.ResetPeakMemoryStats()
-	},
-	func(c dispatch.Context, f frame) error { // reshape
-		r0, err := c.Reshape(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // reshape_as
-		r0, err := c.ReshapeAs(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // resize_
+	// requires_grad
+	func(c dispatch.Context, f frame) error { return f.setBool(autograd.RequiresGrad(c, f.tensor(0))) },
+	// reset_peak_memory_stats
+	func(c dispatch.Context, f frame) error { return ops.ResetPeakMemoryStats() },
+	// reshape
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Reshape(f.tensor(0), f.ints(1))) },
+	// reshape_as
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ReshapeAs(f.tensor(0), f.tensor(1))) },
+	// resize_
+	func(c dispatch.Context, f frame) error {
 		err := c.Resize(f.unbacked(0), f.ints(1), f.format(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // resize_as_
+	// resize_as_
+	func(c dispatch.Context, f frame) error {
 		err := c.ResizeAs(f.unbacked(0), f.tensor(1), f.format(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // resize_as_sparse_
+	// resize_as_sparse_
+	func(c dispatch.Context, f frame) error {
 		err := c.ResizeAsSparse(f.tensor(0), f.tensor(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // resolve_conj
-		r0, err := c.ResolveConj(f.tensor(0))
-		return f.setTensors(err, r0)
+	// resolve_conj
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ResolveConj(f.tensor(0))) },
+	// resolve_neg
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ResolveNeg(f.tensor(0))) },
+	// result_type
+	func(c dispatch.Context, f frame) error { return f.setDtype(c.ResultType(f.operand(0), f.operand(1))) },
+	// retain_grad
+	func(c dispatch.Context, f frame) error { return autograd.RetainGrad(c, f.tensor(0)) },
+	// retains_grad
+	func(c dispatch.Context, f frame) error { return f.setBool(autograd.RetainsGrad(c, f.tensor(0))) },
+	// rms_norm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // resolve_neg
-		r0, err := c.ResolveNeg(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // result_type
-		r0, err := c.ResultType(f.operand(0), f.operand(1))
-		return f.setDtype(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // retain_grad
-		return autograd.RetainGrad(c, f.tensor(0))
-	},
-	func(c dispatch.Context, f frame) error { // retains_grad
-		r0, err := autograd.RetainsGrad(c, f.tensor(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // rms_norm
-		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // rnn_relu
+	// rnn_relu
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.RnnRelu(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // rnn_relu.data
+	// rnn_relu.data
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.RnnReluData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // rnn_relu_cell
-		r0, err := c.RnnReluCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
+	// rnn_relu_cell
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RnnReluCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // rnn_tanh
+	// rnn_tanh
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.RnnTanh(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // rnn_tanh.data
+	// rnn_tanh.data
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.RnnTanhData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // rnn_tanh_cell
-		r0, err := c.RnnTanhCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
+	// rnn_tanh_cell
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.RnnTanhCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // roll
-		r0, err := c.Roll(f.tensor(0), f.ints(1), f.ints(2))
-		return f.setTensors(err, r0)
+	// roll
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Roll(f.tensor(0), f.ints(1), f.ints(2))) },
+	// rot90
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Rot90(f.tensor(0), f.int(1), f.ints(2))) },
+	// round
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Round(f.out(0), f.tensor(0), f.int(1))) },
+	// row_indices
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.RowIndices(f.tensor(0))) },
+	// row_indices_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.RowIndicesCopy(f.out(0), f.tensor(0))) },
+	// row_stack
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Vstack(f.out(0), f.tensors(0))) },
+	// rrelu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Rrelu(f.out(0), f.tensor(0), f.float(1), f.float(2), f.bool(3), f.generatorOptional(4)))
 	},
-	func(c dispatch.Context, f frame) error { // rot90
-		r0, err := c.Rot90(f.tensor(0), f.int(1), f.ints(2))
-		return f.setTensors(err, r0)
+	// rsqrt
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Rsqrt(f.out(0), f.tensor(0))) },
+	// rsub
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Rsub(f.tensor(0), f.operand(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // round
-		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// saddmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4)))
 	},
-	func(c dispatch.Context, f frame) error { // row_indices
-		r0, err := c.RowIndices(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // row_indices_copy
-		r0, err := c.RowIndicesCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // row_stack
-		r0, err := c.Vstack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // rrelu
-		r0, err := c.Rrelu(f.out(0), f.tensor(0), f.float(1), f.float(2), f.bool(3), f.generatorOptional(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // rsqrt
-		r0, err := c.Rsqrt(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // rsub
-		r0, err := c.Rsub(f.tensor(0), f.operand(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // saddmm
-		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // safetensors_load
+	// safetensors_load
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.SafetensorsLoad(f.tensor(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // safetensors_load_file
+	// safetensors_load_file
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.SafetensorsLoadFile(f.str(0), f.strs(1), f.bool(2))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // safetensors_open
+	// safetensors_open
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.SafetensorsOpen(f.str(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // safetensors_save
-		r0, err := c.SafetensorsSave(f.strs(0), f.tensors(1), f.strOptional(2))
-		return f.setTensors(err, r0)
+	// safetensors_save
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SafetensorsSave(f.strs(0), f.tensors(1), f.strOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // safetensors_save_file
+	// safetensors_save_file
+	func(c dispatch.Context, f frame) error {
 		return c.SafetensorsSaveFile(f.str(0), f.strs(1), f.tensors(2), f.strOptional(3))
 	},
-	func(c dispatch.Context, f frame) error { // sample_dirichlet
-		r0, err := c.SampleDirichlet(f.tensor(0), f.generatorOptional(1))
-		return f.setTensors(err, r0)
+	// sample_dirichlet
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SampleDirichlet(f.tensor(0), f.generatorOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // save
-		return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3))
+	// save
+	func(c dispatch.Context, f frame) error { return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) },
+	// save_bytes
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SaveBytes(f.str(0), f.tensors(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // save_bytes
-		r0, err := c.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // save_dict
+	// save_dict
+	func(c dispatch.Context, f frame) error {
 		return c.SaveDict(f.str(0), f.strs(1), f.tensors(2), f.bool(3))
 	},
-	func(c dispatch.Context, f frame) error { // scalar_operand
-		r0, err := c.ScalarOperand(f.scalar(0))
-		return f.setTensors(err, r0)
+	// scalar_operand
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ScalarOperand(f.scalar(0))) },
+	// scalar_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ScalarTensor(f.scalar(0), f.dtype(1), f.layout(2), f.device(3)))
 	},
-	func(c dispatch.Context, f frame) error { // scalar_tensor
-		r0, err := c.ScalarTensor(f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
+	// scatter.src
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Scatter(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3)))
 	},
-	func(c dispatch.Context, f frame) error { // scatter.src
-		r0, err := c.Scatter(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
-		return f.setTensors(err, r0)
-	},
-	deprecated("scatter", "use scatter_reduce for reduce with a tensor", func(c dispatch.Context, f frame) error { // scatter.src_reduce
-		r0, err := c.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4))
-		return f.setTensors(err, r0)
+	// scatter.src_reduce
+	deprecated("scatter", "use scatter_reduce for reduce with a tensor", func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4)))
 	}),
-	func(c dispatch.Context, f frame) error { // scatter.value
-		r0, err := c.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3))
-		return f.setTensors(err, r0)
+	// scatter.value
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3)))
 	},
-	func(c dispatch.Context, f frame) error { // scatter.value_reduce
-		r0, err := c.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4))
-		return f.setTensors(err, r0)
+	// scatter.value_reduce
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4)))
 	},
-	func(c dispatch.Context, f frame) error { // scatter_add
-		r0, err := c.ScatterAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
-		return f.setTensors(err, r0)
+	// scatter_add
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ScatterAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3)))
 	},
-	func(c dispatch.Context, f frame) error { // scatter_reduce
-		r0, err := c.ScatterReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
-		return f.setTensors(err, r0)
+	// scatter_reduce
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ScatterReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5)))
 	},
-	func(c dispatch.Context, f frame) error { // searchsorted
-		r0, err := c.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
+	// searchsorted
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // segment_reduce
-		r0, err := c.SegmentReduce(f.tensor(0), f.str(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.int(5), f.bool(6), f.scalar(7))
-		return f.setTensors(err, r0)
+	// segment_reduce
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SegmentReduce(f.tensor(0), f.str(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.int(5), f.bool(6), f.scalar(7)))
 	},
-	func(c dispatch.Context, f frame) error { // select
-		r0, err := c.Select(f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// select
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Select(f.tensor(0), f.int(1), f.int(2))) },
+	// select_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SelectCopy(f.out(0), f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // select_copy
-		r0, err := c.SelectCopy(f.out(0), f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// select_scatter
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // select_scatter
-		r0, err := c.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // selu
-		r0, err := c.Selu(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // set_
+	// selu
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Selu(f.out(0), f.tensor(0))) },
+	// set_
+	func(c dispatch.Context, f frame) error {
 		err := c.Set(f.unbacked(0))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // set_.storage
+	// set_.storage
+	func(c dispatch.Context, f frame) error {
 		err := c.SetStorage(f.unbacked(0), f.storage(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // set_.storage_geometry
+	// set_.storage_geometry
+	func(c dispatch.Context, f frame) error {
 		err := c.SetStorageGeometry(f.unbacked(0), f.storage(1), f.int(2), f.ints(3), f.ints(4))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // set_.tensor
+	// set_.tensor
+	func(c dispatch.Context, f frame) error {
 		err := c.SetTensor(f.unbacked(0), f.tensor(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // set_.tensor_geometry
+	// set_.tensor_geometry
+	func(c dispatch.Context, f frame) error {
 		err := c.SetTensorGeometry(f.unbacked(0), f.tensor(1), f.int(2), f.ints(3), f.ints(4))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // set_anomaly_watcher
+	// set_anomaly_watcher
+	func(c dispatch.Context, f frame) error {
 		return autograd.SetAnomalyWatcher(c, f.pointer(0), f.pointer(1))
 	},
-	func(c dispatch.Context, f frame) error { // set_autocast_cache_enabled
-		return c.SetAutocastCacheEnabled(f.bool(0))
-	},
-	func(c dispatch.Context, f frame) error { // set_autocast_dtype
-		return c.SetAutocastDtype(f.str(0), f.dtype(1))
-	},
-	func(c dispatch.Context, f frame) error { // set_autocast_enabled
-		return c.SetAutocastEnabled(f.str(0), f.bool(1))
-	},
-	func(c dispatch.Context, f frame) error { // set_data_
+	// set_autocast_cache_enabled
+	func(c dispatch.Context, f frame) error { return c.SetAutocastCacheEnabled(f.bool(0)) },
+	// set_autocast_dtype
+	func(c dispatch.Context, f frame) error { return c.SetAutocastDtype(f.str(0), f.dtype(1)) },
+	// set_autocast_enabled
+	func(c dispatch.Context, f frame) error { return c.SetAutocastEnabled(f.str(0), f.bool(1)) },
+	// set_data_
+	func(c dispatch.Context, f frame) error {
 		err := autograd.SetData(c, f.tensor(0), f.tensor(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // set_default_device
-		return c.SetDefaultDevice(f.device(0))
-	},
-	func(c dispatch.Context, f frame) error { // set_default_dtype
-		return ops.SetDefaultDtype(f.dtype(0))
-	},
-	func(c dispatch.Context, f frame) error { // set_detect_anomaly
-		return autograd.SetDetectAnomaly(c, f.bool(0), f.bool(1))
-	},
-	func(c dispatch.Context, f frame) error { // set_float32_matmul_precision
-		return ops.SetFloat32MatmulPrecision(f.str(0))
-	},
-	func(c dispatch.Context, f frame) error { // set_grad
-		return autograd.SetGrad(c, f.tensor(0), f.tensorOptional(1))
-	},
-	func(c dispatch.Context, f frame) error { // set_grad_enabled
-		return c.SetGradEnabled(f.bool(0))
-	},
-	func(c dispatch.Context, f frame) error { // set_inference_mode
-		return c.SetInferenceMode(f.bool(0))
-	},
-	func(c dispatch.Context, f frame) error { // set_memory_limit
-		return ops.SetMemoryLimit(f.int(0))
-	},
-	func(c dispatch.Context, f frame) error { // set_num_threads
-		return ops.SetNumThreads(f.int(0))
-	},
-	func(c dispatch.Context, f frame) error { // set_requires_grad
+	// set_default_device
+	func(c dispatch.Context, f frame) error { return c.SetDefaultDevice(f.device(0)) },
+	// set_default_dtype
+	func(c dispatch.Context, f frame) error { return ops.SetDefaultDtype(f.dtype(0)) },
+	// set_detect_anomaly
+	func(c dispatch.Context, f frame) error { return autograd.SetDetectAnomaly(c, f.bool(0), f.bool(1)) },
+	// set_float32_matmul_precision
+	func(c dispatch.Context, f frame) error { return ops.SetFloat32MatmulPrecision(f.str(0)) },
+	// set_grad
+	func(c dispatch.Context, f frame) error { return autograd.SetGrad(c, f.tensor(0), f.tensorOptional(1)) },
+	// set_grad_enabled
+	func(c dispatch.Context, f frame) error { return c.SetGradEnabled(f.bool(0)) },
+	// set_inference_mode
+	func(c dispatch.Context, f frame) error { return c.SetInferenceMode(f.bool(0)) },
+	// set_memory_limit
+	func(c dispatch.Context, f frame) error { return ops.SetMemoryLimit(f.int(0)) },
+	// set_num_threads
+	func(c dispatch.Context, f frame) error { return ops.SetNumThreads(f.int(0)) },
+	// set_requires_grad
+	func(c dispatch.Context, f frame) error {
 		defer f.freeEagerly()
 		return autograd.SetRequiresGrad(c, f.tensor(0), f.bool(1))
 	},
-	func(c dispatch.Context, f frame) error { // set_warn_always
-		return ops.SetWarnAlways(f.bool(0))
-	},
-	func(c dispatch.Context, f frame) error { // sgn
-		r0, err := c.Sgn(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // share_memory_
+	// set_warn_always
+	func(c dispatch.Context, f frame) error { return ops.SetWarnAlways(f.bool(0)) },
+	// sgn
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sgn(f.out(0), f.tensor(0))) },
+	// share_memory_
+	func(c dispatch.Context, f frame) error {
 		err := c.ShareMemory(f.unbacked(0))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // sigmoid
-		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// sigmoid
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sigmoid(f.out(0), f.tensor(0))) },
+	// sign
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sign(f.out(0), f.tensor(0))) },
+	// signal.windows.bartlett
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsBartlett(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // sign
-		r0, err := c.Sign(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// signal.windows.blackman
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsBlackman(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.bartlett
-		r0, err := c.SignalWindowsBartlett(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// signal.windows.cosine
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsCosine(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.blackman
-		r0, err := c.SignalWindowsBlackman(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// signal.windows.exponential
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsExponential(f.int(0), f.floatOptional(1), f.float(2), f.bool(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.cosine
-		r0, err := c.SignalWindowsCosine(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// signal.windows.gaussian
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsGaussian(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.exponential
-		r0, err := c.SignalWindowsExponential(f.int(0), f.floatOptional(1), f.float(2), f.bool(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
+	// signal.windows.general_cosine
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsGeneralCosine(f.int(0), f.floats(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.gaussian
-		r0, err := c.SignalWindowsGaussian(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// signal.windows.general_hamming
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsGeneralHamming(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.general_cosine
-		r0, err := c.SignalWindowsGeneralCosine(f.int(0), f.floats(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// signal.windows.hamming
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsHamming(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.general_hamming
-		r0, err := c.SignalWindowsGeneralHamming(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// signal.windows.hann
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsHann(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.hamming
-		r0, err := c.SignalWindowsHamming(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// signal.windows.kaiser
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsKaiser(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.hann
-		r0, err := c.SignalWindowsHann(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// signal.windows.nuttall
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalWindowsNuttall(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.kaiser
-		r0, err := c.SignalWindowsKaiser(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// signal_pad
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SignalPad(f.tensor(0), f.int(1), f.int(2), f.str(3)))
 	},
-	func(c dispatch.Context, f frame) error { // signal.windows.nuttall
-		r0, err := c.SignalWindowsNuttall(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
+	// signbit
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Signbit(f.out(0), f.tensor(0))) },
+	// sin
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sin(f.out(0), f.tensor(0))) },
+	// sinc
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sinc(f.out(0), f.tensor(0))) },
+	// sinh
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sinh(f.out(0), f.tensor(0))) },
+	// slice
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Slice(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4)))
 	},
-	func(c dispatch.Context, f frame) error { // signal_pad
-		r0, err := c.SignalPad(f.tensor(0), f.int(1), f.int(2), f.str(3))
-		return f.setTensors(err, r0)
+	// slice_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SliceCopy(f.out(0), f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4)))
 	},
-	func(c dispatch.Context, f frame) error { // signbit
-		r0, err := c.Signbit(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// slice_scatter
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SliceScatter(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5)))
 	},
-	func(c dispatch.Context, f frame) error { // sin
-		r0, err := c.Sin(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sinc
-		r0, err := c.Sinc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sinh
-		r0, err := c.Sinh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // slice
-		r0, err := c.Slice(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // slice_copy
-		r0, err := c.SliceCopy(f.out(0), f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // slice_scatter
-		r0, err := c.SliceScatter(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // slogdet
+	// slogdet
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // smm
-		r0, err := c.Smm(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// smm
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Smm(f.tensor(0), f.tensor(1))) },
+	// softmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // softmax
-		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sort
+	// sort
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // sort.stable
+	// sort.stable
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.SortStable(f.out(0), f.out(1), f.tensor(0), f.boolOptional(1), f.int(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // sparse.addmm
-		r0, err := c.SparseAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
+	// sparse.addmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SparseAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4)))
 	},
-	func(c dispatch.Context, f frame) error { // sparse.log_softmax
-		r0, err := c.SparseLogSoftmax(f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// sparse.log_softmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SparseLogSoftmax(f.tensor(0), f.int(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // sparse.mm
-		r0, err := c.SparseMm(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// sparse.mm
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SparseMm(f.tensor(0), f.tensor(1))) },
+	// sparse.mm.reduce
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SparseMmReduce(f.tensor(0), f.tensor(1), f.str(2)))
 	},
-	func(c dispatch.Context, f frame) error { // sparse.mm.reduce
-		r0, err := c.SparseMmReduce(f.tensor(0), f.tensor(1), f.str(2))
-		return f.setTensors(err, r0)
+	// sparse.sampled_addmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SparseSampledAddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4)))
 	},
-	func(c dispatch.Context, f frame) error { // sparse.sampled_addmm
-		r0, err := c.SparseSampledAddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
+	// sparse.softmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SparseSoftmax(f.tensor(0), f.int(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // sparse.softmax
-		r0, err := c.SparseSoftmax(f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// sparse.spdiags
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SparseSpdiags(f.tensor(0), f.tensor(1), f.ints(2), f.layout(3)))
 	},
-	func(c dispatch.Context, f frame) error { // sparse.spdiags
-		r0, err := c.SparseSpdiags(f.tensor(0), f.tensor(1), f.ints(2), f.layout(3))
-		return f.setTensors(err, r0)
+	// sparse.spsolve
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SparseSpsolve(f.tensor(0), f.tensor(1))) },
+	// sparse.sum
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SparseSum(f.tensor(0), f.ints(1), f.dtype(2)))
 	},
-	func(c dispatch.Context, f frame) error { // sparse.spsolve
-		r0, err := c.SparseSpsolve(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// sparse_compressed_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SparseCompressedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.ints(3), f.dtype(4), f.layout(5), f.device(6)))
 	},
-	func(c dispatch.Context, f frame) error { // sparse.sum
-		r0, err := c.SparseSum(f.tensor(0), f.ints(1), f.dtype(2))
-		return f.setTensors(err, r0)
+	// sparse_coo_tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SparseCooTensor(f.tensor(0), f.tensor(1), f.ints(2), f.dtype(3), f.device(4), f.boolOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // sparse_compressed_tensor
-		r0, err := c.SparseCompressedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.ints(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sparse_coo_tensor
-		r0, err := c.SparseCooTensor(f.tensor(0), f.tensor(1), f.ints(2), f.dtype(3), f.device(4), f.boolOptional(5))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sparse_dim
-		r0, err := c.SparseDim(f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sparse_mask
-		r0, err := c.SparseMask(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sparse_resize_
+	// sparse_dim
+	func(c dispatch.Context, f frame) error { return f.setInt(c.SparseDim(f.tensor(0))) },
+	// sparse_mask
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SparseMask(f.tensor(0), f.tensor(1))) },
+	// sparse_resize_
+	func(c dispatch.Context, f frame) error {
 		err := c.SparseResize(f.tensor(0), f.ints(1), f.int(2), f.int(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // sparse_resize_and_clear_
+	// sparse_resize_and_clear_
+	func(c dispatch.Context, f frame) error {
 		err := c.SparseResizeAndClear(f.tensor(0), f.ints(1), f.int(2), f.int(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // special.airy_ai
-		r0, err := c.SpecialAiryAi(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.bessel_j0
-		r0, err := c.SpecialBesselJ0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.bessel_j1
-		r0, err := c.SpecialBesselJ1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.bessel_y0
-		r0, err := c.SpecialBesselY0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.bessel_y1
-		r0, err := c.SpecialBesselY1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.chebyshev_polynomial_t
-		r0, err := c.SpecialChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.chebyshev_polynomial_u
-		r0, err := c.SpecialChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.chebyshev_polynomial_v
-		r0, err := c.SpecialChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.chebyshev_polynomial_w
-		r0, err := c.SpecialChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.digamma
-		r0, err := c.Digamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.entr
-		r0, err := c.SpecialEntr(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.erf
-		r0, err := c.Erf(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.erfc
-		r0, err := c.Erfc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.erfcx
-		r0, err := c.SpecialErfcx(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.erfinv
-		r0, err := c.Erfinv(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.exp2
-		r0, err := c.Exp2(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.expit
-		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.expm1
-		r0, err := c.Expm1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.gammainc
-		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.gammaincc
-		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.gammaln
-		r0, err := c.Lgamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.hermite_polynomial_h
-		r0, err := c.SpecialHermitePolynomialH(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.hermite_polynomial_he
-		r0, err := c.SpecialHermitePolynomialHe(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.i0
-		r0, err := c.I0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.i0e
-		r0, err := c.SpecialI0e(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.i1
-		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.i1e
-		r0, err := c.SpecialI1e(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.laguerre_polynomial_l
-		r0, err := c.SpecialLaguerrePolynomialL(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.legendre_polynomial_p
-		r0, err := c.SpecialLegendrePolynomialP(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.log1p
-		r0, err := c.Log1p(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.log_ndtr
-		r0, err := c.SpecialLogNdtr(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.log_softmax
-		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.logit
-		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.logsumexp
-		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.modified_bessel_i0
-		r0, err := c.I0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.modified_bessel_i1
-		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.modified_bessel_k0
-		r0, err := c.SpecialModifiedBesselK0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.modified_bessel_k1
-		r0, err := c.SpecialModifiedBesselK1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.multigammaln
-		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.ndtr
-		r0, err := c.SpecialNdtr(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.ndtri
-		r0, err := c.SpecialNdtri(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.polygamma
-		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.psi
-		r0, err := c.Digamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.round
-		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.scaled_modified_bessel_k0
-		r0, err := c.SpecialScaledModifiedBesselK0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.scaled_modified_bessel_k1
-		r0, err := c.SpecialScaledModifiedBesselK1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.shifted_chebyshev_polynomial_t
-		r0, err := c.SpecialShiftedChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.shifted_chebyshev_polynomial_u
-		r0, err := c.SpecialShiftedChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.shifted_chebyshev_polynomial_v
-		r0, err := c.SpecialShiftedChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.shifted_chebyshev_polynomial_w
-		r0, err := c.SpecialShiftedChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.sinc
-		r0, err := c.Sinc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.softmax
-		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.spherical_bessel_j0
-		r0, err := c.SpecialSphericalBesselJ0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.xlog1py
-		r0, err := c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.xlogy
-		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // special.zeta
-		r0, err := c.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // split
-		r, err := c.Split(f.tensor(0), f.int(1), f.int(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // split.sizes
-		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // split_copy
-		r, err := c.SplitCopy(f.tensor(0), f.int(1), f.int(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // split_with_sizes
-		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // split_with_sizes_copy
-		r, err := c.SplitWithSizesCopy(f.tensor(0), f.ints(1), f.int(2))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // spmm
-		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sqrt
-		r0, err := c.Sqrt(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // square
-		r0, err := c.Square(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // squeeze
-		r0, err := c.Squeeze(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // squeeze.dim
-		r0, err := c.SqueezeDim(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // squeeze.dims
-		r0, err := c.SqueezeDims(f.out(0), f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // squeeze_copy
-		r0, err := c.SqueezeCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // squeeze_copy.dim
-		r0, err := c.SqueezeCopyDim(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // squeeze_copy.dims
-		r0, err := c.SqueezeCopyDims(f.out(0), f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sspaddmm
-		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // stack
-		r0, err := c.Stack(f.out(0), f.tensors(0), f.int(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // standard_gamma
-		r0, err := c.StandardGamma(f.tensor(0), f.generatorOptional(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // standard_gamma_grad
-		r0, err := c.StandardGammaGrad(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // std
-		r0, err := c.Std(f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // std.correction
-		r0, err := c.StdCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // std.dim
-		r0, err := c.StdDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // std_mean
+	// special.airy_ai
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialAiryAi(f.out(0), f.tensor(0))) },
+	// special.bessel_j0
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialBesselJ0(f.out(0), f.tensor(0))) },
+	// special.bessel_j1
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialBesselJ1(f.out(0), f.tensor(0))) },
+	// special.bessel_y0
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialBesselY0(f.out(0), f.tensor(0))) },
+	// special.bessel_y1
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialBesselY1(f.out(0), f.tensor(0))) },
+	// special.chebyshev_polynomial_t
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.chebyshev_polynomial_u
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.chebyshev_polynomial_v
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.chebyshev_polynomial_w
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.digamma
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Digamma(f.out(0), f.tensor(0))) },
+	// special.entr
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialEntr(f.out(0), f.tensor(0))) },
+	// special.erf
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erf(f.out(0), f.tensor(0))) },
+	// special.erfc
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erfc(f.out(0), f.tensor(0))) },
+	// special.erfcx
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialErfcx(f.out(0), f.tensor(0))) },
+	// special.erfinv
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erfinv(f.out(0), f.tensor(0))) },
+	// special.exp2
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Exp2(f.out(0), f.tensor(0))) },
+	// special.expit
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sigmoid(f.out(0), f.tensor(0))) },
+	// special.expm1
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Expm1(f.out(0), f.tensor(0))) },
+	// special.gammainc
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Igamma(f.out(0), f.tensor(0), f.tensor(1)))
+	},
+	// special.gammaincc
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Igammac(f.out(0), f.tensor(0), f.tensor(1)))
+	},
+	// special.gammaln
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Lgamma(f.out(0), f.tensor(0))) },
+	// special.hermite_polynomial_h
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialHermitePolynomialH(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.hermite_polynomial_he
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialHermitePolynomialHe(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.i0
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.I0(f.out(0), f.tensor(0))) },
+	// special.i0e
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialI0e(f.out(0), f.tensor(0))) },
+	// special.i1
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialI1(f.out(0), f.tensor(0))) },
+	// special.i1e
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialI1e(f.out(0), f.tensor(0))) },
+	// special.laguerre_polynomial_l
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialLaguerrePolynomialL(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.legendre_polynomial_p
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialLegendrePolynomialP(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.log1p
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log1p(f.out(0), f.tensor(0))) },
+	// special.log_ndtr
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialLogNdtr(f.out(0), f.tensor(0))) },
+	// special.log_softmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2)))
+	},
+	// special.logit
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Logit(f.out(0), f.tensor(0), f.floatOptional(1)))
+	},
+	// special.logsumexp
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2)))
+	},
+	// special.modified_bessel_i0
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.I0(f.out(0), f.tensor(0))) },
+	// special.modified_bessel_i1
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialI1(f.out(0), f.tensor(0))) },
+	// special.modified_bessel_k0
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialModifiedBesselK0(f.out(0), f.tensor(0)))
+	},
+	// special.modified_bessel_k1
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialModifiedBesselK1(f.out(0), f.tensor(0)))
+	},
+	// special.multigammaln
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Mvlgamma(f.out(0), f.tensor(0), f.int(1)))
+	},
+	// special.ndtr
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialNdtr(f.out(0), f.tensor(0))) },
+	// special.ndtri
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SpecialNdtri(f.out(0), f.tensor(0))) },
+	// special.polygamma
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Polygamma(f.out(0), f.int(0), f.tensor(1)))
+	},
+	// special.psi
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Digamma(f.out(0), f.tensor(0))) },
+	// special.round
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Round(f.out(0), f.tensor(0), f.int(1))) },
+	// special.scaled_modified_bessel_k0
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialScaledModifiedBesselK0(f.out(0), f.tensor(0)))
+	},
+	// special.scaled_modified_bessel_k1
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialScaledModifiedBesselK1(f.out(0), f.tensor(0)))
+	},
+	// special.shifted_chebyshev_polynomial_t
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialShiftedChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.shifted_chebyshev_polynomial_u
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialShiftedChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.shifted_chebyshev_polynomial_v
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialShiftedChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.shifted_chebyshev_polynomial_w
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialShiftedChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.sinc
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sinc(f.out(0), f.tensor(0))) },
+	// special.softmax
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2)))
+	},
+	// special.spherical_bessel_j0
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialSphericalBesselJ0(f.out(0), f.tensor(0)))
+	},
+	// special.xlog1py
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.xlogy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Xlogy(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// special.zeta
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SpecialZeta(f.out(0), f.operand(0), f.operand(1)))
+	},
+	// split
+	func(c dispatch.Context, f frame) error { return f.setList(c.Split(f.tensor(0), f.int(1), f.int(2))) },
+	// split.sizes
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2)))
+	},
+	// split_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.SplitCopy(f.tensor(0), f.int(1), f.int(2)))
+	},
+	// split_with_sizes
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2)))
+	},
+	// split_with_sizes_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.SplitWithSizesCopy(f.tensor(0), f.ints(1), f.int(2)))
+	},
+	// spmm
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Mm(f.out(0), f.tensor(0), f.tensor(1))) },
+	// sqrt
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sqrt(f.out(0), f.tensor(0))) },
+	// square
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Square(f.out(0), f.tensor(0))) },
+	// squeeze
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Squeeze(f.out(0), f.tensor(0))) },
+	// squeeze.dim
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SqueezeDim(f.out(0), f.tensor(0), f.int(1)))
+	},
+	// squeeze.dims
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SqueezeDims(f.out(0), f.tensor(0), f.ints(1)))
+	},
+	// squeeze_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SqueezeCopy(f.out(0), f.tensor(0))) },
+	// squeeze_copy.dim
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SqueezeCopyDim(f.out(0), f.tensor(0), f.int(1)))
+	},
+	// squeeze_copy.dims
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.SqueezeCopyDims(f.out(0), f.tensor(0), f.ints(1)))
+	},
+	// sspaddmm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4)))
+	},
+	// stack
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Stack(f.out(0), f.tensors(0), f.int(1))) },
+	// standard_gamma
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.StandardGamma(f.tensor(0), f.generatorOptional(1)))
+	},
+	// standard_gamma_grad
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.StandardGammaGrad(f.tensor(0), f.tensor(1)))
+	},
+	// std
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Std(f.tensor(0), f.bool(1))) },
+	// std.correction
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.StdCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3)))
+	},
+	// std.dim
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.StdDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3)))
+	},
+	// std_mean
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.StdMean(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // std_mean.correction
+	// std_mean.correction
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.StdMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // std_mean.dim
+	// std_mean.dim
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.StdMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // stft
-		r0, err := c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10))
-		return f.setTensors(err, r0)
+	// stft
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10)))
 	},
-	func(c dispatch.Context, f frame) error { // storage_byteswap_
-		return ops.StorageByteswap(f.storage(0), f.dtype(1))
+	// storage_byteswap_
+	func(c dispatch.Context, f frame) error { return ops.StorageByteswap(f.storage(0), f.dtype(1)) },
+	// storage_clone
+	func(c dispatch.Context, f frame) error { return f.setStorage(ops.StorageClone(f.storage(0))) },
+	// storage_copy_
+	func(c dispatch.Context, f frame) error { return ops.StorageCopy(f.storage(0), f.storage(1)) },
+	// storage_data_ptr
+	func(c dispatch.Context, f frame) error { return f.setPointer(ops.StorageDataPtr(f.storage(0))) },
+	// storage_descriptor
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.StorageDescriptor(f.storage(0))) },
+	// storage_filename
+	func(c dispatch.Context, f frame) error { return f.setStr(ops.StorageFilename(f.storage(0))) },
+	// storage_fill_
+	func(c dispatch.Context, f frame) error { return ops.StorageFill(f.storage(0), f.int(1)) },
+	// storage_from_descriptor
+	func(c dispatch.Context, f frame) error {
+		return f.setStorage(ops.StorageFromDescriptor(f.int(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // storage_clone
-		r0, err := ops.StorageClone(f.storage(0))
-		return f.setStorage(err, r0)
+	// storage_from_file
+	func(c dispatch.Context, f frame) error {
+		return f.setStorage(ops.StorageFromFile(f.str(0), f.bool(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // storage_copy_
-		return ops.StorageCopy(f.storage(0), f.storage(1))
+	// storage_get_device
+	func(c dispatch.Context, f frame) error { return f.setDevice(ops.StorageDevice(f.storage(0))) },
+	// storage_id
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.StorageId(f.storage(0))) },
+	// storage_is_pinned
+	func(c dispatch.Context, f frame) error { return f.setBool(ops.StorageIsPinned(f.storage(0))) },
+	// storage_is_shared
+	func(c dispatch.Context, f frame) error { return f.setBool(ops.StorageIsShared(f.storage(0))) },
+	// storage_nbytes
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.StorageNbytes(f.storage(0))) },
+	// storage_new
+	func(c dispatch.Context, f frame) error { return f.setStorage(ops.StorageNew(f.int(0), f.device(1))) },
+	// storage_pin_memory
+	func(c dispatch.Context, f frame) error { return f.setStorage(ops.StoragePinMemory(f.storage(0))) },
+	// storage_resizable
+	func(c dispatch.Context, f frame) error { return f.setBool(ops.StorageResizable(f.storage(0))) },
+	// storage_resize_
+	func(c dispatch.Context, f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },
+	// storage_share_memory_
+	func(c dispatch.Context, f frame) error { return ops.StorageShareMemory(f.storage(0)) },
+	// storage_slice
+	func(c dispatch.Context, f frame) error {
+		return f.setStorage(ops.StorageSlice(f.storage(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // storage_data_ptr
-		r0, err := ops.StorageDataPtr(f.storage(0))
-		return f.setPointer(err, r0)
+	// storage_to_string
+	func(c dispatch.Context, f frame) error {
+		return f.setStr(ops.StorageToString(f.storage(0), f.dtype(1)))
 	},
-	func(c dispatch.Context, f frame) error { // storage_descriptor
-		r0, err := ops.StorageDescriptor(f.storage(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_filename
-		r0, err := ops.StorageFilename(f.storage(0))
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_fill_
-		return ops.StorageFill(f.storage(0), f.int(1))
-	},
-	func(c dispatch.Context, f frame) error { // storage_from_descriptor
-		r0, err := ops.StorageFromDescriptor(f.int(0), f.int(1))
-		return f.setStorage(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_from_file
-		r0, err := ops.StorageFromFile(f.str(0), f.bool(1), f.int(2))
-		return f.setStorage(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_get_device
-		r0, err := ops.StorageDevice(f.storage(0))
-		return f.setDevice(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_id
-		r0, err := ops.StorageId(f.storage(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_is_pinned
-		r0, err := ops.StorageIsPinned(f.storage(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_is_shared
-		r0, err := ops.StorageIsShared(f.storage(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_nbytes
-		r0, err := ops.StorageNbytes(f.storage(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_new
-		r0, err := ops.StorageNew(f.int(0), f.device(1))
-		return f.setStorage(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_pin_memory
-		r0, err := ops.StoragePinMemory(f.storage(0))
-		return f.setStorage(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_resizable
-		r0, err := ops.StorageResizable(f.storage(0))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_resize_
-		return ops.StorageResize(f.storage(0), f.int(1))
-	},
-	func(c dispatch.Context, f frame) error { // storage_share_memory_
-		return ops.StorageShareMemory(f.storage(0))
-	},
-	func(c dispatch.Context, f frame) error { // storage_slice
-		r0, err := ops.StorageSlice(f.storage(0), f.int(1), f.int(2))
-		return f.setStorage(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_to_string
-		r0, err := ops.StorageToString(f.storage(0), f.dtype(1))
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_use_count
-		r0, err := ops.StorageUseCount(f.storage(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // storage_view
-		r0, err := ops.StorageView(f.storage(0), f.dtype(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // stream_current
-		r0, err := ops.StreamCurrent(f.device(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // stream_default
-		r0, err := ops.StreamDefault(f.device(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // stream_device
-		r0, err := ops.StreamDevice(f.int(0))
-		return f.setDevice(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // stream_external
-		r0, err := ops.StreamExternal(f.device(0), f.int(1))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // stream_handle
-		r0, err := ops.StreamHandle(f.int(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // stream_new
-		r0, err := ops.StreamNew(f.device(0), f.int(1))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // stream_priorities
+	// storage_use_count
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.StorageUseCount(f.storage(0))) },
+	// storage_view
+	func(c dispatch.Context, f frame) error { return f.setTensor(ops.StorageView(f.storage(0), f.dtype(1))) },
+	// stream_current
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.StreamCurrent(f.device(0))) },
+	// stream_default
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.StreamDefault(f.device(0))) },
+	// stream_device
+	func(c dispatch.Context, f frame) error { return f.setDevice(ops.StreamDevice(f.int(0))) },
+	// stream_external
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.StreamExternal(f.device(0), f.int(1))) },
+	// stream_handle
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.StreamHandle(f.int(0))) },
+	// stream_new
+	func(c dispatch.Context, f frame) error { return f.setInt(ops.StreamNew(f.device(0), f.int(1))) },
+	// stream_priorities
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := ops.StreamPriorities(f.device(0))
-		return f.setInt(err, r0, r1)
+		return f.setInts(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // stream_query
-		r0, err := ops.StreamQuery(f.int(0))
-		return f.setBool(err, r0)
+	// stream_query
+	func(c dispatch.Context, f frame) error { return f.setBool(ops.StreamQuery(f.int(0))) },
+	// stream_set_current
+	func(c dispatch.Context, f frame) error { return ops.StreamSetCurrent(f.int(0)) },
+	// stream_synchronize
+	func(c dispatch.Context, f frame) error { return ops.StreamSynchronize(f.int(0)) },
+	// stream_wait_event
+	func(c dispatch.Context, f frame) error { return ops.StreamWaitEvent(f.int(0), f.int(1)) },
+	// stream_wait_stream
+	func(c dispatch.Context, f frame) error { return ops.StreamWaitStream(f.int(0), f.int(1)) },
+	// sub
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // stream_set_current
-		return ops.StreamSetCurrent(f.int(0))
+	// subtract
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // stream_synchronize
-		return ops.StreamSynchronize(f.int(0))
+	// sum
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3)))
 	},
-	func(c dispatch.Context, f frame) error { // stream_wait_event
-		return ops.StreamWaitEvent(f.int(0), f.int(1))
-	},
-	func(c dispatch.Context, f frame) error { // stream_wait_stream
-		return ops.StreamWaitStream(f.int(0), f.int(1))
-	},
-	func(c dispatch.Context, f frame) error { // sub
-		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // subtract
-		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sum
-		r0, err := c.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // sum_to_size
-		r0, err := c.SumToSize(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // svd
+	// sum_to_size
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.SumToSize(f.tensor(0), f.ints(1))) },
+	// svd
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Svd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // svd_lowrank
+	// svd_lowrank
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.SvdLowrank(f.tensor(0), f.intOptional(1), f.intOptional(2), f.tensorOptional(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // swapaxes
-		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// swapaxes
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // swapdims
-		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// swapdims
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // t.matrix
-		r0, err := c.TransposeMatrix(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// t.matrix
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.TransposeMatrix(f.out(0), f.tensor(0))) },
+	// t_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.TCopy(f.out(0), f.tensor(0))) },
+	// take
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Take(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // t_copy
-		r0, err := c.TCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// take_along_dim
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.TakeAlongDim(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // take
-		r0, err := c.Take(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// tan
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Tan(f.out(0), f.tensor(0))) },
+	// tanh
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Tanh(f.out(0), f.tensor(0))) },
+	// tensor_split
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.TensorSplit(f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // take_along_dim
-		r0, err := c.TakeAlongDim(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
-		return f.setTensors(err, r0)
+	// tensor_split.indices
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.TensorSplitIndices(f.tensor(0), f.ints(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // tan
-		r0, err := c.Tan(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// tensor_split.tensor
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.TensorSplitTensor(f.tensor(0), f.tensor(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // tanh
-		r0, err := c.Tanh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// tensordot
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Tensordot(f.out(0), f.tensor(0), f.tensor(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // tensor_split
-		r, err := c.TensorSplit(f.tensor(0), f.int(1), f.int(2))
-		return f.setList(err, r)
+	// tensordot.dims
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3)))
 	},
-	func(c dispatch.Context, f frame) error { // tensor_split.indices
-		r, err := c.TensorSplitIndices(f.tensor(0), f.ints(1), f.int(2))
-		return f.setList(err, r)
+	// threshold
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Threshold(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2)))
 	},
-	func(c dispatch.Context, f frame) error { // tensor_split.tensor
-		r, err := c.TensorSplitTensor(f.tensor(0), f.tensor(1), f.int(2))
-		return f.setList(err, r)
+	// tile
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Tile(f.tensor(0), f.ints(1))) },
+	// to.options
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ToOptions(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.bool(4), f.bool(5), f.format(6)))
 	},
-	func(c dispatch.Context, f frame) error { // tensordot
-		r0, err := c.Tensordot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
+	// to_dense
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ToDense(f.tensor(0), f.dtype(1), f.boolOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // tensordot.dims
-		r0, err := c.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
-		return f.setTensors(err, r0)
+	// to_sparse
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ToSparse(f.tensor(0), f.layout(1), f.ints(2), f.intOptional(3)))
 	},
-	func(c dispatch.Context, f frame) error { // threshold
-		r0, err := c.Threshold(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
-		return f.setTensors(err, r0)
+	// to_sparse.sparse_dim
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ToSparseDim(f.tensor(0), f.int(1))) },
+	// to_sparse_bsc
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ToSparseBsc(f.tensor(0), f.ints(1), f.intOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // tile
-		r0, err := c.Tile(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
+	// to_sparse_bsr
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ToSparseBsr(f.tensor(0), f.ints(1), f.intOptional(2)))
 	},
-	func(c dispatch.Context, f frame) error { // to.options
-		r0, err := c.ToOptions(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.bool(4), f.bool(5), f.format(6))
-		return f.setTensors(err, r0)
+	// to_sparse_coo
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ToSparseCoo(f.tensor(0), f.intOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // to_dense
-		r0, err := c.ToDense(f.tensor(0), f.dtype(1), f.boolOptional(2))
-		return f.setTensors(err, r0)
+	// to_sparse_csc
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ToSparseCsc(f.tensor(0), f.intOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // to_sparse
-		r0, err := c.ToSparse(f.tensor(0), f.layout(1), f.ints(2), f.intOptional(3))
-		return f.setTensors(err, r0)
+	// to_sparse_csr
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ToSparseCsr(f.tensor(0), f.intOptional(1)))
 	},
-	func(c dispatch.Context, f frame) error { // to_sparse.sparse_dim
-		r0, err := c.ToSparseDim(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// to_string
+	func(c dispatch.Context, f frame) error {
+		return f.setStr(c.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5)))
 	},
-	func(c dispatch.Context, f frame) error { // to_sparse_bsc
-		r0, err := c.ToSparseBsc(f.tensor(0), f.ints(1), f.intOptional(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // to_sparse_bsr
-		r0, err := c.ToSparseBsr(f.tensor(0), f.ints(1), f.intOptional(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // to_sparse_coo
-		r0, err := c.ToSparseCoo(f.tensor(0), f.intOptional(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // to_sparse_csc
-		r0, err := c.ToSparseCsc(f.tensor(0), f.intOptional(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // to_sparse_csr
-		r0, err := c.ToSparseCsr(f.tensor(0), f.intOptional(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // to_string
-		r0, err := c.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // topk
+	// topk
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Topk(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // trace
-		r0, err := c.Trace(f.tensor(0))
-		return f.setTensors(err, r0)
+	// trace
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Trace(f.tensor(0))) },
+	// transform_leave
+	func(c dispatch.Context, f frame) error { return c.TransformLeave(f.int(0)) },
+	// transform_level
+	func(c dispatch.Context, f frame) error { return f.setInt(c.TransformLevel()) },
+	// transpose
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // transform_leave
-		return c.TransformLeave(f.int(0))
+	// transpose_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.TransposeCopy(f.out(0), f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // transform_level
-		r0, err := c.TransformLevel()
-		return f.setInt(err, r0)
+	// trapezoid
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // transpose
-		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// trapezoid.x
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // transpose_copy
-		r0, err := c.TransposeCopy(f.out(0), f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
+	// trapz
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // trapezoid
-		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
-		return f.setTensors(err, r0)
+	// trapz.x
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // trapezoid.x
-		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // trapz
-		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // trapz.x
-		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
-	},
-	deprecated("triangular_solve", "use linalg.solve_triangular, whose arguments are the other way round", func(c dispatch.Context, f frame) error { // triangular_solve
+	// triangular_solve
+	deprecated("triangular_solve", "use linalg.solve_triangular, whose arguments are the other way round", func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.TriangularSolve(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
 	}),
-	func(c dispatch.Context, f frame) error { // tril
-		r0, err := c.Tril(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// tril
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Tril(f.out(0), f.tensor(0), f.int(1))) },
+	// tril_indices
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.TrilIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // tril_indices
-		r0, err := c.TrilIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// triu
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Triu(f.out(0), f.tensor(0), f.int(1))) },
+	// triu_indices
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.TriuIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5)))
 	},
-	func(c dispatch.Context, f frame) error { // triu
-		r0, err := c.Triu(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// true_divide
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.TrueDivide(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // triu_indices
-		r0, err := c.TriuIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
+	// trunc
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Trunc(f.out(0), f.tensor(0))) },
+	// unbind
+	func(c dispatch.Context, f frame) error { return f.setList(c.Unbind(f.tensor(0), f.int(1))) },
+	// unbind_copy
+	func(c dispatch.Context, f frame) error { return f.setList(c.UnbindCopy(f.tensor(0), f.int(1))) },
+	// unflatten
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Unflatten(f.tensor(0), f.int(1), f.ints(2)))
 	},
-	func(c dispatch.Context, f frame) error { // true_divide
-		r0, err := c.TrueDivide(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
+	// unflatten_names
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.UnflattenNames(f.tensor(0), f.int(1), f.ints(2), f.strs(3)))
 	},
-	func(c dispatch.Context, f frame) error { // trunc
-		r0, err := c.Trunc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// unfold
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Unfold(f.tensor(0), f.int(1), f.int(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // unbind
-		r, err := c.Unbind(f.tensor(0), f.int(1))
-		return f.setList(err, r)
+	// unfold_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.UnfoldCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3)))
 	},
-	func(c dispatch.Context, f frame) error { // unbind_copy
-		r, err := c.UnbindCopy(f.tensor(0), f.int(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // unflatten
-		r0, err := c.Unflatten(f.tensor(0), f.int(1), f.ints(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // unflatten_names
-		r0, err := c.UnflattenNames(f.tensor(0), f.int(1), f.ints(2), f.strs(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // unfold
-		r0, err := c.Unfold(f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // unfold_copy
-		r0, err := c.UnfoldCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // uniform_
+	// uniform_
+	func(c dispatch.Context, f frame) error {
 		err := c.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // unique
+	// unique
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Unique(f.tensor(0), f.bool(1), f.bool(2), f.bool(3), f.intOptional(4))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // unique_consecutive
+	// unique_consecutive
+	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.UniqueConsecutive(f.tensor(0), f.bool(1), f.bool(2), f.intOptional(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Context, f frame) error { // unravel_index
-		r, err := c.UnravelIndex(f.tensor(0), f.ints(1))
-		return f.setList(err, r)
+	// unravel_index
+	func(c dispatch.Context, f frame) error { return f.setList(c.UnravelIndex(f.tensor(0), f.ints(1))) },
+	// unsafe_chunk
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.UnsafeChunk(f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // unsafe_chunk
-		r, err := c.UnsafeChunk(f.tensor(0), f.int(1), f.int(2))
-		return f.setList(err, r)
+	// unsafe_split
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.UnsafeSplit(f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // unsafe_split
-		r, err := c.UnsafeSplit(f.tensor(0), f.int(1), f.int(2))
-		return f.setList(err, r)
+	// unsafe_split_with_sizes
+	func(c dispatch.Context, f frame) error {
+		return f.setList(c.UnsafeSplitWithSizes(f.tensor(0), f.ints(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // unsafe_split_with_sizes
-		r, err := c.UnsafeSplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
-		return f.setList(err, r)
+	// unsqueeze
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Unsqueeze(f.out(0), f.tensor(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // unsqueeze
-		r0, err := c.Unsqueeze(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// unsqueeze_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.UnsqueezeCopy(f.out(0), f.tensor(0), f.int(1)))
 	},
-	func(c dispatch.Context, f frame) error { // unsqueeze_copy
-		r0, err := c.UnsqueezeCopy(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
+	// untracked
+	func(c dispatch.Context, f frame) error { return f.setTensor(autograd.Untracked(c, f.tensor(0))) },
+	// untyped_storage
+	func(c dispatch.Context, f frame) error { return f.setStorage(c.UntypedStorage(f.unbacked(0))) },
+	// values
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Values(f.tensor(0))) },
+	// values_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ValuesCopy(f.out(0), f.tensor(0))) },
+	// vander
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Vander(f.tensor(0), f.intOptional(1), f.bool(2)))
 	},
-	func(c dispatch.Context, f frame) error { // untracked
-		r0, err := autograd.Untracked(c, f.tensor(0))
-		return f.setTensors(err, r0)
+	// var
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Var(f.tensor(0), f.bool(1))) },
+	// var.correction
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.VarCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // untyped_storage
-		r0, err := c.UntypedStorage(f.unbacked(0))
-		return f.setStorage(err, r0)
+	// var.dim
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.VarDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3)))
 	},
-	func(c dispatch.Context, f frame) error { // values
-		r0, err := c.Values(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // values_copy
-		r0, err := c.ValuesCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // vander
-		r0, err := c.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // var
-		r0, err := c.Var(f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // var.correction
-		r0, err := c.VarCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // var.dim
-		r0, err := c.VarDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // var_mean
+	// var_mean
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.VarMean(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // var_mean.correction
+	// var_mean.correction
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.VarMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // var_mean.dim
+	// var_mean.dim
+	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.VarMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Context, f frame) error { // vdot
-		r0, err := c.Vdot(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// vdot
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Vdot(f.out(0), f.tensor(0), f.tensor(1)))
 	},
-	func(c dispatch.Context, f frame) error { // view
-		r0, err := c.View(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
+	// view
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.View(f.tensor(0), f.ints(1))) },
+	// view.dtype
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ViewDtype(f.tensor(0), f.dtype(1))) },
+	// view_as
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ViewAs(f.tensor(0), f.tensor(1))) },
+	// view_as_complex
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ViewAsComplex(f.tensor(0))) },
+	// view_as_complex_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ViewAsComplexCopy(f.out(0), f.tensor(0)))
 	},
-	func(c dispatch.Context, f frame) error { // view.dtype
-		r0, err := c.ViewDtype(f.tensor(0), f.dtype(1))
-		return f.setTensors(err, r0)
+	// view_as_real
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ViewAsReal(f.tensor(0))) },
+	// view_as_real_copy
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.ViewAsRealCopy(f.out(0), f.tensor(0))) },
+	// view_copy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ViewCopy(f.out(0), f.tensor(0), f.ints(1)))
 	},
-	func(c dispatch.Context, f frame) error { // view_as
-		r0, err := c.ViewAs(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
+	// view_copy.dtype
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ViewCopyDtype(f.out(0), f.tensor(0), f.dtype(1)))
 	},
-	func(c dispatch.Context, f frame) error { // view_as_complex
-		r0, err := c.ViewAsComplex(f.tensor(0))
-		return f.setTensors(err, r0)
+	// vmap_begin
+	func(c dispatch.Context, f frame) error { return f.setInt(c.VmapBegin(f.int(0), f.str(1))) },
+	// vmap_end
+	func(c dispatch.Context, f frame) error { return c.VmapEnd(f.int(0)) },
+	// vmap_level
+	func(c dispatch.Context, f frame) error { return f.setInt(c.VmapLevel(f.tensor(0))) },
+	// vmap_maps
+	func(c dispatch.Context, f frame) error { return f.setBool(c.VmapMaps(f.tensor(0), f.int(1))) },
+	// vmap_randomness
+	func(c dispatch.Context, f frame) error { return f.setStr(c.VmapRandomness(f.int(0))) },
+	// vmap_spread
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.VmapSpread(f.tensor(0))) },
+	// vmap_unwrap
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.VmapUnwrap(f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // view_as_complex_copy
-		r0, err := c.ViewAsComplexCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// vmap_wrap
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.VmapWrap(f.tensor(0), f.int(1), f.int(2)))
 	},
-	func(c dispatch.Context, f frame) error { // view_as_real
-		r0, err := c.ViewAsReal(f.tensor(0))
-		return f.setTensors(err, r0)
+	// vsplit
+	func(c dispatch.Context, f frame) error { return f.setList(c.Vsplit(f.tensor(0), f.int(1))) },
+	// vsplit.indices
+	func(c dispatch.Context, f frame) error { return f.setList(c.VsplitIndices(f.tensor(0), f.ints(1))) },
+	// vstack
+	func(c dispatch.Context, f frame) error { return f.setTensor(c.Vstack(f.out(0), f.tensors(0))) },
+	// weight_int4pack_mm_for_cpu
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.WeightInt4packMmForCpu(f.tensor(0), f.tensor(1), f.int(2), f.tensor(3)))
 	},
-	func(c dispatch.Context, f frame) error { // view_as_real_copy
-		r0, err := c.ViewAsRealCopy(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
+	// weight_int8pack_mm
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.WeightInt8packMm(f.tensor(0), f.tensor(1), f.tensor(2)))
 	},
-	func(c dispatch.Context, f frame) error { // view_copy
-		r0, err := c.ViewCopy(f.out(0), f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
+	// where
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2)))
 	},
-	func(c dispatch.Context, f frame) error { // view_copy.dtype
-		r0, err := c.ViewCopyDtype(f.out(0), f.tensor(0), f.dtype(1))
-		return f.setTensors(err, r0)
+	// where.condition
+	func(c dispatch.Context, f frame) error { return f.setList(c.NonzeroNumpy(f.tensor(0))) },
+	// xlogy
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Xlogy(f.out(0), f.operand(0), f.operand(1)))
 	},
-	func(c dispatch.Context, f frame) error { // vmap_begin
-		r0, err := c.VmapBegin(f.int(0), f.str(1))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // vmap_end
-		return c.VmapEnd(f.int(0))
-	},
-	func(c dispatch.Context, f frame) error { // vmap_level
-		r0, err := c.VmapLevel(f.tensor(0))
-		return f.setInt(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // vmap_maps
-		r0, err := c.VmapMaps(f.tensor(0), f.int(1))
-		return f.setBool(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // vmap_randomness
-		r0, err := c.VmapRandomness(f.int(0))
-		return f.setStr(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // vmap_spread
-		r0, err := c.VmapSpread(f.tensor(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // vmap_unwrap
-		r0, err := c.VmapUnwrap(f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // vmap_wrap
-		r0, err := c.VmapWrap(f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // vsplit
-		r, err := c.Vsplit(f.tensor(0), f.int(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // vsplit.indices
-		r, err := c.VsplitIndices(f.tensor(0), f.ints(1))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // vstack
-		r0, err := c.Vstack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // weight_int4pack_mm_for_cpu
-		r0, err := c.WeightInt4packMmForCpu(f.tensor(0), f.tensor(1), f.int(2), f.tensor(3))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // weight_int8pack_mm
-		r0, err := c.WeightInt8packMm(f.tensor(0), f.tensor(1), f.tensor(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // where
-		r0, err := c.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // where.condition
-		r, err := c.NonzeroNumpy(f.tensor(0))
-		return f.setList(err, r)
-	},
-	func(c dispatch.Context, f frame) error { // xlogy
-		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	},
-	func(c dispatch.Context, f frame) error { // zero_
+	// zero_
+	func(c dispatch.Context, f frame) error {
 		err := c.Zero(f.tensor(0))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Context, f frame) error { // zeros
-		r0, err := c.Zeros(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
+	// zeros
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.Zeros(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3)))
 	},
-	func(c dispatch.Context, f frame) error { // zeros_like
-		r0, err := c.ZerosLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
-		return f.setTensors(err, r0)
+	// zeros_like
+	func(c dispatch.Context, f frame) error {
+		return f.setTensor(c.ZerosLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4)))
 	},
 }

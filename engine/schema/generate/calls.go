@@ -39,17 +39,23 @@ func returnsAddress(o *schema.Operator) bool {
 	return slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "pointer" })
 }
 
-// goCall returns the function that runs one operator.
+// widestCall is the number of columns that a function of the table of calls may take in one line.
+const widestCall = 140
+
+// goCall returns the function that runs one operator: an expression in a line, where that is short.
 func goCall(out *output, o *schema.Operator) string {
 	body := goBody(out, o)
 	if o.Tagged("tracks") {
 		body = "defer f.freeEagerly(); " + body
 	}
-	call := fmt.Sprintf("func(c dispatch.Context, f frame) error { // %s\n%s\n}", o.ID(), body)
-	if o.Deprecated == "" {
-		return call
+	call := "func(c dispatch.Context, f frame) error { " + body + " }"
+	if strings.Contains(body, "; ") || len(call) > widestCall {
+		call = "func(c dispatch.Context, f frame) error {\n" + body + "\n}"
 	}
-	return fmt.Sprintf("deprecated(%q, %q, %s)", o.Name, o.Deprecated, call)
+	if o.Deprecated != "" {
+		call = fmt.Sprintf("deprecated(%q, %q, %s)", o.Name, o.Deprecated, call)
+	}
+	return fmt.Sprintf("// %s\n%s", o.ID(), call)
 }
 
 // goFunction returns the function that implements an operator or a function of the runtime, and adds the context to its arguments if it takes one.
@@ -99,20 +105,21 @@ func goBody(out *output, o *schema.Operator) string {
 		results := strings.Join(names, ", ")
 		return fmt.Sprintf("%s, err := %s; return f.setMixed(err, %s)", results, call, results)
 	}
+	base := o.Returns[0].Type.Base
 	if o.Returns[0].Type.List {
-		return fmt.Sprintf("r, err := %s; return f.setList(err, r)", call)
+		base = "list"
 	}
-	setter := map[string]string{"Tensor": "setTensors", "Storage": "setStorage", "Generator": "setGenerator", "Node": "setNode", "Scalar": "setScalar", "int": "setInt", "bool": "setBool",
-		"float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice"}[o.Returns[0].Type.Base]
+	setter := map[string]string{"Tensor": "setTensor", "Storage": "setStorage", "Generator": "setGenerator", "Node": "setNode", "Scalar": "setScalar", "int": "setInt",
+		"bool": "setBool", "float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice", "list": "setList"}[base]
+	if len(o.Returns) == 1 {
+		return fmt.Sprintf("return f.%s(%s)", setter, call)
+	}
 	var names []string
-	for i, r := range o.Returns {
+	for i := range o.Returns {
 		names = append(names, fmt.Sprintf("r%d", i))
-		if r.Type.Base != o.Returns[0].Type.Base {
-			setter = "setMixed"
-		}
 	}
 	results := strings.Join(names, ", ")
-	return fmt.Sprintf("%s, err := %s; return f.%s(err, %s)", results, call, setter, results)
+	return fmt.Sprintf("%s, err := %s; return f.%ss(err, %s)", results, call, setter, results)
 }
 
 // hasMixedResults reports whether an operator's results are of several types.
