@@ -948,8 +948,8 @@ func (b *Builder) SegmentReduce(data *tensor.Tensor, reduce string) *tensor.Tens
 	return b.Track(b.C.SegmentReduce(data, reduce, nil, nil, nil, 0, false, dtype.Scalar{}))
 }
 
-func (b *Builder) SegmentReduceWith(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) *tensor.Tensor {
-	return b.Track(b.C.SegmentReduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial))
+func (b *Builder) SegmentReduceWith(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unchecked bool, initial dtype.Scalar) *tensor.Tensor {
+	return b.Track(b.C.SegmentReduce(data, reduce, lengths, indices, offsets, axis, unchecked, initial))
 }
 
 func (b *Builder) IndexAdd(self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *tensor.Tensor {

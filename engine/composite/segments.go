@@ -29,7 +29,7 @@ var segmentKinds = map[string]struct {
 // SegmentReduce reduces each segment of data along axis. Each position is assigned the number of its segment, from 1, for a scatter;
 // positions before the first and after the last segment are assigned to two extra segments, which are dropped.
 func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64,
-	unsafe bool, initial dtype.Scalar) (_ *tensor.Tensor, err error) {
+	unchecked bool, initial dtype.Scalar) (_ *tensor.Tensor, err error) {
 	const op = "segment_reduce"
 	kind, known := segmentKinds[reduce]
 	of := lengths
@@ -70,8 +70,8 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 	n := data.Sizes()[at]
 	bounds := b.CastTo(of, dtype.Int64)
 	if lengths != nil {
-		bounds = computeOffsets(b, bounds, n, unsafe)
-	} else if !unsafe {
+		bounds = computeOffsets(b, bounds, n, unchecked)
+	} else if !unchecked {
 		checkOffsets(b, bounds, n)
 	}
 	segments := bounds.Sizes()[at] - 1
@@ -106,14 +106,14 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 }
 
 // computeOffsets returns the start of each segment of the given lengths, and the end of the last one.
-func computeOffsets(b *build.Builder, lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Tensor {
+func computeOffsets(b *build.Builder, lengths *tensor.Tensor, n int64, unchecked bool) *tensor.Tensor {
 	ends := b.CumsumWith(lengths, -1, dtype.Int64)
 	sizes := slices.Clone(lengths.Sizes())
 	last := len(sizes) - 1
 	sizes[last] = 1
 	first := b.FullWith(sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device())
 	result := b.Cat([]*tensor.Tensor{first, ends}, -1)
-	if unsafe {
+	if unchecked {
 		return result
 	}
 	if hasAny(b, b.Lt, lengths, 0) {

@@ -133,41 +133,9 @@ func Unsupported(op string, key tensor.Keys) error {
 	return refused("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
 }
 
-// checkKeys returns an error if a backend cannot process the tensors of a call together: a sparse out for operands that are not sparse
-// (read are their keys), quantized or named tensors among sparse ones (all are the keys of all tensors), or if the backend has no function
-// for the operator.
-func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
-	if key&tensor.Sparse != 0 {
-		switch {
-		case read&tensor.Sparse == 0:
-			return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; use a strided tensor", op, kindOf(key).Name)
-		case all&tensor.Quantized != 0:
-			return status.NotImplementedf("%s: %s and quantized tensors cannot be mixed in one call; convert with to_dense() or dequantize()", op, kindOf(key).Name)
-		case all&tensor.Named != 0:
-			return Unsupported(op, tensor.Named)
-		}
-	}
-	if !found {
-		return Unsupported(op, key)
-	}
-	return nil
-}
-
-// checkLayout returns an error if a backend has no factory function op: no tensor that the caller could convert has the key, but the result
-// would have it.
-func checkLayout(op string, key tensor.Keys, found bool) error {
-	switch {
-	case found:
-		return nil
-	case key&tensor.Sparse != 0:
-		return status.NotImplementedf("%s is not implemented for %s tensors; create a strided tensor and convert it with to_sparse()", op, kindOf(key).Name)
-	}
-	return Unsupported(op, key)
-}
-
-// bumpVersion increments the version of an output tensor.
-func bumpVersion(t *tensor.Tensor) {
-	if t != nil {
+// bumpVersion increments the version of an output tensor, which may be nil, unless err is not nil.
+func bumpVersion(err error, t *tensor.Tensor) {
+	if err == nil && t != nil {
 		t.BumpVersion()
 	}
 }
@@ -176,8 +144,6 @@ func bumpVersion(t *tensor.Tensor) {
 // nil.
 func BumpVersion(err error, outs ...*tensor.Tensor) {
 	for _, t := range outs {
-		if err == nil {
-			bumpVersion(t)
-		}
+		bumpVersion(err, t)
 	}
 }

@@ -3,6 +3,8 @@
 package dispatch
 
 import (
+	"unsafe"
+
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -15,43 +17,27 @@ import (
 // Add implements the operator add.
 func (c Context) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Add
-		if err = checkKeys("add", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other, alpha)
+		return backendFor("add", key, unsafe.Offsetof(Backend{}.Add), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Add(c, out, self, other, alpha)
 	}
 	r0, err = ops.Add(out, self, other, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Sub implements the operator sub.
 func (c Context) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Sub
-		if err = checkKeys("sub", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other, alpha)
+		return backendFor("sub", key, unsafe.Offsetof(Backend{}.Sub), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Sub(c, out, self, other, alpha)
 	}
 	r0, err = ops.Sub(out, self, other, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Rsub implements the operator rsub.
-func (c Context) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Rsub
-		if err = checkKeys("rsub", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, self, other, alpha)
+		return backendFor("rsub", key, unsafe.Offsetof(Backend{}.Rsub), tensor.Sparse, keys(self)|keys(other)).Rsub(c, self, other, alpha)
 	}
 	return ops.Rsub(self, other, alpha)
 }
@@ -59,155 +45,97 @@ func (c Context) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 // Mul implements the operator mul.
 func (c Context) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Mul
-		if err = checkKeys("mul", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("mul", key, unsafe.Offsetof(Backend{}.Mul), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Mul(c, out, self, other)
 	}
 	r0, err = ops.Mul(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Div implements the operator div.
 func (c Context) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Div
-		if err = checkKeys("div", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other, rounding)
+		return backendFor("div", key, unsafe.Offsetof(Backend{}.Div), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Div(c, out, self, other, rounding)
 	}
 	r0, err = ops.Div(out, self, other, rounding)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // TrueDivide implements the operator true_divide.
 func (c Context) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).TrueDivide
-		if err = checkKeys("true_divide", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("true_divide", key, unsafe.Offsetof(Backend{}.TrueDivide), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).TrueDivide(c, out, self, other)
 	}
 	r0, err = ops.TrueDivide(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // FloorDivide implements the operator floor_divide.
 func (c Context) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).FloorDivide
-		if err = checkKeys("floor_divide", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("floor_divide", key, unsafe.Offsetof(Backend{}.FloorDivide), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).FloorDivide(c, out, self, other)
 	}
 	r0, err = ops.FloorDivide(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Remainder implements the operator remainder.
 func (c Context) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Remainder
-		if err = checkKeys("remainder", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("remainder", key, unsafe.Offsetof(Backend{}.Remainder), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Remainder(c, out, self, other)
 	}
 	r0, err = ops.Remainder(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Fmod implements the operator fmod.
 func (c Context) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Fmod
-		if err = checkKeys("fmod", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("fmod", key, unsafe.Offsetof(Backend{}.Fmod), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Fmod(c, out, self, other)
 	}
 	r0, err = ops.Fmod(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Pow implements the operator pow.
 func (c Context) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(exponent) | c.casting(2)); key != 0 {
-		does := backendOf(key).Pow
-		if err = checkKeys("pow", key, keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, exponent)
+		return backendFor("pow", key, unsafe.Offsetof(Backend{}.Pow), keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent)).Pow(c, out, self, exponent)
 	}
 	r0, err = ops.Pow(out, self, exponent)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // FloatPower implements the operator float_power.
 func (c Context) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(exponent)); key != 0 {
-		does := backendOf(key).FloatPower
-		if err = checkKeys("float_power", key, keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, exponent)
+		return backendFor("float_power", key, unsafe.Offsetof(Backend{}.FloatPower), keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent)).FloatPower(c, out, self, exponent)
 	}
 	r0, err = ops.FloatPower(out, self, exponent)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Neg implements the operator neg.
 func (c Context) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Neg
-		if err = checkKeys("neg", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("neg", key, unsafe.Offsetof(Backend{}.Neg), keys(self), keys(out)|keys(self)).Neg(c, out, self)
 	}
 	r0, err = ops.Neg(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Positive implements the operator positive.
-func (c Context) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Positive(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Positive
-		if err = checkKeys("positive", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("positive", key, unsafe.Offsetof(Backend{}.Positive), tensor.Sparse, 0).Positive(c, self)
 	}
 	return ops.Positive(self)
 }
@@ -215,323 +143,205 @@ func (c Context) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Square implements the operator square.
 func (c Context) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Square
-		if err = checkKeys("square", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("square", key, unsafe.Offsetof(Backend{}.Square), keys(self), keys(out)|keys(self)).Square(c, out, self)
 	}
 	r0, err = ops.Square(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Reciprocal implements the operator reciprocal.
 func (c Context) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Reciprocal
-		if err = checkKeys("reciprocal", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("reciprocal", key, unsafe.Offsetof(Backend{}.Reciprocal), keys(self), keys(out)|keys(self)).Reciprocal(c, out, self)
 	}
 	r0, err = ops.Reciprocal(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Abs implements the operator abs.
 func (c Context) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Abs
-		if err = checkKeys("abs", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("abs", key, unsafe.Offsetof(Backend{}.Abs), keys(self), keys(out)|keys(self)).Abs(c, out, self)
 	}
 	r0, err = ops.Abs(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Sign implements the operator sign.
 func (c Context) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Sign
-		if err = checkKeys("sign", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("sign", key, unsafe.Offsetof(Backend{}.Sign), keys(self), keys(out)|keys(self)).Sign(c, out, self)
 	}
 	r0, err = ops.Sign(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Sgn implements the operator sgn.
 func (c Context) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Sgn
-		if err = checkKeys("sgn", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("sgn", key, unsafe.Offsetof(Backend{}.Sgn), keys(self), keys(out)|keys(self)).Sgn(c, out, self)
 	}
 	r0, err = ops.Sgn(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Copysign implements the operator copysign.
 func (c Context) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Copysign
-		if err = checkKeys("copysign", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("copysign", key, unsafe.Offsetof(Backend{}.Copysign), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Copysign(c, out, self, other)
 	}
 	r0, err = ops.Copysign(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Addcmul implements the operator addcmul.
 func (c Context) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
-		does := backendOf(key).Addcmul
-		if err = checkKeys("addcmul", key, keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, tensor1, tensor2, value)
+		return backendFor("addcmul", key, unsafe.Offsetof(Backend{}.Addcmul), keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2)).Addcmul(c, out, self, tensor1, tensor2, value)
 	}
 	r0, err = ops.Addcmul(out, self, tensor1, tensor2, value)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Addcdiv implements the operator addcdiv.
 func (c Context) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
-		does := backendOf(key).Addcdiv
-		if err = checkKeys("addcdiv", key, keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, tensor1, tensor2, value)
+		return backendFor("addcdiv", key, unsafe.Offsetof(Backend{}.Addcdiv), keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2)).Addcdiv(c, out, self, tensor1, tensor2, value)
 	}
 	r0, err = ops.Addcdiv(out, self, tensor1, tensor2, value)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Lerp implements the operator lerp.
 func (c Context) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(end) | keys(weight)); key != 0 {
-		does := backendOf(key).Lerp
-		if err = checkKeys("lerp", key, keys(self)|keys(end)|keys(weight), keys(out)|keys(self)|keys(end)|keys(weight), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, end, weight)
+		return backendFor("lerp", key, unsafe.Offsetof(Backend{}.Lerp), keys(self)|keys(end)|keys(weight), keys(out)|keys(self)|keys(end)|keys(weight)).Lerp(c, out, self, end, weight)
 	}
 	r0, err = ops.Lerp(out, self, end, weight)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Eq implements the operator eq.
 func (c Context) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Eq
-		if err = checkKeys("eq", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("eq", key, unsafe.Offsetof(Backend{}.Eq), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Eq(c, out, self, other)
 	}
 	r0, err = ops.Eq(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Ne implements the operator ne.
 func (c Context) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Ne
-		if err = checkKeys("ne", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("ne", key, unsafe.Offsetof(Backend{}.Ne), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Ne(c, out, self, other)
 	}
 	r0, err = ops.Ne(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Lt implements the operator lt.
 func (c Context) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Lt
-		if err = checkKeys("lt", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("lt", key, unsafe.Offsetof(Backend{}.Lt), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Lt(c, out, self, other)
 	}
 	r0, err = ops.Lt(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Le implements the operator le.
 func (c Context) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Le
-		if err = checkKeys("le", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("le", key, unsafe.Offsetof(Backend{}.Le), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Le(c, out, self, other)
 	}
 	r0, err = ops.Le(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Gt implements the operator gt.
 func (c Context) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Gt
-		if err = checkKeys("gt", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("gt", key, unsafe.Offsetof(Backend{}.Gt), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Gt(c, out, self, other)
 	}
 	r0, err = ops.Gt(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Ge implements the operator ge.
 func (c Context) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Ge
-		if err = checkKeys("ge", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("ge", key, unsafe.Offsetof(Backend{}.Ge), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Ge(c, out, self, other)
 	}
 	r0, err = ops.Ge(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Equal implements the operator equal.
-func (c Context) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
+func (c Context) Equal(self, other *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Equal
-		if err = checkKeys("equal", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, self, other)
+		return backendFor("equal", key, unsafe.Offsetof(Backend{}.Equal), tensor.Sparse, keys(self)|keys(other)).Equal(c, self, other)
 	}
 	return ops.Equal(self, other)
 }
 
 // Isclose implements the operator isclose.
-func (c Context) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Isclose
-		if err = checkKeys("isclose", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, self, other, rtol, atol, equalNan)
+		return backendFor("isclose", key, unsafe.Offsetof(Backend{}.Isclose), tensor.Sparse, keys(self)|keys(other)).Isclose(c, self, other, rtol, atol, equalNan)
 	}
 	return ops.Isclose(self, other, rtol, atol, equalNan)
 }
 
 // Allclose implements the operator allclose.
-func (c Context) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
+func (c Context) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
 	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Allclose
-		if err = checkKeys("allclose", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, self, other, rtol, atol, equalNan)
+		return backendFor("allclose", key, unsafe.Offsetof(Backend{}.Allclose), tensor.Sparse, keys(self)|keys(other)).Allclose(c, self, other, rtol, atol, equalNan)
 	}
 	return ops.Allclose(self, other, rtol, atol, equalNan)
 }
 
 // Isnan implements the operator isnan.
-func (c Context) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Isnan(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Isnan
-		if err = checkKeys("isnan", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("isnan", key, unsafe.Offsetof(Backend{}.Isnan), tensor.Sparse, 0).Isnan(c, self)
 	}
 	return ops.Isnan(self)
 }
 
 // Isinf implements the operator isinf.
-func (c Context) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Isinf(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Isinf
-		if err = checkKeys("isinf", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("isinf", key, unsafe.Offsetof(Backend{}.Isinf), tensor.Sparse, 0).Isinf(c, self)
 	}
 	return ops.Isinf(self)
 }
 
 // Isfinite implements the operator isfinite.
-func (c Context) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Isfinite(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Isfinite
-		if err = checkKeys("isfinite", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("isfinite", key, unsafe.Offsetof(Backend{}.Isfinite), tensor.Sparse, 0).Isfinite(c, self)
 	}
 	return ops.Isfinite(self)
 }
 
 // Isreal implements the operator isreal.
-func (c Context) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Isreal(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Isreal
-		if err = checkKeys("isreal", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("isreal", key, unsafe.Offsetof(Backend{}.Isreal), tensor.Sparse, 0).Isreal(c, self)
 	}
 	return ops.Isreal(self)
 }
@@ -539,151 +349,97 @@ func (c Context) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isposinf implements the operator isposinf.
 func (c Context) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Isposinf
-		if err = checkKeys("isposinf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("isposinf", key, unsafe.Offsetof(Backend{}.Isposinf), keys(self), keys(out)|keys(self)).Isposinf(c, out, self)
 	}
 	r0, err = ops.Isposinf(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Isneginf implements the operator isneginf.
 func (c Context) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Isneginf
-		if err = checkKeys("isneginf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("isneginf", key, unsafe.Offsetof(Backend{}.Isneginf), keys(self), keys(out)|keys(self)).Isneginf(c, out, self)
 	}
 	r0, err = ops.Isneginf(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Signbit implements the operator signbit.
 func (c Context) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Signbit
-		if err = checkKeys("signbit", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("signbit", key, unsafe.Offsetof(Backend{}.Signbit), keys(self), keys(out)|keys(self)).Signbit(c, out, self)
 	}
 	r0, err = ops.Signbit(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ComplexParts implements the operator complex.
 func (c Context) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(re) | keys(im)); key != 0 {
-		does := backendOf(key).ComplexParts
-		if err = checkKeys("complex", key, keys(re)|keys(im), keys(out)|keys(re)|keys(im), does != nil); err != nil {
-			return
-		}
-		return does(c, out, re, im)
+		return backendFor("complex", key, unsafe.Offsetof(Backend{}.ComplexParts), keys(re)|keys(im), keys(out)|keys(re)|keys(im)).ComplexParts(c, out, re, im)
 	}
 	r0, err = ops.ComplexParts(out, re, im)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Polar implements the operator polar.
 func (c Context) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(abs) | keys(angle) | c.casting(1)); key != 0 {
-		does := backendOf(key).Polar
-		if err = checkKeys("polar", key, keys(abs)|keys(angle), keys(out)|keys(abs)|keys(angle), does != nil); err != nil {
-			return
-		}
-		return does(c, out, abs, angle)
+		return backendFor("polar", key, unsafe.Offsetof(Backend{}.Polar), keys(abs)|keys(angle), keys(out)|keys(abs)|keys(angle)).Polar(c, out, abs, angle)
 	}
 	r0, err = ops.Polar(out, abs, angle)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Real implements the operator real.
-func (c Context) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Real(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Real
-		if err = checkKeys("real", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("real", key, unsafe.Offsetof(Backend{}.Real), tensor.Sparse, 0).Real(c, self)
 	}
 	return ops.Real(self)
 }
 
 // Imag implements the operator imag.
-func (c Context) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Imag(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Imag
-		if err = checkKeys("imag", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("imag", key, unsafe.Offsetof(Backend{}.Imag), tensor.Sparse, 0).Imag(c, self)
 	}
 	return ops.Imag(self)
 }
 
 // ViewAsReal implements the operator view_as_real.
-func (c Context) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ViewAsReal(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).ViewAsReal
-		if err = checkKeys("view_as_real", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("view_as_real", key, unsafe.Offsetof(Backend{}.ViewAsReal), tensor.Sparse, 0).ViewAsReal(c, self)
 	}
 	return ops.ViewAsReal(self)
 }
 
 // ViewAsComplex implements the operator view_as_complex.
-func (c Context) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ViewAsComplex(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
-		does := backendOf(key).ViewAsComplex
-		if err = checkKeys("view_as_complex", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("view_as_complex", key, unsafe.Offsetof(Backend{}.ViewAsComplex), tensor.Sparse, 0).ViewAsComplex(c, self)
 	}
 	return ops.ViewAsComplex(self)
 }
 
 // Conj implements the operator conj.
-func (c Context) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Conj(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Conj
-		if err = checkKeys("conj", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("conj", key, unsafe.Offsetof(Backend{}.Conj), tensor.Sparse, 0).Conj(c, self)
 	}
 	return ops.Conj(self)
 }
 
 // NegView implements the operator neg_view.
-func (c Context) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NegView(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).NegView
-		if err = checkKeys("neg_view", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("neg_view", key, unsafe.Offsetof(Backend{}.NegView), tensor.Sparse, 0).NegView(c, self)
 	}
 	return ops.NegView(self)
 }
@@ -691,39 +447,25 @@ func (c Context) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ConjPhysical implements the operator conj_physical.
 func (c Context) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).ConjPhysical
-		if err = checkKeys("conj_physical", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("conj_physical", key, unsafe.Offsetof(Backend{}.ConjPhysical), keys(self), keys(out)|keys(self)).ConjPhysical(c, out, self)
 	}
 	r0, err = ops.ConjPhysical(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ResolveConj implements the operator resolve_conj.
-func (c Context) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ResolveConj(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).ResolveConj
-		if err = checkKeys("resolve_conj", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("resolve_conj", key, unsafe.Offsetof(Backend{}.ResolveConj), tensor.Sparse, 0).ResolveConj(c, self)
 	}
 	return ops.ResolveConj(self)
 }
 
 // ResolveNeg implements the operator resolve_neg.
-func (c Context) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ResolveNeg(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).ResolveNeg
-		if err = checkKeys("resolve_neg", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("resolve_neg", key, unsafe.Offsetof(Backend{}.ResolveNeg), tensor.Sparse, 0).ResolveNeg(c, self)
 	}
 	return ops.ResolveNeg(self)
 }
@@ -731,51 +473,33 @@ func (c Context) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Angle implements the operator angle.
 func (c Context) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Angle
-		if err = checkKeys("angle", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("angle", key, unsafe.Offsetof(Backend{}.Angle), keys(self), keys(out)|keys(self)).Angle(c, out, self)
 	}
 	r0, err = ops.Angle(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Clone implements the operator clone.
-func (c Context) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) Clone(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Clone
-		if err = checkKeys("clone", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, f)
+		return backendFor("clone", key, unsafe.Offsetof(Backend{}.Clone), tensor.Sparse, 0).Clone(c, self, f)
 	}
 	return ops.Clone(self, f)
 }
 
 // Contiguous implements the operator contiguous.
-func (c Context) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Contiguous
-		if err = checkKeys("contiguous", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, f)
+		return backendFor("contiguous", key, unsafe.Offsetof(Backend{}.Contiguous), tensor.Sparse, 0).Contiguous(c, self, f)
 	}
 	return ops.Contiguous(self, f)
 }
 
 // ToOptions implements the operator to.
-func (c Context) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | layout.Keys()); key != 0 {
-		does := backendOf(key).ToOptions
-		if err = checkKeys("to", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, d, layout, dev, async, forced, f)
+		return backendFor("to", key, unsafe.Offsetof(Backend{}.ToOptions), tensor.Sparse, 0).ToOptions(c, self, d, layout, dev, async, forced, f)
 	}
 	return ops.ToOptions(self, d, layout, dev, async, forced, f)
 }
@@ -783,83 +507,53 @@ func (c Context) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Lay
 // Copy implements the operator copy_.
 func (c Context) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
-		does := backendOf(key).Copy
-		if err = checkKeys("copy_", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
-			return
-		}
-		return does(c, self, src, async)
+		return backendFor("copy_", key, unsafe.Offsetof(Backend{}.Copy), tensor.Sparse, keys(self)|keys(src)).Copy(c, self, src, async)
 	}
 	err = ops.Copy(self, src, async)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // Fill implements the operator fill.
 func (c Context) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(value)); key != 0 {
-		does := backendOf(key).Fill
-		if err = checkKeys("fill", key, keys(self)|keys(value), keys(out)|keys(self)|keys(value), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, value)
+		return backendFor("fill", key, unsafe.Offsetof(Backend{}.Fill), keys(self)|keys(value), keys(out)|keys(self)|keys(value)).Fill(c, out, self, value)
 	}
 	r0, err = ops.Fill(out, self, value)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Zero implements the operator zero_.
 func (c Context) Zero(self *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Zero
-		if err = checkKeys("zero_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("zero_", key, unsafe.Offsetof(Backend{}.Zero), tensor.Sparse, 0).Zero(c, self)
 	}
 	err = ops.Zero(self)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // Item implements the operator item.
-func (c Context) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
+func (c Context) Item(self *tensor.Tensor) (dtype.Scalar, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Item
-		if err = checkKeys("item", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("item", key, unsafe.Offsetof(Backend{}.Item), tensor.Sparse, 0).Item(c, self)
 	}
 	return ops.Item(self)
 }
 
 // IsContiguous implements the operator is_contiguous.
-func (c Context) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
+func (c Context) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).IsContiguous
-		if err = checkKeys("is_contiguous", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, f)
+		return backendFor("is_contiguous", key, unsafe.Offsetof(Backend{}.IsContiguous), tensor.Sparse, 0).IsContiguous(c, self, f)
 	}
 	return ops.IsContiguous(self, f)
 }
 
 // IsSetTo implements the operator is_set_to.
-func (c Context) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
+func (c Context) IsSetTo(self, other *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).IsSetTo
-		if err = checkKeys("is_set_to", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, self, other)
+		return backendFor("is_set_to", key, unsafe.Offsetof(Backend{}.IsSetTo), tensor.Sparse, keys(self)|keys(other)).IsSetTo(c, self, other)
 	}
 	return ops.IsSetTo(self, other)
 }
@@ -867,11 +561,7 @@ func (c Context) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 // Resize implements the operator resize_.
 func (c Context) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Resize
-		if err = checkKeys("resize_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size, f)
+		return backendFor("resize_", key, unsafe.Offsetof(Backend{}.Resize), tensor.Sparse, 0).Resize(c, self, size, f)
 	}
 	err = ops.Resize(self, size, f)
 	return
@@ -880,11 +570,7 @@ func (c Context) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat)
 // ResizeAs implements the operator resize_as_.
 func (c Context) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
 	if key := c.highestKey(keys(self) | keys(template)); key != 0 {
-		does := backendOf(key).ResizeAs
-		if err = checkKeys("resize_as_", key, tensor.Sparse, keys(self)|keys(template), does != nil); err != nil {
-			return
-		}
-		return does(c, self, template, f)
+		return backendFor("resize_as_", key, unsafe.Offsetof(Backend{}.ResizeAs), tensor.Sparse, keys(self)|keys(template)).ResizeAs(c, self, template, f)
 	}
 	err = ops.ResizeAs(self, template, f)
 	return
@@ -893,201 +579,129 @@ func (c Context) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (
 // Set implements the operator set_.
 func (c Context) Set(self *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Set
-		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("set_", key, unsafe.Offsetof(Backend{}.Set), tensor.Sparse, 0).Set(c, self)
 	}
 	err = ops.Set(self)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // SetTensor implements the operator set_.
 func (c Context) SetTensor(self, source *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self) | keys(source)); key != 0 {
-		does := backendOf(key).SetTensor
-		if err = checkKeys("set_", key, tensor.Sparse, keys(self)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, self, source)
+		return backendFor("set_", key, unsafe.Offsetof(Backend{}.SetTensor), tensor.Sparse, keys(self)|keys(source)).SetTensor(c, self, source)
 	}
 	err = ops.SetTensor(self, source)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // SetTensorGeometry implements the operator set_.
 func (c Context) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
 	if key := c.highestKey(keys(self) | keys(source)); key != 0 {
-		does := backendOf(key).SetTensorGeometry
-		if err = checkKeys("set_", key, tensor.Sparse, keys(self)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, self, source, offset, size, stride)
+		return backendFor("set_", key, unsafe.Offsetof(Backend{}.SetTensorGeometry), tensor.Sparse, keys(self)|keys(source)).SetTensorGeometry(c, self, source, offset, size, stride)
 	}
 	err = ops.SetTensorGeometry(self, source, offset, size, stride)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // SetStorage implements the operator set_.
 func (c Context) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).SetStorage
-		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, source)
+		return backendFor("set_", key, unsafe.Offsetof(Backend{}.SetStorage), tensor.Sparse, 0).SetStorage(c, self, source)
 	}
 	err = ops.SetStorage(self, source)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // SetStorageGeometry implements the operator set_.
 func (c Context) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).SetStorageGeometry
-		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, source, offset, size, stride)
+		return backendFor("set_", key, unsafe.Offsetof(Backend{}.SetStorageGeometry), tensor.Sparse, 0).SetStorageGeometry(c, self, source, offset, size, stride)
 	}
 	err = ops.SetStorageGeometry(self, source, offset, size, stride)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillDiagonal implements the operator fill_diagonal_.
 func (c Context) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).FillDiagonal
-		if err = checkKeys("fill_diagonal_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, value, wrap)
+		return backendFor("fill_diagonal_", key, unsafe.Offsetof(Backend{}.FillDiagonal), tensor.Sparse, 0).FillDiagonal(c, self, value, wrap)
 	}
 	err = ops.FillDiagonal(self, value, wrap)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // Zeros implements the operator zeros.
 func (c Context) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).Zeros
-		if err = checkLayout("zeros", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, size, d, layout, dev)
+		return backendOfLayout("zeros", key, unsafe.Offsetof(Backend{}.Zeros)).Zeros(c, out, size, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Zeros(out, size, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Ones implements the operator ones.
 func (c Context) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).Ones
-		if err = checkLayout("ones", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, size, d, layout, dev)
+		return backendOfLayout("ones", key, unsafe.Offsetof(Backend{}.Ones)).Ones(c, out, size, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Ones(out, size, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Full implements the operator full.
 func (c Context) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).Full
-		if err = checkLayout("full", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, size, value, d, layout, dev)
+		return backendOfLayout("full", key, unsafe.Offsetof(Backend{}.Full)).Full(c, out, size, value, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Full(out, size, value, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Empty implements the operator empty.
 func (c Context) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).Empty
-		if err = checkLayout("empty", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, size, d, layout, dev, f)
+		return backendOfLayout("empty", key, unsafe.Offsetof(Backend{}.Empty)).Empty(c, out, size, d, layout, dev, f)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Empty(out, size, d, layout, dev, f)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // EmptyStrided implements the operator empty_strided.
-func (c Context) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		does := backendOf(key).EmptyStrided
-		if err = checkLayout("empty_strided", key, does != nil); err != nil {
-			return
-		}
-		return does(c, size, stride, d, layout, dev)
+		return backendOfLayout("empty_strided", key, unsafe.Offsetof(Backend{}.EmptyStrided)).EmptyStrided(c, size, stride, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.EmptyStrided(size, stride, d, layout, dev)
 }
 
 // EmptyPermuted implements the operator empty_permuted.
-func (c Context) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		does := backendOf(key).EmptyPermuted
-		if err = checkLayout("empty_permuted", key, does != nil); err != nil {
-			return
-		}
-		return does(c, size, physical, d, layout, dev)
+		return backendOfLayout("empty_permuted", key, unsafe.Offsetof(Backend{}.EmptyPermuted)).EmptyPermuted(c, size, physical, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.EmptyPermuted(size, physical, d, layout, dev)
 }
 
 // ScalarTensor implements the operator scalar_tensor.
-func (c Context) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		does := backendOf(key).ScalarTensor
-		if err = checkLayout("scalar_tensor", key, does != nil); err != nil {
-			return
-		}
-		return does(c, value, d, layout, dev)
+		return backendOfLayout("scalar_tensor", key, unsafe.Offsetof(Backend{}.ScalarTensor)).ScalarTensor(c, value, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.ScalarTensor(value, d, layout, dev)
@@ -1096,135 +710,78 @@ func (c Context) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.L
 // ArangeStart implements the operator arange.
 func (c Context) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).ArangeStart
-		if err = checkLayout("arange", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, start, end, d, layout, dev)
+		return backendOfLayout("arange", key, unsafe.Offsetof(Backend{}.ArangeStart)).ArangeStart(c, out, start, end, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStart(out, start, end, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ArangeStartStep implements the operator arange.
 func (c Context) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).ArangeStartStep
-		if err = checkLayout("arange", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, start, end, step, d, layout, dev)
+		return backendOfLayout("arange", key, unsafe.Offsetof(Backend{}.ArangeStartStep)).ArangeStartStep(c, out, start, end, step, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStartStep(out, start, end, step, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Arange implements the operator arange.
 func (c Context) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).Arange
-		if err = checkLayout("arange", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, end, d, layout, dev)
+		return backendOfLayout("arange", key, unsafe.Offsetof(Backend{}.Arange)).Arange(c, out, end, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Arange(out, end, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Range implements the operator range.
 func (c Context) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).Range
-		if err = checkLayout("range", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, start, end, step, d, layout, dev)
+		return backendOfLayout("range", key, unsafe.Offsetof(Backend{}.Range)).Range(c, out, start, end, step, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Range(out, start, end, step, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Linspace implements the operator linspace.
 func (c Context) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).Linspace
-		if err = checkLayout("linspace", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, start, end, steps, d, layout, dev)
+		return backendOfLayout("linspace", key, unsafe.Offsetof(Backend{}.Linspace)).Linspace(c, out, start, end, steps, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Linspace(out, start, end, steps, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LinspaceTensorTensor implements the operator linspace.
-func (c Context) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(start)|keys(end), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinspaceTensorTensor == nil {
-			err = Unsupported("linspace", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinspaceTensorTensor; does != nil {
-			return does(c, out, start, end, steps, d, layout, dev)
-		}
+		return c.backendOr(&composed, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceTensorTensor), tensor.Sparse, keys(out)|keys(start)|keys(end), keys(out)).LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
 	}
 	return composed.LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
 }
 
 // LinspaceTensorScalar implements the operator linspace.
-func (c Context) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(start), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinspaceTensorScalar == nil {
-			err = Unsupported("linspace", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinspaceTensorScalar; does != nil {
-			return does(c, out, start, end, steps, d, layout, dev)
-		}
+		return c.backendOr(&composed, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceTensorScalar), tensor.Sparse, keys(out)|keys(start), keys(out)).LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
 	}
 	return composed.LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
 }
 
 // LinspaceScalarTensor implements the operator linspace.
-func (c Context) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(end), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinspaceScalarTensor == nil {
-			err = Unsupported("linspace", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinspaceScalarTensor; does != nil {
-			return does(c, out, start, end, steps, d, layout, dev)
-		}
+		return c.backendOr(&composed, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceScalarTensor), tensor.Sparse, keys(out)|keys(end), keys(out)).LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
 	}
 	return composed.LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
 }
@@ -1232,67 +789,34 @@ func (c Context) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, en
 // Logspace implements the operator logspace.
 func (c Context) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).Logspace
-		if err = checkLayout("logspace", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, start, end, steps, base, d, layout, dev)
+		return backendOfLayout("logspace", key, unsafe.Offsetof(Backend{}.Logspace)).Logspace(c, out, start, end, steps, base, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Logspace(out, start, end, steps, base, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LogspaceTensorTensor implements the operator logspace.
-func (c Context) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(start)|keys(end), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LogspaceTensorTensor == nil {
-			err = Unsupported("logspace", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LogspaceTensorTensor; does != nil {
-			return does(c, out, start, end, steps, base, d, layout, dev)
-		}
+		return c.backendOr(&composed, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceTensorTensor), tensor.Sparse, keys(out)|keys(start)|keys(end), keys(out)).LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
 	}
 	return composed.LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // LogspaceTensorScalar implements the operator logspace.
-func (c Context) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(start), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LogspaceTensorScalar == nil {
-			err = Unsupported("logspace", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LogspaceTensorScalar; does != nil {
-			return does(c, out, start, end, steps, base, d, layout, dev)
-		}
+		return c.backendOr(&composed, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceTensorScalar), tensor.Sparse, keys(out)|keys(start), keys(out)).LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
 	}
 	return composed.LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // LogspaceScalarTensor implements the operator logspace.
-func (c Context) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(end), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LogspaceScalarTensor == nil {
-			err = Unsupported("logspace", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LogspaceScalarTensor; does != nil {
-			return does(c, out, start, end, steps, base, d, layout, dev)
-		}
+		return c.backendOr(&composed, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceScalarTensor), tensor.Sparse, keys(out)|keys(end), keys(out)).LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
 	}
 	return composed.LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
 }
@@ -1300,689 +824,407 @@ func (c Context) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, en
 // Eye implements the operator eye.
 func (c Context) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).Eye
-		if err = checkLayout("eye", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, n, d, layout, dev)
+		return backendOfLayout("eye", key, unsafe.Offsetof(Backend{}.Eye)).Eye(c, out, n, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Eye(out, n, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // EyeM implements the operator eye.
 func (c Context) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		does := backendOf(key).EyeM
-		if err = checkLayout("eye", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, n, m, d, layout, dev)
+		return backendOfLayout("eye", key, unsafe.Offsetof(Backend{}.EyeM)).EyeM(c, out, n, m, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.EyeM(out, n, m, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // TrilIndices implements the operator tril_indices.
-func (c Context) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		does := backendOf(key).TrilIndices
-		if err = checkLayout("tril_indices", key, does != nil); err != nil {
-			return
-		}
-		return does(c, row, col, offset, d, layout, dev)
+		return backendOfLayout("tril_indices", key, unsafe.Offsetof(Backend{}.TrilIndices)).TrilIndices(c, row, col, offset, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.TrilIndices(row, col, offset, d, layout, dev)
 }
 
 // TriuIndices implements the operator triu_indices.
-func (c Context) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		does := backendOf(key).TriuIndices
-		if err = checkLayout("triu_indices", key, does != nil); err != nil {
-			return
-		}
-		return does(c, row, col, offset, d, layout, dev)
+		return backendOfLayout("triu_indices", key, unsafe.Offsetof(Backend{}.TriuIndices)).TriuIndices(c, row, col, offset, d, layout, dev)
 	}
 	dev = c.place(dev)
 	return ops.TriuIndices(row, col, offset, d, layout, dev)
 }
 
 // EmptyLike implements the operator empty_like.
-func (c Context) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backendOf(key).EmptyLike
-		if err = checkKeys("empty_like", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, d, layout, dev, f)
+		return backendFor("empty_like", key, unsafe.Offsetof(Backend{}.EmptyLike), tensor.Sparse, 0).EmptyLike(c, self, d, layout, dev, f)
 	}
 	return ops.EmptyLike(self, d, layout, dev, f)
 }
 
 // ZerosLike implements the operator zeros_like.
-func (c Context) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backendOf(key).ZerosLike
-		if err = checkKeys("zeros_like", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, d, layout, dev, f)
+		return backendFor("zeros_like", key, unsafe.Offsetof(Backend{}.ZerosLike), tensor.Sparse, 0).ZerosLike(c, self, d, layout, dev, f)
 	}
 	return ops.ZerosLike(self, d, layout, dev, f)
 }
 
 // OnesLike implements the operator ones_like.
-func (c Context) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backendOf(key).OnesLike
-		if err = checkKeys("ones_like", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, d, layout, dev, f)
+		return backendFor("ones_like", key, unsafe.Offsetof(Backend{}.OnesLike), tensor.Sparse, 0).OnesLike(c, self, d, layout, dev, f)
 	}
 	return ops.OnesLike(self, d, layout, dev, f)
 }
 
 // FullLike implements the operator full_like.
-func (c Context) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backendOf(key).FullLike
-		if err = checkKeys("full_like", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, value, d, layout, dev, f)
+		return backendFor("full_like", key, unsafe.Offsetof(Backend{}.FullLike), tensor.Sparse, 0).FullLike(c, self, value, d, layout, dev, f)
 	}
 	return ops.FullLike(self, value, d, layout, dev, f)
 }
 
 // NewEmpty implements the operator new_empty.
-func (c Context) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backendOf(key).NewEmpty
-		if err = checkKeys("new_empty", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size, d, layout, dev)
+		return backendFor("new_empty", key, unsafe.Offsetof(Backend{}.NewEmpty), tensor.Sparse, 0).NewEmpty(c, self, size, d, layout, dev)
 	}
 	return ops.NewEmpty(self, size, d, layout, dev)
 }
 
 // NewEmptyStrided implements the operator new_empty_strided.
-func (c Context) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backendOf(key).NewEmptyStrided
-		if err = checkKeys("new_empty_strided", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size, stride, d, layout, dev)
+		return backendFor("new_empty_strided", key, unsafe.Offsetof(Backend{}.NewEmptyStrided), tensor.Sparse, 0).NewEmptyStrided(c, self, size, stride, d, layout, dev)
 	}
 	return ops.NewEmptyStrided(self, size, stride, d, layout, dev)
 }
 
 // NewFull implements the operator new_full.
-func (c Context) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backendOf(key).NewFull
-		if err = checkKeys("new_full", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size, value, d, layout, dev)
+		return backendFor("new_full", key, unsafe.Offsetof(Backend{}.NewFull), tensor.Sparse, 0).NewFull(c, self, size, value, d, layout, dev)
 	}
 	return ops.NewFull(self, size, value, d, layout, dev)
 }
 
 // NewZeros implements the operator new_zeros.
-func (c Context) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backendOf(key).NewZeros
-		if err = checkKeys("new_zeros", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size, d, layout, dev)
+		return backendFor("new_zeros", key, unsafe.Offsetof(Backend{}.NewZeros), tensor.Sparse, 0).NewZeros(c, self, size, d, layout, dev)
 	}
 	return ops.NewZeros(self, size, d, layout, dev)
 }
 
 // NewOnes implements the operator new_ones.
-func (c Context) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
-		does := backendOf(key).NewOnes
-		if err = checkKeys("new_ones", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size, d, layout, dev)
+		return backendFor("new_ones", key, unsafe.Offsetof(Backend{}.NewOnes), tensor.Sparse, 0).NewOnes(c, self, size, d, layout, dev)
 	}
 	return ops.NewOnes(self, size, d, layout, dev)
 }
 
 // BartlettWindow implements the operator bartlett_window.
-func (c Context) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).BartlettWindow; does != nil {
-			return does(c, length, periodic, d, layout, dev)
-		}
+		return c.backendOr(&composed, "bartlett_window", key, unsafe.Offsetof(Backend{}.BartlettWindow), tensor.Sparse, 0, 0).BartlettWindow(c, length, periodic, d, layout, dev)
 	}
 	return composed.BartlettWindow(c, length, periodic, d, layout, dev)
 }
 
 // HannWindow implements the operator hann_window.
-func (c Context) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).HannWindow; does != nil {
-			return does(c, length, periodic, d, layout, dev)
-		}
+		return c.backendOr(&composed, "hann_window", key, unsafe.Offsetof(Backend{}.HannWindow), tensor.Sparse, 0, 0).HannWindow(c, length, periodic, d, layout, dev)
 	}
 	return composed.HannWindow(c, length, periodic, d, layout, dev)
 }
 
 // HammingWindow implements the operator hamming_window.
-func (c Context) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).HammingWindow; does != nil {
-			return does(c, length, periodic, alpha, beta, d, layout, dev)
-		}
+		return c.backendOr(&composed, "hamming_window", key, unsafe.Offsetof(Backend{}.HammingWindow), tensor.Sparse, 0, 0).HammingWindow(c, length, periodic, alpha, beta, d, layout, dev)
 	}
 	return composed.HammingWindow(c, length, periodic, alpha, beta, d, layout, dev)
 }
 
 // BlackmanWindow implements the operator blackman_window.
-func (c Context) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).BlackmanWindow; does != nil {
-			return does(c, length, periodic, d, layout, dev)
-		}
+		return c.backendOr(&composed, "blackman_window", key, unsafe.Offsetof(Backend{}.BlackmanWindow), tensor.Sparse, 0, 0).BlackmanWindow(c, length, periodic, d, layout, dev)
 	}
 	return composed.BlackmanWindow(c, length, periodic, d, layout, dev)
 }
 
 // KaiserWindow implements the operator kaiser_window.
-func (c Context) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).KaiserWindow; does != nil {
-			return does(c, length, periodic, beta, d, layout, dev)
-		}
+		return c.backendOr(&composed, "kaiser_window", key, unsafe.Offsetof(Backend{}.KaiserWindow), tensor.Sparse, 0, 0).KaiserWindow(c, length, periodic, beta, d, layout, dev)
 	}
 	return composed.KaiserWindow(c, length, periodic, beta, d, layout, dev)
 }
 
 // Vander implements the operator vander.
-func (c Context) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(x)); key != 0 {
-		if does := backendOf(key).Vander; does != nil {
-			return does(c, x, n, increasing)
-		}
+		return c.backendOr(&composed, "vander", key, unsafe.Offsetof(Backend{}.Vander), tensor.Sparse, 0, 0).Vander(c, x, n, increasing)
 	}
 	return composed.Vander(c, x, n, increasing)
 }
 
 // FftC2c implements the operator fft_c2c.
-func (c Context) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (r0 *tensor.Tensor, err error) {
+func (c Context) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).FftC2c
-		if err = checkKeys("fft_c2c", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, forward, scale)
+		return backendFor("fft_c2c", key, unsafe.Offsetof(Backend{}.FftC2c), tensor.Sparse, 0).FftC2c(c, self, dim, forward, scale)
 	}
 	return ops.FftC2c(self, dim, forward, scale)
 }
 
 // FftR2c implements the operator fft_r2c.
-func (c Context) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (r0 *tensor.Tensor, err error) {
+func (c Context) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).FftR2c
-		if err = checkKeys("fft_r2c", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, onesided, scale)
+		return backendFor("fft_r2c", key, unsafe.Offsetof(Backend{}.FftR2c), tensor.Sparse, 0).FftR2c(c, self, dim, onesided, scale)
 	}
 	return ops.FftR2c(self, dim, onesided, scale)
 }
 
 // FftC2r implements the operator fft_c2r.
-func (c Context) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *tensor.Tensor, err error) {
+func (c Context) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).FftC2r
-		if err = checkKeys("fft_c2r", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, size, scale)
+		return backendFor("fft_c2r", key, unsafe.Offsetof(Backend{}.FftC2r), tensor.Sparse, 0).FftC2r(c, self, dim, size, scale)
 	}
 	return ops.FftC2r(self, dim, size, scale)
 }
 
 // FftFft implements the operator fft.fft.
-func (c Context) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.fft", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFft == nil {
-			err = Unsupported("fft.fft", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftFft; does != nil {
-			return does(c, out, self, n, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.fft", key, unsafe.Offsetof(Backend{}.FftFft), keys(self), keys(out)|keys(self), keys(out)).FftFft(c, out, self, n, dim, norm)
 	}
 	return composed.FftFft(c, out, self, n, dim, norm)
 }
 
 // FftIfft implements the operator fft.ifft.
-func (c Context) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.ifft", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIfft == nil {
-			err = Unsupported("fft.ifft", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftIfft; does != nil {
-			return does(c, out, self, n, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.ifft", key, unsafe.Offsetof(Backend{}.FftIfft), keys(self), keys(out)|keys(self), keys(out)).FftIfft(c, out, self, n, dim, norm)
 	}
 	return composed.FftIfft(c, out, self, n, dim, norm)
 }
 
 // FftRfft implements the operator fft.rfft.
-func (c Context) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.rfft", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfft == nil {
-			err = Unsupported("fft.rfft", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftRfft; does != nil {
-			return does(c, out, self, n, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.rfft", key, unsafe.Offsetof(Backend{}.FftRfft), keys(self), keys(out)|keys(self), keys(out)).FftRfft(c, out, self, n, dim, norm)
 	}
 	return composed.FftRfft(c, out, self, n, dim, norm)
 }
 
 // FftIrfft implements the operator fft.irfft.
-func (c Context) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.irfft", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIrfft == nil {
-			err = Unsupported("fft.irfft", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftIrfft; does != nil {
-			return does(c, out, self, n, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.irfft", key, unsafe.Offsetof(Backend{}.FftIrfft), keys(self), keys(out)|keys(self), keys(out)).FftIrfft(c, out, self, n, dim, norm)
 	}
 	return composed.FftIrfft(c, out, self, n, dim, norm)
 }
 
 // FftHfft implements the operator fft.hfft.
-func (c Context) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.hfft", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftHfft == nil {
-			err = Unsupported("fft.hfft", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftHfft; does != nil {
-			return does(c, out, self, n, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.hfft", key, unsafe.Offsetof(Backend{}.FftHfft), keys(self), keys(out)|keys(self), keys(out)).FftHfft(c, out, self, n, dim, norm)
 	}
 	return composed.FftHfft(c, out, self, n, dim, norm)
 }
 
 // FftIhfft implements the operator fft.ihfft.
-func (c Context) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.ihfft", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIhfft == nil {
-			err = Unsupported("fft.ihfft", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftIhfft; does != nil {
-			return does(c, out, self, n, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.ihfft", key, unsafe.Offsetof(Backend{}.FftIhfft), keys(self), keys(out)|keys(self), keys(out)).FftIhfft(c, out, self, n, dim, norm)
 	}
 	return composed.FftIhfft(c, out, self, n, dim, norm)
 }
 
 // FftFft2 implements the operator fft.fft2.
-func (c Context) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.fft2", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFft2 == nil {
-			err = Unsupported("fft.fft2", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftFft2; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.fft2", key, unsafe.Offsetof(Backend{}.FftFft2), keys(self), keys(out)|keys(self), keys(out)).FftFft2(c, out, self, size, dim, norm)
 	}
 	return composed.FftFft2(c, out, self, size, dim, norm)
 }
 
 // FftFftn implements the operator fft.fftn.
-func (c Context) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.fftn", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFftn == nil {
-			err = Unsupported("fft.fftn", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftFftn; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.fftn", key, unsafe.Offsetof(Backend{}.FftFftn), keys(self), keys(out)|keys(self), keys(out)).FftFftn(c, out, self, size, dim, norm)
 	}
 	return composed.FftFftn(c, out, self, size, dim, norm)
 }
 
 // FftIfft2 implements the operator fft.ifft2.
-func (c Context) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.ifft2", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIfft2 == nil {
-			err = Unsupported("fft.ifft2", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftIfft2; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.ifft2", key, unsafe.Offsetof(Backend{}.FftIfft2), keys(self), keys(out)|keys(self), keys(out)).FftIfft2(c, out, self, size, dim, norm)
 	}
 	return composed.FftIfft2(c, out, self, size, dim, norm)
 }
 
 // FftIfftn implements the operator fft.ifftn.
-func (c Context) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.ifftn", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIfftn == nil {
-			err = Unsupported("fft.ifftn", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftIfftn; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.ifftn", key, unsafe.Offsetof(Backend{}.FftIfftn), keys(self), keys(out)|keys(self), keys(out)).FftIfftn(c, out, self, size, dim, norm)
 	}
 	return composed.FftIfftn(c, out, self, size, dim, norm)
 }
 
 // FftRfft2 implements the operator fft.rfft2.
-func (c Context) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.rfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfft2 == nil {
-			err = Unsupported("fft.rfft2", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftRfft2; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.rfft2", key, unsafe.Offsetof(Backend{}.FftRfft2), keys(self), keys(out)|keys(self), keys(out)).FftRfft2(c, out, self, size, dim, norm)
 	}
 	return composed.FftRfft2(c, out, self, size, dim, norm)
 }
 
 // FftRfftn implements the operator fft.rfftn.
-func (c Context) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.rfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfftn == nil {
-			err = Unsupported("fft.rfftn", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftRfftn; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.rfftn", key, unsafe.Offsetof(Backend{}.FftRfftn), keys(self), keys(out)|keys(self), keys(out)).FftRfftn(c, out, self, size, dim, norm)
 	}
 	return composed.FftRfftn(c, out, self, size, dim, norm)
 }
 
 // FftIrfft2 implements the operator fft.irfft2.
-func (c Context) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.irfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIrfft2 == nil {
-			err = Unsupported("fft.irfft2", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftIrfft2; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.irfft2", key, unsafe.Offsetof(Backend{}.FftIrfft2), keys(self), keys(out)|keys(self), keys(out)).FftIrfft2(c, out, self, size, dim, norm)
 	}
 	return composed.FftIrfft2(c, out, self, size, dim, norm)
 }
 
 // FftIrfftn implements the operator fft.irfftn.
-func (c Context) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("fft.irfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIrfftn == nil {
-			err = Unsupported("fft.irfftn", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftIrfftn; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.irfftn", key, unsafe.Offsetof(Backend{}.FftIrfftn), keys(self), keys(out)|keys(self), keys(out)).FftIrfftn(c, out, self, size, dim, norm)
 	}
 	return composed.FftIrfftn(c, out, self, size, dim, norm)
 }
 
 // FftHfft2 implements the operator fft.hfft2.
-func (c Context) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("fft.hfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftHfft2 == nil {
-			err = Unsupported("fft.hfft2", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftHfft2; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.hfft2", key, unsafe.Offsetof(Backend{}.FftHfft2), keys(self), keys(out)|keys(self), keys(out)).FftHfft2(c, out, self, size, dim, norm)
 	}
 	return composed.FftHfft2(c, out, self, size, dim, norm)
 }
 
 // FftHfftn implements the operator fft.hfftn.
-func (c Context) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("fft.hfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftHfftn == nil {
-			err = Unsupported("fft.hfftn", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftHfftn; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.hfftn", key, unsafe.Offsetof(Backend{}.FftHfftn), keys(self), keys(out)|keys(self), keys(out)).FftHfftn(c, out, self, size, dim, norm)
 	}
 	return composed.FftHfftn(c, out, self, size, dim, norm)
 }
 
 // FftIhfft2 implements the operator fft.ihfft2.
-func (c Context) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("fft.ihfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIhfft2 == nil {
-			err = Unsupported("fft.ihfft2", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftIhfft2; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.ihfft2", key, unsafe.Offsetof(Backend{}.FftIhfft2), keys(self), keys(out)|keys(self), keys(out)).FftIhfft2(c, out, self, size, dim, norm)
 	}
 	return composed.FftIhfft2(c, out, self, size, dim, norm)
 }
 
 // FftIhfftn implements the operator fft.ihfftn.
-func (c Context) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("fft.ihfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIhfftn == nil {
-			err = Unsupported("fft.ihfftn", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftIhfftn; does != nil {
-			return does(c, out, self, size, dim, norm)
-		}
+		return c.backendOr(&composed, "fft.ihfftn", key, unsafe.Offsetof(Backend{}.FftIhfftn), keys(self), keys(out)|keys(self), keys(out)).FftIhfftn(c, out, self, size, dim, norm)
 	}
 	return composed.FftIhfftn(c, out, self, size, dim, norm)
 }
 
 // FftFftshift implements the operator fft.fftshift.
-func (c Context) FftFftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) FftFftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).FftFftshift; does != nil {
-			return does(c, self, dim)
-		}
+		return c.backendOr(&composed, "fft.fftshift", key, unsafe.Offsetof(Backend{}.FftFftshift), tensor.Sparse, 0, 0).FftFftshift(c, self, dim)
 	}
 	return composed.FftFftshift(c, self, dim)
 }
 
 // FftIfftshift implements the operator fft.ifftshift.
-func (c Context) FftIfftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).FftIfftshift; does != nil {
-			return does(c, self, dim)
-		}
+		return c.backendOr(&composed, "fft.ifftshift", key, unsafe.Offsetof(Backend{}.FftIfftshift), tensor.Sparse, 0, 0).FftIfftshift(c, self, dim)
 	}
 	return composed.FftIfftshift(c, self, dim)
 }
 
 // FftFftfreq implements the operator fft.fftfreq.
-func (c Context) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFftfreq == nil {
-			err = Unsupported("fft.fftfreq", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftFftfreq; does != nil {
-			return does(c, out, n, d, dt, layout, dev)
-		}
+		return c.backendOr(&composed, "fft.fftfreq", key, unsafe.Offsetof(Backend{}.FftFftfreq), tensor.Sparse, 0, keys(out)).FftFftfreq(c, out, n, d, dt, layout, dev)
 	}
 	return composed.FftFftfreq(c, out, n, d, dt, layout, dev)
 }
 
 // FftRfftfreq implements the operator fft.rfftfreq.
-func (c Context) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfftfreq == nil {
-			err = Unsupported("fft.rfftfreq", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FftRfftfreq; does != nil {
-			return does(c, out, n, d, dt, layout, dev)
-		}
+		return c.backendOr(&composed, "fft.rfftfreq", key, unsafe.Offsetof(Backend{}.FftRfftfreq), tensor.Sparse, 0, keys(out)).FftRfftfreq(c, out, n, d, dt, layout, dev)
 	}
 	return composed.FftRfftfreq(c, out, n, d, dt, layout, dev)
 }
 
 // SignalPad implements the operator signal_pad.
-func (c Context) SignalPad(self *tensor.Tensor, before, after int64, mode string) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).SignalPad; does != nil {
-			return does(c, self, before, after, mode)
-		}
+		return c.backendOr(&composed, "signal_pad", key, unsafe.Offsetof(Backend{}.SignalPad), tensor.Sparse, 0, 0).SignalPad(c, self, before, after, mode)
 	}
 	return composed.SignalPad(c, self, before, after, mode)
 }
 
 // Stft implements the operator stft.
-func (c Context) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(window) | c.casting(1)); key != 0 {
-		if err = checkKeys("stft", key, tensor.Sparse, keys(self)|keys(window), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Stft; does != nil {
-			return does(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
-		}
+		return c.backendOr(&composed, "stft", key, unsafe.Offsetof(Backend{}.Stft), tensor.Sparse, keys(self)|keys(window), 0).Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 	}
 	return composed.Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 }
 
 // Istft implements the operator istft.
-func (c Context) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(window)); key != 0 {
-		if err = checkKeys("istft", key, tensor.Sparse, keys(self)|keys(window), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Istft; does != nil {
-			return does(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
-		}
+		return c.backendOr(&composed, "istft", key, unsafe.Offsetof(Backend{}.Istft), tensor.Sparse, keys(self)|keys(window), 0).Istft(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
 	}
 	return composed.Istft(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
 }
 
 // Save implements the operator save.
-func (c Context) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
+func (c Context) Save(path, structure string, tensors []*tensor.Tensor, compact bool) error {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Save
-		if err = checkKeys("save", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, path, structure, tensors, compact)
+		return backendFor("save", key, unsafe.Offsetof(Backend{}.Save), tensor.Sparse, 0).Save(c, path, structure, tensors, compact)
 	}
 	return ops.Save(path, structure, tensors, compact)
 }
 
 // SaveBytes implements the operator save_bytes.
-func (c Context) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
+func (c Context) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).SaveBytes
-		if err = checkKeys("save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, structure, tensors, compact)
+		return backendFor("save_bytes", key, unsafe.Offsetof(Backend{}.SaveBytes), tensor.Sparse, 0).SaveBytes(c, structure, tensors, compact)
 	}
 	return ops.SaveBytes(structure, tensors, compact)
 }
 
 // SaveDict implements the operator save_dict.
-func (c Context) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
+func (c Context) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) error {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).SaveDict
-		if err = checkKeys("save_dict", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, path, names, tensors, compact)
+		return backendFor("save_dict", key, unsafe.Offsetof(Backend{}.SaveDict), tensor.Sparse, 0).SaveDict(c, path, names, tensors, compact)
 	}
 	return ops.SaveDict(path, names, tensors, compact)
 }
@@ -1993,13 +1235,9 @@ func (c Context) Load(path, mapLocation string, mmap bool) (string, []*tensor.Te
 }
 
 // LoadBytes implements the operator load_bytes.
-func (c Context) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 []*tensor.Tensor, err error) {
+func (c Context) LoadBytes(data *tensor.Tensor, mapLocation string) (string, []*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).LoadBytes
-		if err = checkKeys("load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, data, mapLocation)
+		return backendFor("load_bytes", key, unsafe.Offsetof(Backend{}.LoadBytes), tensor.Sparse, 0).LoadBytes(c, data, mapLocation)
 	}
 	return ops.LoadBytes(data, mapLocation)
 }
@@ -2010,25 +1248,17 @@ func (c Context) LoadDict(path, mapLocation string, mmap bool) ([]string, []*ten
 }
 
 // ArchiveSave implements the operator archive_save.
-func (c Context) ArchiveSave(path string, names []string, records []*tensor.Tensor) (err error) {
+func (c Context) ArchiveSave(path string, names []string, records []*tensor.Tensor) error {
 	if key := c.highestKey((keysOf(records)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).ArchiveSave
-		if err = checkKeys("archive_save", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, path, names, records)
+		return backendFor("archive_save", key, unsafe.Offsetof(Backend{}.ArchiveSave), tensor.Sparse, 0).ArchiveSave(c, path, names, records)
 	}
 	return ops.ArchiveSave(path, names, records)
 }
 
 // ArchiveSaveBytes implements the operator archive_save_bytes.
-func (c Context) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(records)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).ArchiveSaveBytes
-		if err = checkKeys("archive_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, names, records)
+		return backendFor("archive_save_bytes", key, unsafe.Offsetof(Backend{}.ArchiveSaveBytes), tensor.Sparse, 0).ArchiveSaveBytes(c, names, records)
 	}
 	return ops.ArchiveSaveBytes(names, records)
 }
@@ -2039,49 +1269,33 @@ func (c Context) ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor
 }
 
 // ArchiveLoadBytes implements the operator archive_load_bytes.
-func (c Context) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
+func (c Context) ArchiveLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).ArchiveLoadBytes
-		if err = checkKeys("archive_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, data)
+		return backendFor("archive_load_bytes", key, unsafe.Offsetof(Backend{}.ArchiveLoadBytes), tensor.Sparse, 0).ArchiveLoadBytes(c, data)
 	}
 	return ops.ArchiveLoadBytes(data)
 }
 
 // PickleRename implements the operator pickle_rename.
-func (c Context) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tensor, err error) {
+func (c Context) PickleRename(data *tensor.Tensor, from, to string) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).PickleRename
-		if err = checkKeys("pickle_rename", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, data, from, to)
+		return backendFor("pickle_rename", key, unsafe.Offsetof(Backend{}.PickleRename), tensor.Sparse, 0).PickleRename(c, data, from, to)
 	}
 	return ops.PickleRename(data, from, to)
 }
 
 // SafetensorsSaveFile implements the operator safetensors_save_file.
-func (c Context) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
+func (c Context) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) error {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).SafetensorsSaveFile
-		if err = checkKeys("safetensors_save_file", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, path, names, tensors, metadata)
+		return backendFor("safetensors_save_file", key, unsafe.Offsetof(Backend{}.SafetensorsSaveFile), tensor.Sparse, 0).SafetensorsSaveFile(c, path, names, tensors, metadata)
 	}
 	return ops.SafetensorsSaveFile(path, names, tensors, metadata)
 }
 
 // SafetensorsSave implements the operator safetensors_save.
-func (c Context) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (r0 *tensor.Tensor, err error) {
+func (c Context) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).SafetensorsSave
-		if err = checkKeys("safetensors_save", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, names, tensors, metadata)
+		return backendFor("safetensors_save", key, unsafe.Offsetof(Backend{}.SafetensorsSave), tensor.Sparse, 0).SafetensorsSave(c, names, tensors, metadata)
 	}
 	return ops.SafetensorsSave(names, tensors, metadata)
 }
@@ -2092,13 +1306,9 @@ func (c Context) SafetensorsLoadFile(path string, names []string, mmap bool) ([]
 }
 
 // SafetensorsLoad implements the operator safetensors_load.
-func (c Context) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, r2 string, err error) {
+func (c Context) SafetensorsLoad(data *tensor.Tensor) ([]string, []*tensor.Tensor, string, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).SafetensorsLoad
-		if err = checkKeys("safetensors_load", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, data)
+		return backendFor("safetensors_load", key, unsafe.Offsetof(Backend{}.SafetensorsLoad), tensor.Sparse, 0).SafetensorsLoad(c, data)
 	}
 	return ops.SafetensorsLoad(data)
 }
@@ -2114,37 +1324,25 @@ func (c Context) GgufLoadFile(path string, names []string, mmap bool) ([]string,
 }
 
 // GgufLoad implements the operator gguf_load.
-func (c Context) GgufLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, r2 []string, r3 string, err error) {
+func (c Context) GgufLoad(data *tensor.Tensor) ([]string, []*tensor.Tensor, []string, string, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).GgufLoad
-		if err = checkKeys("gguf_load", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, data)
+		return backendFor("gguf_load", key, unsafe.Offsetof(Backend{}.GgufLoad), tensor.Sparse, 0).GgufLoad(c, data)
 	}
 	return ops.GgufLoad(data)
 }
 
 // NpySave implements the operator npy_save.
-func (c Context) NpySave(path string, self *tensor.Tensor) (err error) {
+func (c Context) NpySave(path string, self *tensor.Tensor) error {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).NpySave
-		if err = checkKeys("npy_save", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, path, self)
+		return backendFor("npy_save", key, unsafe.Offsetof(Backend{}.NpySave), tensor.Sparse, 0).NpySave(c, path, self)
 	}
 	return ops.NpySave(path, self)
 }
 
 // NpySaveBytes implements the operator npy_save_bytes.
-func (c Context) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NpySaveBytes(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).NpySaveBytes
-		if err = checkKeys("npy_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("npy_save_bytes", key, unsafe.Offsetof(Backend{}.NpySaveBytes), tensor.Sparse, 0).NpySaveBytes(c, self)
 	}
 	return ops.NpySaveBytes(self)
 }
@@ -2155,49 +1353,33 @@ func (c Context) NpyLoad(path string, mmap bool) (*tensor.Tensor, error) {
 }
 
 // NpyLoadBytes implements the operator npy_load_bytes.
-func (c Context) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NpyLoadBytes(data *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).NpyLoadBytes
-		if err = checkKeys("npy_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, data)
+		return backendFor("npy_load_bytes", key, unsafe.Offsetof(Backend{}.NpyLoadBytes), tensor.Sparse, 0).NpyLoadBytes(c, data)
 	}
 	return ops.NpyLoadBytes(data)
 }
 
 // NpyLength implements the operator npy_length.
-func (c Context) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
+func (c Context) NpyLength(head *tensor.Tensor) (int64, error) {
 	if key := c.highestKey((keys(head)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).NpyLength
-		if err = checkKeys("npy_length", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, head)
+		return backendFor("npy_length", key, unsafe.Offsetof(Backend{}.NpyLength), tensor.Sparse, 0).NpyLength(c, head)
 	}
 	return ops.NpyLength(head)
 }
 
 // NpzSave implements the operator npz_save.
-func (c Context) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err error) {
+func (c Context) NpzSave(path string, names []string, tensors []*tensor.Tensor) error {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).NpzSave
-		if err = checkKeys("npz_save", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, path, names, tensors)
+		return backendFor("npz_save", key, unsafe.Offsetof(Backend{}.NpzSave), tensor.Sparse, 0).NpzSave(c, path, names, tensors)
 	}
 	return ops.NpzSave(path, names, tensors)
 }
 
 // NpzSaveBytes implements the operator npz_save_bytes.
-func (c Context) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).NpzSaveBytes
-		if err = checkKeys("npz_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, names, tensors)
+		return backendFor("npz_save_bytes", key, unsafe.Offsetof(Backend{}.NpzSaveBytes), tensor.Sparse, 0).NpzSaveBytes(c, names, tensors)
 	}
 	return ops.NpzSaveBytes(names, tensors)
 }
@@ -2208,25 +1390,17 @@ func (c Context) NpzLoad(path string) ([]string, []*tensor.Tensor, error) {
 }
 
 // NpzLoadBytes implements the operator npz_load_bytes.
-func (c Context) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
+func (c Context) NpzLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).NpzLoadBytes
-		if err = checkKeys("npz_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, data)
+		return backendFor("npz_load_bytes", key, unsafe.Offsetof(Backend{}.NpzLoadBytes), tensor.Sparse, 0).NpzLoadBytes(c, data)
 	}
 	return ops.NpzLoadBytes(data)
 }
 
 // FileWrite implements the operator file_write.
-func (c Context) FileWrite(path string, data *tensor.Tensor) (err error) {
+func (c Context) FileWrite(path string, data *tensor.Tensor) error {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).FileWrite
-		if err = checkKeys("file_write", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, path, data)
+		return backendFor("file_write", key, unsafe.Offsetof(Backend{}.FileWrite), tensor.Sparse, 0).FileWrite(c, path, data)
 	}
 	return ops.FileWrite(path, data)
 }
@@ -2234,395 +1408,247 @@ func (c Context) FileWrite(path string, data *tensor.Tensor) (err error) {
 // Sqrt implements the operator sqrt.
 func (c Context) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Sqrt
-		if err = checkKeys("sqrt", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("sqrt", key, unsafe.Offsetof(Backend{}.Sqrt), keys(self), keys(out)|keys(self)).Sqrt(c, out, self)
 	}
 	r0, err = ops.Sqrt(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Rsqrt implements the operator rsqrt.
 func (c Context) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Rsqrt
-		if err = checkKeys("rsqrt", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("rsqrt", key, unsafe.Offsetof(Backend{}.Rsqrt), keys(self), keys(out)|keys(self)).Rsqrt(c, out, self)
 	}
 	r0, err = ops.Rsqrt(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Exp implements the operator exp.
 func (c Context) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Exp
-		if err = checkKeys("exp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("exp", key, unsafe.Offsetof(Backend{}.Exp), keys(self), keys(out)|keys(self)).Exp(c, out, self)
 	}
 	r0, err = ops.Exp(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Exp2 implements the operator exp2.
 func (c Context) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Exp2
-		if err = checkKeys("exp2", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("exp2", key, unsafe.Offsetof(Backend{}.Exp2), keys(self), keys(out)|keys(self)).Exp2(c, out, self)
 	}
 	r0, err = ops.Exp2(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Expm1 implements the operator expm1.
 func (c Context) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Expm1
-		if err = checkKeys("expm1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("expm1", key, unsafe.Offsetof(Backend{}.Expm1), keys(self), keys(out)|keys(self)).Expm1(c, out, self)
 	}
 	r0, err = ops.Expm1(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Log implements the operator log.
 func (c Context) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Log
-		if err = checkKeys("log", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("log", key, unsafe.Offsetof(Backend{}.Log), keys(self), keys(out)|keys(self)).Log(c, out, self)
 	}
 	r0, err = ops.Log(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Log2 implements the operator log2.
 func (c Context) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Log2
-		if err = checkKeys("log2", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("log2", key, unsafe.Offsetof(Backend{}.Log2), keys(self), keys(out)|keys(self)).Log2(c, out, self)
 	}
 	r0, err = ops.Log2(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Log10 implements the operator log10.
 func (c Context) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Log10
-		if err = checkKeys("log10", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("log10", key, unsafe.Offsetof(Backend{}.Log10), keys(self), keys(out)|keys(self)).Log10(c, out, self)
 	}
 	r0, err = ops.Log10(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Log1p implements the operator log1p.
 func (c Context) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Log1p
-		if err = checkKeys("log1p", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("log1p", key, unsafe.Offsetof(Backend{}.Log1p), keys(self), keys(out)|keys(self)).Log1p(c, out, self)
 	}
 	r0, err = ops.Log1p(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Sin implements the operator sin.
 func (c Context) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Sin
-		if err = checkKeys("sin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("sin", key, unsafe.Offsetof(Backend{}.Sin), keys(self), keys(out)|keys(self)).Sin(c, out, self)
 	}
 	r0, err = ops.Sin(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Cos implements the operator cos.
 func (c Context) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Cos
-		if err = checkKeys("cos", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("cos", key, unsafe.Offsetof(Backend{}.Cos), keys(self), keys(out)|keys(self)).Cos(c, out, self)
 	}
 	r0, err = ops.Cos(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Tan implements the operator tan.
 func (c Context) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Tan
-		if err = checkKeys("tan", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("tan", key, unsafe.Offsetof(Backend{}.Tan), keys(self), keys(out)|keys(self)).Tan(c, out, self)
 	}
 	r0, err = ops.Tan(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Asin implements the operator asin.
 func (c Context) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Asin
-		if err = checkKeys("asin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("asin", key, unsafe.Offsetof(Backend{}.Asin), keys(self), keys(out)|keys(self)).Asin(c, out, self)
 	}
 	r0, err = ops.Asin(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Acos implements the operator acos.
 func (c Context) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Acos
-		if err = checkKeys("acos", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("acos", key, unsafe.Offsetof(Backend{}.Acos), keys(self), keys(out)|keys(self)).Acos(c, out, self)
 	}
 	r0, err = ops.Acos(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Atan implements the operator atan.
 func (c Context) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Atan
-		if err = checkKeys("atan", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("atan", key, unsafe.Offsetof(Backend{}.Atan), keys(self), keys(out)|keys(self)).Atan(c, out, self)
 	}
 	r0, err = ops.Atan(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Sinh implements the operator sinh.
 func (c Context) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Sinh
-		if err = checkKeys("sinh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("sinh", key, unsafe.Offsetof(Backend{}.Sinh), keys(self), keys(out)|keys(self)).Sinh(c, out, self)
 	}
 	r0, err = ops.Sinh(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Cosh implements the operator cosh.
 func (c Context) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Cosh
-		if err = checkKeys("cosh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("cosh", key, unsafe.Offsetof(Backend{}.Cosh), keys(self), keys(out)|keys(self)).Cosh(c, out, self)
 	}
 	r0, err = ops.Cosh(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Tanh implements the operator tanh.
 func (c Context) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Tanh
-		if err = checkKeys("tanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("tanh", key, unsafe.Offsetof(Backend{}.Tanh), keys(self), keys(out)|keys(self)).Tanh(c, out, self)
 	}
 	r0, err = ops.Tanh(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Asinh implements the operator asinh.
 func (c Context) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Asinh
-		if err = checkKeys("asinh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("asinh", key, unsafe.Offsetof(Backend{}.Asinh), keys(self), keys(out)|keys(self)).Asinh(c, out, self)
 	}
 	r0, err = ops.Asinh(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Acosh implements the operator acosh.
 func (c Context) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Acosh
-		if err = checkKeys("acosh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("acosh", key, unsafe.Offsetof(Backend{}.Acosh), keys(self), keys(out)|keys(self)).Acosh(c, out, self)
 	}
 	r0, err = ops.Acosh(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Atanh implements the operator atanh.
 func (c Context) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Atanh
-		if err = checkKeys("atanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("atanh", key, unsafe.Offsetof(Backend{}.Atanh), keys(self), keys(out)|keys(self)).Atanh(c, out, self)
 	}
 	r0, err = ops.Atanh(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Sigmoid implements the operator sigmoid.
 func (c Context) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Sigmoid
-		if err = checkKeys("sigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("sigmoid", key, unsafe.Offsetof(Backend{}.Sigmoid), keys(self), keys(out)|keys(self)).Sigmoid(c, out, self)
 	}
 	r0, err = ops.Sigmoid(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Atan2 implements the operator atan2.
 func (c Context) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		does := backendOf(key).Atan2
-		if err = checkKeys("atan2", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("atan2", key, unsafe.Offsetof(Backend{}.Atan2), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Atan2(c, out, self, other)
 	}
 	r0, err = ops.Atan2(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Hypot implements the operator hypot.
 func (c Context) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Hypot
-		if err = checkKeys("hypot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("hypot", key, unsafe.Offsetof(Backend{}.Hypot), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Hypot(c, out, self, other)
 	}
 	r0, err = ops.Hypot(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // IndexGet implements the operator index.
-func (c Context) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
+func (c Context) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keysOfIndex(items)); key != 0 {
-		does := backendOf(key).IndexGet
-		if err = checkKeys("index", key, tensor.Sparse, keys(self)|keysOfIndex(items), does != nil); err != nil {
-			return
-		}
-		return does(c, self, items)
+		return backendFor("index", key, unsafe.Offsetof(Backend{}.IndexGet), tensor.Sparse, keys(self)|keysOfIndex(items)).IndexGet(c, self, items)
 	}
 	return ops.IndexGet(self, items)
 }
@@ -2630,214 +1656,133 @@ func (c Context) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tenso
 // IndexSet implements the operator index_put_.
 func (c Context) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self) | keysOfIndex(items) | keys(value)); key != 0 {
-		does := backendOf(key).IndexSet
-		if err = checkKeys("index_put_", key, tensor.Sparse, keys(self)|keysOfIndex(items)|keys(value), does != nil); err != nil {
-			return
-		}
-		return does(c, self, items, value)
+		return backendFor("index_put_", key, unsafe.Offsetof(Backend{}.IndexSet), tensor.Sparse, keys(self)|keysOfIndex(items)|keys(value)).IndexSet(c, self, items, value)
 	}
 	err = ops.IndexSet(self, items, value)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // IndexSetScalar implements the operator index_put_.
 func (c Context) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	if key := c.highestKey(keys(self) | keysOfIndex(items)); key != 0 {
-		does := backendOf(key).IndexSetScalar
-		if err = checkKeys("index_put_", key, tensor.Sparse, keys(self)|keysOfIndex(items), does != nil); err != nil {
-			return
-		}
-		return does(c, self, items, value)
+		return backendFor("index_put_", key, unsafe.Offsetof(Backend{}.IndexSetScalar), tensor.Sparse, keys(self)|keysOfIndex(items)).IndexSetScalar(c, self, items, value)
 	}
 	err = ops.IndexSetScalar(self, items, value)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // IndexPut implements the operator index_put.
 func (c Context) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keysOf(indices) | keys(values) | c.casting(2)); key != 0 {
-		does := backendOf(key).IndexPut
-		if err = checkKeys("index_put", key, keys(self)|keysOf(indices)|keys(values), keys(out)|keys(self)|keysOf(indices)|keys(values), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, indices, values, accumulate)
+		return backendFor("index_put", key, unsafe.Offsetof(Backend{}.IndexPut), keys(self)|keysOf(indices)|keys(values), keys(out)|keys(self)|keysOf(indices)|keys(values)).IndexPut(c, out, self, indices, values, accumulate)
 	}
 	r0, err = ops.IndexPut(out, self, indices, values, accumulate)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // IndexSelect implements the operator index_select.
 func (c Context) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backendOf(key).IndexSelect
-		if err = checkKeys("index_select", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index)
+		return backendFor("index_select", key, unsafe.Offsetof(Backend{}.IndexSelect), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).IndexSelect(c, out, self, dim, index)
 	}
 	r0, err = ops.IndexSelect(out, self, dim, index)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // MaskedSelect implements the operator masked_select.
 func (c Context) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mask)); key != 0 {
-		does := backendOf(key).MaskedSelect
-		if err = checkKeys("masked_select", key, keys(self)|keys(mask), keys(out)|keys(self)|keys(mask), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, mask)
+		return backendFor("masked_select", key, unsafe.Offsetof(Backend{}.MaskedSelect), keys(self)|keys(mask), keys(out)|keys(self)|keys(mask)).MaskedSelect(c, out, self, mask)
 	}
 	r0, err = ops.MaskedSelect(out, self, mask)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // MaskedFill implements the operator masked_fill.
 func (c Context) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mask) | keys(value)); key != 0 {
-		does := backendOf(key).MaskedFill
-		if err = checkKeys("masked_fill", key, keys(self)|keys(mask)|keys(value), keys(out)|keys(self)|keys(mask)|keys(value), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, mask, value)
+		return backendFor("masked_fill", key, unsafe.Offsetof(Backend{}.MaskedFill), keys(self)|keys(mask)|keys(value), keys(out)|keys(self)|keys(mask)|keys(value)).MaskedFill(c, out, self, mask, value)
 	}
 	r0, err = ops.MaskedFill(out, self, mask, value)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // MaskedScatter implements the operator masked_scatter.
 func (c Context) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mask) | keys(source)); key != 0 {
-		does := backendOf(key).MaskedScatter
-		if err = checkKeys("masked_scatter", key, keys(self)|keys(mask)|keys(source), keys(out)|keys(self)|keys(mask)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, mask, source)
+		return backendFor("masked_scatter", key, unsafe.Offsetof(Backend{}.MaskedScatter), keys(self)|keys(mask)|keys(source), keys(out)|keys(self)|keys(mask)|keys(source)).MaskedScatter(c, out, self, mask, source)
 	}
 	r0, err = ops.MaskedScatter(out, self, mask, source)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Gather implements the operator gather.
 func (c Context) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backendOf(key).Gather
-		if err = checkKeys("gather", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, x4)
+		return backendFor("gather", key, unsafe.Offsetof(Backend{}.Gather), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).Gather(c, out, self, dim, index, x4)
 	}
 	r0, err = ops.Gather(out, self, dim, index, x4)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Take implements the operator take.
 func (c Context) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backendOf(key).Take
-		if err = checkKeys("take", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, index)
+		return backendFor("take", key, unsafe.Offsetof(Backend{}.Take), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).Take(c, out, self, index)
 	}
 	r0, err = ops.Take(out, self, index)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // TakeAlongDim implements the operator take_along_dim.
 func (c Context) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(indices)); key != 0 {
-		does := backendOf(key).TakeAlongDim
-		if err = checkKeys("take_along_dim", key, keys(self)|keys(indices), keys(out)|keys(self)|keys(indices), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, indices, dim)
+		return backendFor("take_along_dim", key, unsafe.Offsetof(Backend{}.TakeAlongDim), keys(self)|keys(indices), keys(out)|keys(self)|keys(indices)).TakeAlongDim(c, out, self, indices, dim)
 	}
 	r0, err = ops.TakeAlongDim(out, self, indices, dim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Nonzero implements the operator nonzero.
 func (c Context) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Nonzero
-		if err = checkKeys("nonzero", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("nonzero", key, unsafe.Offsetof(Backend{}.Nonzero), keys(self), keys(out)|keys(self)).Nonzero(c, out, self)
 	}
 	r0, err = ops.Nonzero(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NonzeroStatic implements the operator nonzero_static.
-func (c Context) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		if err = checkKeys("nonzero_static", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NonzeroStatic == nil {
-			err = Unsupported("nonzero_static", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NonzeroStatic; does != nil {
-			return does(c, out, self, size, fill)
-		}
+		return c.backendOr(&composed, "nonzero_static", key, unsafe.Offsetof(Backend{}.NonzeroStatic), keys(self), keys(out)|keys(self), keys(out)).NonzeroStatic(c, out, self, size, fill)
 	}
 	return composed.NonzeroStatic(c, out, self, size, fill)
 }
 
 // NonzeroNumpy implements the operator nonzero_numpy.
-func (c Context) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).NonzeroNumpy
-		if err = checkKeys("nonzero_numpy", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("nonzero_numpy", key, unsafe.Offsetof(Backend{}.NonzeroNumpy), tensor.Sparse, 0).NonzeroNumpy(c, self)
 	}
 	return ops.NonzeroNumpy(self)
 }
 
 // Argwhere implements the operator argwhere.
-func (c Context) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).Argwhere; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "argwhere", key, unsafe.Offsetof(Backend{}.Argwhere), tensor.Sparse, 0, 0).Argwhere(c, self)
 	}
 	return composed.Argwhere(c, self)
 }
@@ -2845,532 +1790,337 @@ func (c Context) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Put implements the operator put.
 func (c Context) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backendOf(key).Put
-		if err = checkKeys("put", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, index, source, accumulate)
+		return backendFor("put", key, unsafe.Offsetof(Backend{}.Put), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).Put(c, out, self, index, source, accumulate)
 	}
 	r0, err = ops.Put(out, self, index, source, accumulate)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Scatter implements the operator scatter.
 func (c Context) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backendOf(key).Scatter
-		if err = checkKeys("scatter", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, source)
+		return backendFor("scatter", key, unsafe.Offsetof(Backend{}.Scatter), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).Scatter(c, out, self, dim, index, source)
 	}
 	r0, err = ops.Scatter(out, self, dim, index, source)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ScatterValue implements the operator scatter.
 func (c Context) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backendOf(key).ScatterValue
-		if err = checkKeys("scatter", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, value)
+		return backendFor("scatter", key, unsafe.Offsetof(Backend{}.ScatterValue), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).ScatterValue(c, out, self, dim, index, value)
 	}
 	r0, err = ops.ScatterValue(out, self, dim, index, value)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ScatterReduceSource implements the operator scatter.
 func (c Context) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backendOf(key).ScatterReduceSource
-		if err = checkKeys("scatter", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, source, reduce)
+		return backendFor("scatter", key, unsafe.Offsetof(Backend{}.ScatterReduceSource), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).ScatterReduceSource(c, out, self, dim, index, source, reduce)
 	}
 	r0, err = ops.ScatterReduceSource(out, self, dim, index, source, reduce)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ScatterReduceValue implements the operator scatter.
 func (c Context) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
-		does := backendOf(key).ScatterReduceValue
-		if err = checkKeys("scatter", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, value, reduce)
+		return backendFor("scatter", key, unsafe.Offsetof(Backend{}.ScatterReduceValue), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).ScatterReduceValue(c, out, self, dim, index, value, reduce)
 	}
 	r0, err = ops.ScatterReduceValue(out, self, dim, index, value, reduce)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ScatterAdd implements the operator scatter_add.
 func (c Context) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(2)); key != 0 {
-		does := backendOf(key).ScatterAdd
-		if err = checkKeys("scatter_add", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, source)
+		return backendFor("scatter_add", key, unsafe.Offsetof(Backend{}.ScatterAdd), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).ScatterAdd(c, out, self, dim, index, source)
 	}
 	r0, err = ops.ScatterAdd(out, self, dim, index, source)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ScatterReduce implements the operator scatter_reduce.
 func (c Context) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backendOf(key).ScatterReduce
-		if err = checkKeys("scatter_reduce", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, source, reduce, includeSelf)
+		return backendFor("scatter_reduce", key, unsafe.Offsetof(Backend{}.ScatterReduce), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).ScatterReduce(c, out, self, dim, index, source, reduce, includeSelf)
 	}
 	r0, err = ops.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SegmentReduce implements the operator segment_reduce.
-func (c Context) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unchecked bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(data) | keys(lengths) | keys(indices) | keys(offsets)); key != 0 {
-		if err = checkKeys("segment_reduce", key, tensor.Sparse, keys(data)|keys(lengths)|keys(indices)|keys(offsets), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SegmentReduce; does != nil {
-			return does(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
-		}
+		return c.backendOr(&composed, "segment_reduce", key, unsafe.Offsetof(Backend{}.SegmentReduce), tensor.Sparse, keys(data)|keys(lengths)|keys(indices)|keys(offsets), 0).SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unchecked, initial)
 	}
-	return composed.SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+	return composed.SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unchecked, initial)
 }
 
 // IndexAdd implements the operator index_add.
 func (c Context) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backendOf(key).IndexAdd
-		if err = checkKeys("index_add", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, source, alpha)
+		return backendFor("index_add", key, unsafe.Offsetof(Backend{}.IndexAdd), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).IndexAdd(c, out, self, dim, index, source, alpha)
 	}
 	r0, err = ops.IndexAdd(out, self, dim, index, source, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // IndexCopy implements the operator index_copy.
 func (c Context) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(1)); key != 0 {
-		does := backendOf(key).IndexCopy
-		if err = checkKeys("index_copy", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, source)
+		return backendFor("index_copy", key, unsafe.Offsetof(Backend{}.IndexCopy), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).IndexCopy(c, out, self, dim, index, source)
 	}
 	r0, err = ops.IndexCopy(out, self, dim, index, source)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // IndexFill implements the operator index_fill.
 func (c Context) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(value)); key != 0 {
-		does := backendOf(key).IndexFill
-		if err = checkKeys("index_fill", key, keys(self)|keys(index)|keys(value), keys(out)|keys(self)|keys(index)|keys(value), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, value)
+		return backendFor("index_fill", key, unsafe.Offsetof(Backend{}.IndexFill), keys(self)|keys(index)|keys(value), keys(out)|keys(self)|keys(index)|keys(value)).IndexFill(c, out, self, dim, index, value)
 	}
 	r0, err = ops.IndexFill(out, self, dim, index, value)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // IndexReduce implements the operator index_reduce.
 func (c Context) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
-		does := backendOf(key).IndexReduce
-		if err = checkKeys("index_reduce", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, index, source, reduce, includeSelf)
+		return backendFor("index_reduce", key, unsafe.Offsetof(Backend{}.IndexReduce), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).IndexReduce(c, out, self, dim, index, source, reduce, includeSelf)
 	}
 	r0, err = ops.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Cat implements the operator cat.
 func (c Context) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
-		does := backendOf(key).Cat
-		if err = checkKeys("cat", key, keysOf(tensors), keys(out)|keysOf(tensors), does != nil); err != nil {
-			return
-		}
-		return does(c, out, tensors, dim)
+		return backendFor("cat", key, unsafe.Offsetof(Backend{}.Cat), keysOf(tensors), keys(out)|keysOf(tensors)).Cat(c, out, tensors, dim)
 	}
 	r0, err = ops.Cat(out, tensors, dim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Stack implements the operator stack.
 func (c Context) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
-		does := backendOf(key).Stack
-		if err = checkKeys("stack", key, keysOf(tensors), keys(out)|keysOf(tensors), does != nil); err != nil {
-			return
-		}
-		return does(c, out, tensors, dim)
+		return backendFor("stack", key, unsafe.Offsetof(Backend{}.Stack), keysOf(tensors), keys(out)|keysOf(tensors)).Stack(c, out, tensors, dim)
 	}
 	r0, err = ops.Stack(out, tensors, dim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Hstack implements the operator hstack.
-func (c Context) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keysOf(tensors)); key != 0 {
-		if err = checkKeys("hstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Hstack == nil {
-			err = Unsupported("hstack", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Hstack; does != nil {
-			return does(c, out, tensors)
-		}
+		return c.backendOr(&composed, "hstack", key, unsafe.Offsetof(Backend{}.Hstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Hstack(c, out, tensors)
 	}
 	return composed.Hstack(c, out, tensors)
 }
 
 // Vstack implements the operator vstack.
-func (c Context) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keysOf(tensors)); key != 0 {
-		if err = checkKeys("vstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Vstack == nil {
-			err = Unsupported("vstack", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Vstack; does != nil {
-			return does(c, out, tensors)
-		}
+		return c.backendOr(&composed, "vstack", key, unsafe.Offsetof(Backend{}.Vstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Vstack(c, out, tensors)
 	}
 	return composed.Vstack(c, out, tensors)
 }
 
 // Dstack implements the operator dstack.
-func (c Context) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keysOf(tensors)); key != 0 {
-		if err = checkKeys("dstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Dstack == nil {
-			err = Unsupported("dstack", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Dstack; does != nil {
-			return does(c, out, tensors)
-		}
+		return c.backendOr(&composed, "dstack", key, unsafe.Offsetof(Backend{}.Dstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Dstack(c, out, tensors)
 	}
 	return composed.Dstack(c, out, tensors)
 }
 
 // ColumnStack implements the operator column_stack.
-func (c Context) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keysOf(tensors)); key != 0 {
-		if err = checkKeys("column_stack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ColumnStack == nil {
-			err = Unsupported("column_stack", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).ColumnStack; does != nil {
-			return does(c, out, tensors)
-		}
+		return c.backendOr(&composed, "column_stack", key, unsafe.Offsetof(Backend{}.ColumnStack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).ColumnStack(c, out, tensors)
 	}
 	return composed.ColumnStack(c, out, tensors)
 }
 
 // Atleast1d implements the operator atleast_1d.
-func (c Context) Atleast1d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Atleast1d; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "atleast_1d", key, unsafe.Offsetof(Backend{}.Atleast1d), tensor.Sparse, 0, 0).Atleast1d(c, self)
 	}
 	return composed.Atleast1d(c, self)
 }
 
 // Atleast1dSequence implements the operator atleast_1d.
-func (c Context) Atleast1dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(tensors)); key != 0 {
-		if err = checkKeys("atleast_1d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Atleast1dSequence; does != nil {
-			return does(c, tensors)
-		}
+		return c.backendOr(&composed, "atleast_1d", key, unsafe.Offsetof(Backend{}.Atleast1dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast1dSequence(c, tensors)
 	}
 	return composed.Atleast1dSequence(c, tensors)
 }
 
 // Atleast2d implements the operator atleast_2d.
-func (c Context) Atleast2d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Atleast2d; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "atleast_2d", key, unsafe.Offsetof(Backend{}.Atleast2d), tensor.Sparse, 0, 0).Atleast2d(c, self)
 	}
 	return composed.Atleast2d(c, self)
 }
 
 // Atleast2dSequence implements the operator atleast_2d.
-func (c Context) Atleast2dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(tensors)); key != 0 {
-		if err = checkKeys("atleast_2d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Atleast2dSequence; does != nil {
-			return does(c, tensors)
-		}
+		return c.backendOr(&composed, "atleast_2d", key, unsafe.Offsetof(Backend{}.Atleast2dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast2dSequence(c, tensors)
 	}
 	return composed.Atleast2dSequence(c, tensors)
 }
 
 // Atleast3d implements the operator atleast_3d.
-func (c Context) Atleast3d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Atleast3d; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "atleast_3d", key, unsafe.Offsetof(Backend{}.Atleast3d), tensor.Sparse, 0, 0).Atleast3d(c, self)
 	}
 	return composed.Atleast3d(c, self)
 }
 
 // Atleast3dSequence implements the operator atleast_3d.
-func (c Context) Atleast3dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(tensors)); key != 0 {
-		if err = checkKeys("atleast_3d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Atleast3dSequence; does != nil {
-			return does(c, tensors)
-		}
+		return c.backendOr(&composed, "atleast_3d", key, unsafe.Offsetof(Backend{}.Atleast3dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast3dSequence(c, tensors)
 	}
 	return composed.Atleast3dSequence(c, tensors)
 }
 
 // BroadcastTensors implements the operator broadcast_tensors.
-func (c Context) BroadcastTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(tensors)); key != 0 {
-		if err = checkKeys("broadcast_tensors", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).BroadcastTensors; does != nil {
-			return does(c, tensors)
-		}
+		return c.backendOr(&composed, "broadcast_tensors", key, unsafe.Offsetof(Backend{}.BroadcastTensors), tensor.Sparse, keysOf(tensors), 0).BroadcastTensors(c, tensors)
 	}
 	return composed.BroadcastTensors(c, tensors)
 }
 
 // Meshgrid implements the operator meshgrid.
-func (c Context) Meshgrid(tensors []*tensor.Tensor, indexing string) (r0 []*tensor.Tensor, err error) {
+func (c Context) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(tensors)); key != 0 {
-		if err = checkKeys("meshgrid", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Meshgrid; does != nil {
-			return does(c, tensors, indexing)
-		}
+		return c.backendOr(&composed, "meshgrid", key, unsafe.Offsetof(Backend{}.Meshgrid), tensor.Sparse, keysOf(tensors), 0).Meshgrid(c, tensors, indexing)
 	}
 	return composed.Meshgrid(c, tensors, indexing)
 }
 
 // CartesianProd implements the operator cartesian_prod.
-func (c Context) CartesianProd(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(tensors)); key != 0 {
-		if err = checkKeys("cartesian_prod", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).CartesianProd; does != nil {
-			return does(c, tensors)
-		}
+		return c.backendOr(&composed, "cartesian_prod", key, unsafe.Offsetof(Backend{}.CartesianProd), tensor.Sparse, keysOf(tensors), 0).CartesianProd(c, tensors)
 	}
 	return composed.CartesianProd(c, tensors)
 }
 
 // Combinations implements the operator combinations.
-func (c Context) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Combinations
-		if err = checkKeys("combinations", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, r, withReplacement)
+		return backendFor("combinations", key, unsafe.Offsetof(Backend{}.Combinations), tensor.Sparse, 0).Combinations(c, self, r, withReplacement)
 	}
 	return ops.Combinations(self, r, withReplacement)
 }
 
 // BlockDiag implements the operator block_diag.
-func (c Context) BlockDiag(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(tensors)); key != 0 {
-		if err = checkKeys("block_diag", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).BlockDiag; does != nil {
-			return does(c, tensors)
-		}
+		return c.backendOr(&composed, "block_diag", key, unsafe.Offsetof(Backend{}.BlockDiag), tensor.Sparse, keysOf(tensors), 0).BlockDiag(c, tensors)
 	}
 	return composed.BlockDiag(c, tensors)
 }
 
 // Repeat implements the operator repeat.
-func (c Context) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Repeat(self *tensor.Tensor, repeats []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Repeat
-		if err = checkKeys("repeat", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, repeats)
+		return backendFor("repeat", key, unsafe.Offsetof(Backend{}.Repeat), tensor.Sparse, 0).Repeat(c, self, repeats)
 	}
 	return ops.Repeat(self, repeats)
 }
 
 // Tile implements the operator tile.
-func (c Context) Tile(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Tile(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Tile; does != nil {
-			return does(c, self, dims)
-		}
+		return c.backendOr(&composed, "tile", key, unsafe.Offsetof(Backend{}.Tile), tensor.Sparse, 0, 0).Tile(c, self, dims)
 	}
 	return composed.Tile(c, self, dims)
 }
 
 // RepeatInterleaveSelf implements the operator repeat_interleave.
-func (c Context) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).RepeatInterleaveSelf; does != nil {
-			return does(c, self, repeats, dim, outputSize)
-		}
+		return c.backendOr(&composed, "repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleaveSelf), tensor.Sparse, 0, 0).RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 	}
 	return composed.RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 }
 
 // RepeatInterleaveTensor implements the operator repeat_interleave.
-func (c Context) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(repeats)); key != 0 {
-		if err = checkKeys("repeat_interleave", key, tensor.Sparse, keys(self)|keys(repeats), true); err != nil {
-			return
-		}
-		if does := backendOf(key).RepeatInterleaveTensor; does != nil {
-			return does(c, self, repeats, dim, outputSize)
-		}
+		return c.backendOr(&composed, "repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleaveTensor), tensor.Sparse, keys(self)|keys(repeats), 0).RepeatInterleaveTensor(c, self, repeats, dim, outputSize)
 	}
 	return composed.RepeatInterleaveTensor(c, self, repeats, dim, outputSize)
 }
 
 // RepeatInterleave implements the operator repeat_interleave.
-func (c Context) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(repeats)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).RepeatInterleave
-		if err = checkKeys("repeat_interleave", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, repeats, outputSize)
+		return backendFor("repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleave), tensor.Sparse, 0).RepeatInterleave(c, repeats, outputSize)
 	}
 	return ops.RepeatInterleave(repeats, outputSize)
 }
 
 // Roll implements the operator roll.
-func (c Context) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Roll
-		if err = checkKeys("roll", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, shifts, dims)
+		return backendFor("roll", key, unsafe.Offsetof(Backend{}.Roll), tensor.Sparse, 0).Roll(c, self, shifts, dims)
 	}
 	return ops.Roll(self, shifts, dims)
 }
 
 // Flip implements the operator flip.
-func (c Context) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Flip(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Flip
-		if err = checkKeys("flip", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dims)
+		return backendFor("flip", key, unsafe.Offsetof(Backend{}.Flip), tensor.Sparse, 0).Flip(c, self, dims)
 	}
 	return ops.Flip(self, dims)
 }
 
 // Fliplr implements the operator fliplr.
-func (c Context) Fliplr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Fliplr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Fliplr; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "fliplr", key, unsafe.Offsetof(Backend{}.Fliplr), tensor.Sparse, 0, 0).Fliplr(c, self)
 	}
 	return composed.Fliplr(c, self)
 }
 
 // Flipud implements the operator flipud.
-func (c Context) Flipud(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Flipud(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Flipud; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "flipud", key, unsafe.Offsetof(Backend{}.Flipud), tensor.Sparse, 0, 0).Flipud(c, self)
 	}
 	return composed.Flipud(c, self)
 }
 
 // Rot90 implements the operator rot90.
-func (c Context) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Rot90; does != nil {
-			return does(c, self, k, dims)
-		}
+		return c.backendOr(&composed, "rot90", key, unsafe.Offsetof(Backend{}.Rot90), tensor.Sparse, 0, 0).Rot90(c, self, k, dims)
 	}
 	return composed.Rot90(c, self, k, dims)
 }
@@ -3378,95 +2128,61 @@ func (c Context) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.T
 // Tril implements the operator tril.
 func (c Context) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Tril
-		if err = checkKeys("tril", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, diagonal)
+		return backendFor("tril", key, unsafe.Offsetof(Backend{}.Tril), keys(self), keys(out)|keys(self)).Tril(c, out, self, diagonal)
 	}
 	r0, err = ops.Tril(out, self, diagonal)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Triu implements the operator triu.
 func (c Context) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Triu
-		if err = checkKeys("triu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, diagonal)
+		return backendFor("triu", key, unsafe.Offsetof(Backend{}.Triu), keys(self), keys(out)|keys(self)).Triu(c, out, self, diagonal)
 	}
 	r0, err = ops.Triu(out, self, diagonal)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Diag implements the operator diag.
 func (c Context) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Diag
-		if err = checkKeys("diag", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, offset)
+		return backendFor("diag", key, unsafe.Offsetof(Backend{}.Diag), keys(self), keys(out)|keys(self)).Diag(c, out, self, offset)
 	}
 	r0, err = ops.Diag(out, self, offset)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // DiagEmbed implements the operator diag_embed.
-func (c Context) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+func (c Context) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).DiagEmbed
-		if err = checkKeys("diag_embed", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, offset, dim1, dim2)
+		return backendFor("diag_embed", key, unsafe.Offsetof(Backend{}.DiagEmbed), tensor.Sparse, 0).DiagEmbed(c, self, offset, dim1, dim2)
 	}
 	return ops.DiagEmbed(self, offset, dim1, dim2)
 }
 
 // Diagflat implements the operator diagflat.
-func (c Context) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Diagflat
-		if err = checkKeys("diagflat", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, offset)
+		return backendFor("diagflat", key, unsafe.Offsetof(Backend{}.Diagflat), tensor.Sparse, 0).Diagflat(c, self, offset)
 	}
 	return ops.Diagflat(self, offset)
 }
 
 // DiagonalScatter implements the operator diagonal_scatter.
-func (c Context) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+func (c Context) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
-		does := backendOf(key).DiagonalScatter
-		if err = checkKeys("diagonal_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
-			return
-		}
-		return does(c, self, src, offset, dim1, dim2)
+		return backendFor("diagonal_scatter", key, unsafe.Offsetof(Backend{}.DiagonalScatter), tensor.Sparse, keys(self)|keys(src)).DiagonalScatter(c, self, src, offset, dim1, dim2)
 	}
 	return ops.DiagonalScatter(self, src, offset, dim1, dim2)
 }
 
 // SelectScatter implements the operator select_scatter.
-func (c Context) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
+func (c Context) SelectScatter(self, src *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
-		does := backendOf(key).SelectScatter
-		if err = checkKeys("select_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
-			return
-		}
-		return does(c, self, src, dim, index)
+		return backendFor("select_scatter", key, unsafe.Offsetof(Backend{}.SelectScatter), tensor.Sparse, keys(self)|keys(src)).SelectScatter(c, self, src, dim, index)
 	}
 	return ops.SelectScatter(self, src, dim, index)
 }
@@ -3474,61 +2190,41 @@ func (c Context) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *
 // SliceScatter implements the operator slice_scatter.
 func (c Context) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(src)); key != 0 {
-		does := backendOf(key).SliceScatter
-		if err = checkKeys("slice_scatter", key, keys(self)|keys(src), keys(out)|keys(self)|keys(src), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, src, dim, start, end, step)
+		return backendFor("slice_scatter", key, unsafe.Offsetof(Backend{}.SliceScatter), keys(self)|keys(src), keys(out)|keys(self)|keys(src)).SliceScatter(c, out, self, src, dim, start, end, step)
 	}
 	r0, err = ops.SliceScatter(out, self, src, dim, start, end, step)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // AsStridedScatter implements the operator as_strided_scatter.
-func (c Context) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
-		does := backendOf(key).AsStridedScatter
-		if err = checkKeys("as_strided_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
-			return
-		}
-		return does(c, self, src, size, stride, offset)
+		return backendFor("as_strided_scatter", key, unsafe.Offsetof(Backend{}.AsStridedScatter), tensor.Sparse, keys(self)|keys(src)).AsStridedScatter(c, self, src, size, stride, offset)
 	}
 	return ops.AsStridedScatter(self, src, size, stride, offset)
 }
 
 // UnravelIndex implements the operator unravel_index.
-func (c Context) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey((keys(indices)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).UnravelIndex
-		if err = checkKeys("unravel_index", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, indices, sizes)
+		return backendFor("unravel_index", key, unsafe.Offsetof(Backend{}.UnravelIndex), tensor.Sparse, 0).UnravelIndex(c, indices, sizes)
 	}
 	return ops.UnravelIndex(indices, sizes)
 }
 
 // SumToSize implements the operator sum_to_size.
-func (c Context) SumToSize(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).SumToSize; does != nil {
-			return does(c, self, size)
-		}
+		return c.backendOr(&composed, "sum_to_size", key, unsafe.Offsetof(Backend{}.SumToSize), tensor.Sparse, 0, 0).SumToSize(c, self, size)
 	}
 	return composed.SumToSize(c, self, size)
 }
 
 // ConstantPadNd implements the operator constant_pad_nd.
-func (c Context) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).ConstantPadNd
-		if err = checkKeys("constant_pad_nd", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, pad, value)
+		return backendFor("constant_pad_nd", key, unsafe.Offsetof(Backend{}.ConstantPadNd), tensor.Sparse, 0).ConstantPadNd(c, self, pad, value)
 	}
 	return ops.ConstantPadNd(self, pad, value)
 }
@@ -3536,164 +2232,89 @@ func (c Context) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Sca
 // Matmul implements the operator linalg.matmul.
 func (c Context) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(3)); key != 0 {
-		does := backendOf(key).Matmul
-		if err = checkKeys("linalg.matmul", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("linalg.matmul", key, unsafe.Offsetof(Backend{}.Matmul), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Matmul(c, out, self, other)
 	}
 	r0, err = ops.Matmul(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LinalgCross implements the operator linalg.cross.
-func (c Context) LinalgCross(out, self, other *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err = checkKeys("linalg.cross", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCross == nil {
-			err = Unsupported("linalg.cross", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgCross; does != nil {
-			return does(c, out, self, other, dim)
-		}
+		return c.backendOr(&composed, "linalg.cross", key, unsafe.Offsetof(Backend{}.LinalgCross), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).LinalgCross(c, out, self, other, dim)
 	}
 	return composed.LinalgCross(c, out, self, other, dim)
 }
 
 // LinalgDiagonal implements the operator linalg.diagonal.
-func (c Context) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(a)); key != 0 {
-		if does := backendOf(key).LinalgDiagonal; does != nil {
-			return does(c, a, offset, dim1, dim2)
-		}
+		return c.backendOr(&composed, "linalg.diagonal", key, unsafe.Offsetof(Backend{}.LinalgDiagonal), tensor.Sparse, 0, 0).LinalgDiagonal(c, a, offset, dim1, dim2)
 	}
 	return composed.LinalgDiagonal(c, a, offset, dim1, dim2)
 }
 
 // LinalgVecdot implements the operator linalg.vecdot.
-func (c Context) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(x) | keys(y) | c.casting(3)); key != 0 {
-		if err = checkKeys("linalg.vecdot", key, keys(x)|keys(y), keys(out)|keys(x)|keys(y), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgVecdot == nil {
-			err = Unsupported("linalg.vecdot", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgVecdot; does != nil {
-			return does(c, out, x, y, dim)
-		}
+		return c.backendOr(&composed, "linalg.vecdot", key, unsafe.Offsetof(Backend{}.LinalgVecdot), keys(x)|keys(y), keys(out)|keys(x)|keys(y), keys(out)).LinalgVecdot(c, out, x, y, dim)
 	}
 	return composed.LinalgVecdot(c, out, x, y, dim)
 }
 
 // LinalgMultiDot implements the operator linalg.multi_dot.
-func (c Context) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(3)); key != 0 {
-		if err = checkKeys("linalg.multi_dot", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMultiDot == nil {
-			err = Unsupported("linalg.multi_dot", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgMultiDot; does != nil {
-			return does(c, out, tensors)
-		}
+		return c.backendOr(&composed, "linalg.multi_dot", key, unsafe.Offsetof(Backend{}.LinalgMultiDot), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).LinalgMultiDot(c, out, tensors)
 	}
 	return composed.LinalgMultiDot(c, out, tensors)
 }
 
 // ChainMatmul implements the operator chain_matmul.
-func (c Context) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keysOf(matrices) | c.casting(3)); key != 0 {
-		if err = checkKeys("chain_matmul", key, keysOf(matrices), keys(out)|keysOf(matrices), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ChainMatmul == nil {
-			err = Unsupported("chain_matmul", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).ChainMatmul; does != nil {
-			return does(c, out, matrices)
-		}
+		return c.backendOr(&composed, "chain_matmul", key, unsafe.Offsetof(Backend{}.ChainMatmul), keysOf(matrices), keys(out)|keysOf(matrices), keys(out)).ChainMatmul(c, out, matrices)
 	}
 	return composed.ChainMatmul(c, out, matrices)
 }
 
 // LinalgMatrixPower implements the operator linalg.matrix_power.
-func (c Context) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.matrix_power", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixPower == nil {
-			err = Unsupported("linalg.matrix_power", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgMatrixPower; does != nil {
-			return does(c, out, self, n)
-		}
+		return c.backendOr(&composed, "linalg.matrix_power", key, unsafe.Offsetof(Backend{}.LinalgMatrixPower), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixPower(c, out, self, n)
 	}
 	return composed.LinalgMatrixPower(c, out, self, n)
 }
 
 // LinalgMatrixExp implements the operator linalg.matrix_exp.
-func (c Context) LinalgMatrixExp(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMatrixExp(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).LinalgMatrixExp; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "linalg.matrix_exp", key, unsafe.Offsetof(Backend{}.LinalgMatrixExp), tensor.Sparse, 0, 0).LinalgMatrixExp(c, self)
 	}
 	return composed.LinalgMatrixExp(c, self)
 }
 
 // LinalgVander implements the operator linalg.vander.
-func (c Context) LinalgVander(x *tensor.Tensor, n ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(x)); key != 0 {
-		if does := backendOf(key).LinalgVander; does != nil {
-			return does(c, x, n)
-		}
+		return c.backendOr(&composed, "linalg.vander", key, unsafe.Offsetof(Backend{}.LinalgVander), tensor.Sparse, 0, 0).LinalgVander(c, x, n)
 	}
 	return composed.LinalgVander(c, x, n)
 }
 
 // LinalgTensorinv implements the operator linalg.tensorinv.
-func (c Context) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.tensorinv", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgTensorinv == nil {
-			err = Unsupported("linalg.tensorinv", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgTensorinv; does != nil {
-			return does(c, out, self, ind)
-		}
+		return c.backendOr(&composed, "linalg.tensorinv", key, unsafe.Offsetof(Backend{}.LinalgTensorinv), keys(self), keys(out)|keys(self), keys(out)).LinalgTensorinv(c, out, self, ind)
 	}
 	return composed.LinalgTensorinv(c, out, self, ind)
 }
 
 // LinalgTensorsolve implements the operator linalg.tensorsolve.
-func (c Context) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.tensorsolve", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgTensorsolve == nil {
-			err = Unsupported("linalg.tensorsolve", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgTensorsolve; does != nil {
-			return does(c, out, self, other, dims)
-		}
+		return c.backendOr(&composed, "linalg.tensorsolve", key, unsafe.Offsetof(Backend{}.LinalgTensorsolve), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).LinalgTensorsolve(c, out, self, other, dims)
 	}
 	return composed.LinalgTensorsolve(c, out, self, other, dims)
 }
@@ -3701,50 +2322,26 @@ func (c Context) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64
 // LinalgCholeskyEx implements the operator linalg.cholesky_ex.
 func (c Context) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outL) | keys(outInfo) | keys(self) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgCholeskyEx
-		if err = checkKeys("linalg.cholesky_ex", key, keys(self), keys(outL)|keys(outInfo)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outL, outInfo, self, upper, checkErrors)
+		return backendFor("linalg.cholesky_ex", key, unsafe.Offsetof(Backend{}.LinalgCholeskyEx), keys(self), keys(outL)|keys(outInfo)|keys(self)).LinalgCholeskyEx(c, outL, outInfo, self, upper, checkErrors)
 	}
 	r0, r1, err = ops.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
-	if err == nil {
-		bumpVersion(outL)
-		bumpVersion(outInfo)
-	}
+	bumpVersion(err, outL)
+	bumpVersion(err, outInfo)
 	return
 }
 
 // LinalgCholesky implements the operator linalg.cholesky.
-func (c Context) LinalgCholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.cholesky", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCholesky == nil {
-			err = Unsupported("linalg.cholesky", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgCholesky; does != nil {
-			return does(c, out, self, upper)
-		}
+		return c.backendOr(&composed, "linalg.cholesky", key, unsafe.Offsetof(Backend{}.LinalgCholesky), keys(self), keys(out)|keys(self), keys(out)).LinalgCholesky(c, out, self, upper)
 	}
 	return composed.LinalgCholesky(c, out, self, upper)
 }
 
 // Cholesky implements the operator cholesky.
-func (c Context) Cholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("cholesky", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Cholesky == nil {
-			err = Unsupported("cholesky", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Cholesky; does != nil {
-			return does(c, out, self, upper)
-		}
+		return c.backendOr(&composed, "cholesky", key, unsafe.Offsetof(Backend{}.Cholesky), keys(self), keys(out)|keys(self), keys(out)).Cholesky(c, out, self, upper)
 	}
 	return composed.Cholesky(c, out, self, upper)
 }
@@ -3752,90 +2349,51 @@ func (c Context) Cholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tens
 // LinalgLuFactorEx implements the operator linalg.lu_factor_ex.
 func (c Context) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
-		does := backendOf(key).LinalgLuFactorEx
-		if err = checkKeys("linalg.lu_factor_ex", key, keys(a), keys(outLU)|keys(outPivots)|keys(outInfo)|keys(a), does != nil); err != nil {
-			return
-		}
-		return does(c, outLU, outPivots, outInfo, a, pivot, checkErrors)
+		return backendFor("linalg.lu_factor_ex", key, unsafe.Offsetof(Backend{}.LinalgLuFactorEx), keys(a), keys(outLU)|keys(outPivots)|keys(outInfo)|keys(a)).LinalgLuFactorEx(c, outLU, outPivots, outInfo, a, pivot, checkErrors)
 	}
 	r0, r1, r2, err = ops.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
-	if err == nil {
-		bumpVersion(outLU)
-		bumpVersion(outPivots)
-		bumpVersion(outInfo)
-	}
+	bumpVersion(err, outLU)
+	bumpVersion(err, outPivots)
+	bumpVersion(err, outInfo)
 	return
 }
 
 // LinalgLuFactor implements the operator linalg.lu_factor.
-func (c Context) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(outLU) | keys(outPivots) | keys(a)); key != 0 {
-		if err = checkKeys("linalg.lu_factor", key, keys(a), keys(outLU)|keys(outPivots)|keys(a), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outLU)|keys(outPivots)) && backendOf(tensor.Quantized).LinalgLuFactor == nil {
-			err = Unsupported("linalg.lu_factor", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgLuFactor; does != nil {
-			return does(c, outLU, outPivots, a, pivot)
-		}
+		return c.backendOr(&composed, "linalg.lu_factor", key, unsafe.Offsetof(Backend{}.LinalgLuFactor), keys(a), keys(outLU)|keys(outPivots)|keys(a), keys(outLU)|keys(outPivots)).LinalgLuFactor(c, outLU, outPivots, a, pivot)
 	}
 	return composed.LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
 // Lu implements the operator lu.
-func (c Context) Lu(a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(a)); key != 0 {
-		if does := backendOf(key).Lu; does != nil {
-			return does(c, a, pivot)
-		}
+		return c.backendOr(&composed, "lu", key, unsafe.Offsetof(Backend{}.Lu), tensor.Sparse, 0, 0).Lu(c, a, pivot)
 	}
 	return composed.Lu(c, a, pivot)
 }
 
 // LinalgLu implements the operator linalg.lu.
-func (c Context) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
-		if err = checkKeys("linalg.lu", key, keys(a), keys(outP)|keys(outL)|keys(outU)|keys(a), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backendOf(tensor.Quantized).LinalgLu == nil {
-			err = Unsupported("linalg.lu", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgLu; does != nil {
-			return does(c, outP, outL, outU, a, pivot)
-		}
+		return c.backendOr(&composed, "linalg.lu", key, unsafe.Offsetof(Backend{}.LinalgLu), keys(a), keys(outP)|keys(outL)|keys(outU)|keys(a), keys(outP)|keys(outL)|keys(outU)).LinalgLu(c, outP, outL, outU, a, pivot)
 	}
 	return composed.LinalgLu(c, outP, outL, outU, a, pivot)
 }
 
 // LuUnpack implements the operator lu_unpack.
-func (c Context) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(outP) | keys(outL) | keys(outU) | keys(lu) | keys(pivots)); key != 0 {
-		if err = checkKeys("lu_unpack", key, keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backendOf(tensor.Quantized).LuUnpack == nil {
-			err = Unsupported("lu_unpack", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LuUnpack; does != nil {
-			return does(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
-		}
+		return c.backendOr(&composed, "lu_unpack", key, unsafe.Offsetof(Backend{}.LuUnpack), keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)).LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 	}
 	return composed.LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 }
 
 // PivotsPermutation implements the operator pivots_permutation.
-func (c Context) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
+func (c Context) PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(pivots)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).PivotsPermutation
-		if err = checkKeys("pivots_permutation", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, pivots, n)
+		return backendFor("pivots_permutation", key, unsafe.Offsetof(Backend{}.PivotsPermutation), tensor.Sparse, 0).PivotsPermutation(c, pivots, n)
 	}
 	return ops.PivotsPermutation(pivots, n)
 }
@@ -3843,34 +2401,19 @@ func (c Context) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.T
 // LinalgLdlFactorEx implements the operator linalg.ldl_factor_ex.
 func (c Context) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outLD) | keys(outPivots) | keys(outInfo) | keys(self)); key != 0 {
-		does := backendOf(key).LinalgLdlFactorEx
-		if err = checkKeys("linalg.ldl_factor_ex", key, keys(self), keys(outLD)|keys(outPivots)|keys(outInfo)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outLD, outPivots, outInfo, self, hermitian, checkErrors)
+		return backendFor("linalg.ldl_factor_ex", key, unsafe.Offsetof(Backend{}.LinalgLdlFactorEx), keys(self), keys(outLD)|keys(outPivots)|keys(outInfo)|keys(self)).LinalgLdlFactorEx(c, outLD, outPivots, outInfo, self, hermitian, checkErrors)
 	}
 	r0, r1, r2, err = ops.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
-	if err == nil {
-		bumpVersion(outLD)
-		bumpVersion(outPivots)
-		bumpVersion(outInfo)
-	}
+	bumpVersion(err, outLD)
+	bumpVersion(err, outPivots)
+	bumpVersion(err, outInfo)
 	return
 }
 
 // LinalgLdlFactor implements the operator linalg.ldl_factor.
-func (c Context) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(outLD) | keys(outPivots) | keys(self)); key != 0 {
-		if err = checkKeys("linalg.ldl_factor", key, keys(self), keys(outLD)|keys(outPivots)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outLD)|keys(outPivots)) && backendOf(tensor.Quantized).LinalgLdlFactor == nil {
-			err = Unsupported("linalg.ldl_factor", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgLdlFactor; does != nil {
-			return does(c, outLD, outPivots, self, hermitian)
-		}
+		return c.backendOr(&composed, "linalg.ldl_factor", key, unsafe.Offsetof(Backend{}.LinalgLdlFactor), keys(self), keys(outLD)|keys(outPivots)|keys(self), keys(outLD)|keys(outPivots)).LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
 	}
 	return composed.LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
 }
@@ -3878,50 +2421,29 @@ func (c Context) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitia
 // Geqrf implements the operator geqrf.
 func (c Context) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outA) | keys(outTau) | keys(self) | c.casting(1)); key != 0 {
-		does := backendOf(key).Geqrf
-		if err = checkKeys("geqrf", key, keys(self), keys(outA)|keys(outTau)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outA, outTau, self)
+		return backendFor("geqrf", key, unsafe.Offsetof(Backend{}.Geqrf), keys(self), keys(outA)|keys(outTau)|keys(self)).Geqrf(c, outA, outTau, self)
 	}
 	r0, r1, err = ops.Geqrf(outA, outTau, self)
-	if err == nil {
-		bumpVersion(outA)
-		bumpVersion(outTau)
-	}
+	bumpVersion(err, outA)
+	bumpVersion(err, outTau)
 	return
 }
 
 // LinalgQr implements the operator linalg.qr.
 func (c Context) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outQ) | keys(outR) | keys(a) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgQr
-		if err = checkKeys("linalg.qr", key, keys(a), keys(outQ)|keys(outR)|keys(a), does != nil); err != nil {
-			return
-		}
-		return does(c, outQ, outR, a, mode)
+		return backendFor("linalg.qr", key, unsafe.Offsetof(Backend{}.LinalgQr), keys(a), keys(outQ)|keys(outR)|keys(a)).LinalgQr(c, outQ, outR, a, mode)
 	}
 	r0, r1, err = ops.LinalgQr(outQ, outR, a, mode)
-	if err == nil {
-		bumpVersion(outQ)
-		bumpVersion(outR)
-	}
+	bumpVersion(err, outQ)
+	bumpVersion(err, outR)
 	return
 }
 
 // Qr implements the operator qr.
-func (c Context) Qr(outQ, outR, self *tensor.Tensor, some bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(outQ) | keys(outR) | keys(self)); key != 0 {
-		if err = checkKeys("qr", key, keys(self), keys(outQ)|keys(outR)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outQ)|keys(outR)) && backendOf(tensor.Quantized).Qr == nil {
-			err = Unsupported("qr", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Qr; does != nil {
-			return does(c, outQ, outR, self, some)
-		}
+		return c.backendOr(&composed, "qr", key, unsafe.Offsetof(Backend{}.Qr), keys(self), keys(outQ)|keys(outR)|keys(self), keys(outQ)|keys(outR)).Qr(c, outQ, outR, self, some)
 	}
 	return composed.Qr(c, outQ, outR, self, some)
 }
@@ -3929,122 +2451,67 @@ func (c Context) Qr(outQ, outR, self *tensor.Tensor, some bool) (r0 *tensor.Tens
 // LinalgHouseholderProduct implements the operator linalg.householder_product.
 func (c Context) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(input) | keys(tau) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgHouseholderProduct
-		if err = checkKeys("linalg.householder_product", key, keys(input)|keys(tau), keys(out)|keys(input)|keys(tau), does != nil); err != nil {
-			return
-		}
-		return does(c, out, input, tau)
+		return backendFor("linalg.householder_product", key, unsafe.Offsetof(Backend{}.LinalgHouseholderProduct), keys(input)|keys(tau), keys(out)|keys(input)|keys(tau)).LinalgHouseholderProduct(c, out, input, tau)
 	}
 	r0, err = ops.LinalgHouseholderProduct(out, input, tau)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Ormqr implements the operator ormqr.
 func (c Context) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(tau) | keys(other) | c.casting(1)); key != 0 {
-		does := backendOf(key).Ormqr
-		if err = checkKeys("ormqr", key, keys(self)|keys(tau)|keys(other), keys(out)|keys(self)|keys(tau)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, tau, other, left, transpose)
+		return backendFor("ormqr", key, unsafe.Offsetof(Backend{}.Ormqr), keys(self)|keys(tau)|keys(other), keys(out)|keys(self)|keys(tau)|keys(other)).Ormqr(c, out, self, tau, other, left, transpose)
 	}
 	r0, err = ops.Ormqr(out, self, tau, other, left, transpose)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LinalgMatrixSqrth implements the operator linalg.matrix_sqrth.
-func (c Context) LinalgMatrixSqrth(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(3)); key != 0 {
-		if err = checkKeys("linalg.matrix_sqrth", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixSqrth == nil {
-			err = Unsupported("linalg.matrix_sqrth", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgMatrixSqrth; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "linalg.matrix_sqrth", key, unsafe.Offsetof(Backend{}.LinalgMatrixSqrth), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixSqrth(c, out, self)
 	}
 	return composed.LinalgMatrixSqrth(c, out, self)
 }
 
 // Lyapunov implements the operator lyapunov.
-func (c Context) Lyapunov(h, g *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(h) | keys(g)); key != 0 {
-		if err = checkKeys("lyapunov", key, tensor.Sparse, keys(h)|keys(g), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Lyapunov; does != nil {
-			return does(c, h, g)
-		}
+		return c.backendOr(&composed, "lyapunov", key, unsafe.Offsetof(Backend{}.Lyapunov), tensor.Sparse, keys(h)|keys(g), 0).Lyapunov(c, h, g)
 	}
 	return composed.Lyapunov(c, h, g)
 }
 
 // LinalgPolar implements the operator linalg.polar.
-func (c Context) LinalgPolar(outU, outH, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(outU) | keys(outH) | keys(a)); key != 0 {
-		if err = checkKeys("linalg.polar", key, keys(a), keys(outU)|keys(outH)|keys(a), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outU)|keys(outH)) && backendOf(tensor.Quantized).LinalgPolar == nil {
-			err = Unsupported("linalg.polar", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgPolar; does != nil {
-			return does(c, outU, outH, a)
-		}
+		return c.backendOr(&composed, "linalg.polar", key, unsafe.Offsetof(Backend{}.LinalgPolar), keys(a), keys(outU)|keys(outH)|keys(a), keys(outU)|keys(outH)).LinalgPolar(c, outU, outH, a)
 	}
 	return composed.LinalgPolar(c, outU, outH, a)
 }
 
 // LinalgDet implements the operator linalg.det.
-func (c Context) LinalgDet(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(a)); key != 0 {
-		if err = checkKeys("linalg.det", key, keys(a), keys(out)|keys(a), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgDet == nil {
-			err = Unsupported("linalg.det", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgDet; does != nil {
-			return does(c, out, a)
-		}
+		return c.backendOr(&composed, "linalg.det", key, unsafe.Offsetof(Backend{}.LinalgDet), keys(a), keys(out)|keys(a), keys(out)).LinalgDet(c, out, a)
 	}
 	return composed.LinalgDet(c, out, a)
 }
 
 // LinalgSlogdet implements the operator linalg.slogdet.
-func (c Context) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(outSign) | keys(outLog) | keys(a)); key != 0 {
-		if err = checkKeys("linalg.slogdet", key, keys(a), keys(outSign)|keys(outLog)|keys(a), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outSign)|keys(outLog)) && backendOf(tensor.Quantized).LinalgSlogdet == nil {
-			err = Unsupported("linalg.slogdet", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgSlogdet; does != nil {
-			return does(c, outSign, outLog, a)
-		}
+		return c.backendOr(&composed, "linalg.slogdet", key, unsafe.Offsetof(Backend{}.LinalgSlogdet), keys(a), keys(outSign)|keys(outLog)|keys(a), keys(outSign)|keys(outLog)).LinalgSlogdet(c, outSign, outLog, a)
 	}
 	return composed.LinalgSlogdet(c, outSign, outLog, a)
 }
 
 // Logdet implements the operator logdet.
-func (c Context) Logdet(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Logdet; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "logdet", key, unsafe.Offsetof(Backend{}.Logdet), tensor.Sparse, 0, 0).Logdet(c, self)
 	}
 	return composed.Logdet(c, self)
 }
@@ -4052,297 +2519,145 @@ func (c Context) Logdet(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // LinalgVectorNorm implements the operator linalg.vector_norm.
 func (c Context) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).LinalgVectorNorm
-		if err = checkKeys("linalg.vector_norm", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, ord, dim, keepdim, d)
+		return backendFor("linalg.vector_norm", key, unsafe.Offsetof(Backend{}.LinalgVectorNorm), keys(self), keys(out)|keys(self)).LinalgVectorNorm(c, out, self, ord, dim, keepdim, d)
 	}
 	r0, err = ops.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LinalgMatrixNorm implements the operator linalg.matrix_norm.
-func (c Context) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err = checkKeys("linalg.matrix_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixNorm == nil {
-			err = Unsupported("linalg.matrix_norm", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgMatrixNorm; does != nil {
-			return does(c, out, self, ord, dim, keepdim, d)
-		}
+		return c.backendOr(&composed, "linalg.matrix_norm", key, unsafe.Offsetof(Backend{}.LinalgMatrixNorm), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixNorm(c, out, self, ord, dim, keepdim, d)
 	}
 	return composed.LinalgMatrixNorm(c, out, self, ord, dim, keepdim, d)
 }
 
 // LinalgMatrixNormStrOrd implements the operator linalg.matrix_norm.
-func (c Context) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err = checkKeys("linalg.matrix_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixNormStrOrd == nil {
-			err = Unsupported("linalg.matrix_norm", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgMatrixNormStrOrd; does != nil {
-			return does(c, out, self, ord, dim, keepdim, d)
-		}
+		return c.backendOr(&composed, "linalg.matrix_norm", key, unsafe.Offsetof(Backend{}.LinalgMatrixNormStrOrd), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixNormStrOrd(c, out, self, ord, dim, keepdim, d)
 	}
 	return composed.LinalgMatrixNormStrOrd(c, out, self, ord, dim, keepdim, d)
 }
 
 // LinalgNorm implements the operator linalg.norm.
-func (c Context) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("linalg.norm", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgNorm == nil {
-			err = Unsupported("linalg.norm", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgNorm; does != nil {
-			return does(c, out, self, ord, dim, keepdim, d)
-		}
+		return c.backendOr(&composed, "linalg.norm", key, unsafe.Offsetof(Backend{}.LinalgNorm), keys(self), keys(out)|keys(self), keys(out)).LinalgNorm(c, out, self, ord, dim, keepdim, d)
 	}
 	return composed.LinalgNorm(c, out, self, ord, dim, keepdim, d)
 }
 
 // LinalgNormOrdStr implements the operator linalg.norm.
-func (c Context) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("linalg.norm", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgNormOrdStr == nil {
-			err = Unsupported("linalg.norm", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgNormOrdStr; does != nil {
-			return does(c, out, self, ord, dim, keepdim, d)
-		}
+		return c.backendOr(&composed, "linalg.norm", key, unsafe.Offsetof(Backend{}.LinalgNormOrdStr), keys(self), keys(out)|keys(self), keys(out)).LinalgNormOrdStr(c, out, self, ord, dim, keepdim, d)
 	}
 	return composed.LinalgNormOrdStr(c, out, self, ord, dim, keepdim, d)
 }
 
 // FrobeniusNorm implements the operator frobenius_norm.
-func (c Context) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+func (c Context) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err = checkKeys("frobenius_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FrobeniusNorm == nil {
-			err = Unsupported("frobenius_norm", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FrobeniusNorm; does != nil {
-			return does(c, out, self, dim, keepdim)
-		}
+		return c.backendOr(&composed, "frobenius_norm", key, unsafe.Offsetof(Backend{}.FrobeniusNorm), keys(self), keys(out)|keys(self), keys(out)).FrobeniusNorm(c, out, self, dim, keepdim)
 	}
 	return composed.FrobeniusNorm(c, out, self, dim, keepdim)
 }
 
 // NuclearNorm implements the operator nuclear_norm.
-func (c Context) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err = checkKeys("nuclear_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NuclearNorm == nil {
-			err = Unsupported("nuclear_norm", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NuclearNorm; does != nil {
-			return does(c, out, self, dim, keepdim)
-		}
+		return c.backendOr(&composed, "nuclear_norm", key, unsafe.Offsetof(Backend{}.NuclearNorm), keys(self), keys(out)|keys(self), keys(out)).NuclearNorm(c, out, self, dim, keepdim)
 	}
 	return composed.NuclearNorm(c, out, self, dim, keepdim)
 }
 
 // LinalgCond implements the operator linalg.cond.
-func (c Context) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.cond", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCond == nil {
-			err = Unsupported("linalg.cond", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgCond; does != nil {
-			return does(c, out, self, p)
-		}
+		return c.backendOr(&composed, "linalg.cond", key, unsafe.Offsetof(Backend{}.LinalgCond), keys(self), keys(out)|keys(self), keys(out)).LinalgCond(c, out, self, p)
 	}
 	return composed.LinalgCond(c, out, self, p)
 }
 
 // LinalgCondPStr implements the operator linalg.cond.
-func (c Context) LinalgCondPStr(out, self *tensor.Tensor, p string) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.cond", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCondPStr == nil {
-			err = Unsupported("linalg.cond", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgCondPStr; does != nil {
-			return does(c, out, self, p)
-		}
+		return c.backendOr(&composed, "linalg.cond", key, unsafe.Offsetof(Backend{}.LinalgCondPStr), keys(self), keys(out)|keys(self), keys(out)).LinalgCondPStr(c, out, self, p)
 	}
 	return composed.LinalgCondPStr(c, out, self, p)
 }
 
 // LinalgMatrixRank implements the operator linalg.matrix_rank.
-func (c Context) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.matrix_rank", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRank == nil {
-			err = Unsupported("linalg.matrix_rank", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgMatrixRank; does != nil {
-			return does(c, out, self, atol, rtol, hermitian)
-		}
+		return c.backendOr(&composed, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRank), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixRank(c, out, self, atol, rtol, hermitian)
 	}
 	return composed.LinalgMatrixRank(c, out, self, atol, rtol, hermitian)
 }
 
 // LinalgMatrixRankAtolRtolTensor implements the operator linalg.matrix_rank.
-func (c Context) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.matrix_rank", key, keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRankAtolRtolTensor == nil {
-			err = Unsupported("linalg.matrix_rank", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgMatrixRankAtolRtolTensor; does != nil {
-			return does(c, out, self, atol, rtol, hermitian)
-		}
+		return c.backendOr(&composed, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankAtolRtolTensor), keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), keys(out)).LinalgMatrixRankAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 	}
 	return composed.LinalgMatrixRankAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 }
 
 // LinalgMatrixRankTol implements the operator linalg.matrix_rank.
-func (c Context) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.matrix_rank", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRankTol == nil {
-			err = Unsupported("linalg.matrix_rank", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgMatrixRankTol; does != nil {
-			return does(c, out, self, tol, hermitian)
-		}
+		return c.backendOr(&composed, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankTol), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixRankTol(c, out, self, tol, hermitian)
 	}
 	return composed.LinalgMatrixRankTol(c, out, self, tol, hermitian)
 }
 
 // LinalgMatrixRankTolTensor implements the operator linalg.matrix_rank.
-func (c Context) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.matrix_rank", key, keys(self)|keys(tol), keys(out)|keys(self)|keys(tol), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRankTolTensor == nil {
-			err = Unsupported("linalg.matrix_rank", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgMatrixRankTolTensor; does != nil {
-			return does(c, out, self, tol, hermitian)
-		}
+		return c.backendOr(&composed, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankTolTensor), keys(self)|keys(tol), keys(out)|keys(self)|keys(tol), keys(out)).LinalgMatrixRankTolTensor(c, out, self, tol, hermitian)
 	}
 	return composed.LinalgMatrixRankTolTensor(c, out, self, tol, hermitian)
 }
 
 // LinalgPinv implements the operator linalg.pinv.
-func (c Context) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("linalg.pinv", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinv == nil {
-			err = Unsupported("linalg.pinv", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgPinv; does != nil {
-			return does(c, out, self, atol, rtol, hermitian)
-		}
+		return c.backendOr(&composed, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinv), keys(self), keys(out)|keys(self), keys(out)).LinalgPinv(c, out, self, atol, rtol, hermitian)
 	}
 	return composed.LinalgPinv(c, out, self, atol, rtol, hermitian)
 }
 
 // LinalgPinvAtolRtolTensor implements the operator linalg.pinv.
-func (c Context) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(atol) | keys(rtol)); key != 0 {
-		if err = checkKeys("linalg.pinv", key, keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinvAtolRtolTensor == nil {
-			err = Unsupported("linalg.pinv", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgPinvAtolRtolTensor; does != nil {
-			return does(c, out, self, atol, rtol, hermitian)
-		}
+		return c.backendOr(&composed, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvAtolRtolTensor), keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), keys(out)).LinalgPinvAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 	}
 	return composed.LinalgPinvAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 }
 
 // LinalgPinvRcond implements the operator linalg.pinv.
-func (c Context) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("linalg.pinv", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinvRcond == nil {
-			err = Unsupported("linalg.pinv", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgPinvRcond; does != nil {
-			return does(c, out, self, rcond, hermitian)
-		}
+		return c.backendOr(&composed, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvRcond), keys(self), keys(out)|keys(self), keys(out)).LinalgPinvRcond(c, out, self, rcond, hermitian)
 	}
 	return composed.LinalgPinvRcond(c, out, self, rcond, hermitian)
 }
 
 // LinalgPinvRcondTensor implements the operator linalg.pinv.
-func (c Context) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(rcond)); key != 0 {
-		if err = checkKeys("linalg.pinv", key, keys(self)|keys(rcond), keys(out)|keys(self)|keys(rcond), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinvRcondTensor == nil {
-			err = Unsupported("linalg.pinv", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgPinvRcondTensor; does != nil {
-			return does(c, out, self, rcond, hermitian)
-		}
+		return c.backendOr(&composed, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvRcondTensor), keys(self)|keys(rcond), keys(out)|keys(self)|keys(rcond), keys(out)).LinalgPinvRcondTensor(c, out, self, rcond, hermitian)
 	}
 	return composed.LinalgPinvRcondTensor(c, out, self, rcond, hermitian)
 }
 
 // Pinverse implements the operator pinverse.
-func (c Context) Pinverse(self *tensor.Tensor, rcond float64) (r0 *tensor.Tensor, err error) {
+func (c Context) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
-		if does := backendOf(key).Pinverse; does != nil {
-			return does(c, self, rcond)
-		}
+		return c.backendOr(&composed, "pinverse", key, unsafe.Offsetof(Backend{}.Pinverse), tensor.Sparse, 0, 0).Pinverse(c, self, rcond)
 	}
 	return composed.Pinverse(c, self, rcond)
 }
@@ -4350,33 +2665,18 @@ func (c Context) Pinverse(self *tensor.Tensor, rcond float64) (r0 *tensor.Tensor
 // LinalgSolveEx implements the operator linalg.solve_ex.
 func (c Context) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
-		does := backendOf(key).LinalgSolveEx
-		if err = checkKeys("linalg.solve_ex", key, keys(a)|keys(b), keys(outResult)|keys(outInfo)|keys(a)|keys(b), does != nil); err != nil {
-			return
-		}
-		return does(c, outResult, outInfo, a, b, left, checkErrors)
+		return backendFor("linalg.solve_ex", key, unsafe.Offsetof(Backend{}.LinalgSolveEx), keys(a)|keys(b), keys(outResult)|keys(outInfo)|keys(a)|keys(b)).LinalgSolveEx(c, outResult, outInfo, a, b, left, checkErrors)
 	}
 	r0, r1, err = ops.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
-	if err == nil {
-		bumpVersion(outResult)
-		bumpVersion(outInfo)
-	}
+	bumpVersion(err, outResult)
+	bumpVersion(err, outInfo)
 	return
 }
 
 // LinalgSolve implements the operator linalg.solve.
-func (c Context) LinalgSolve(out, a, rhs *tensor.Tensor, left bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgSolve(out, a, rhs *tensor.Tensor, left bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(a) | keys(rhs) | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.solve", key, keys(a)|keys(rhs), keys(out)|keys(a)|keys(rhs), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgSolve == nil {
-			err = Unsupported("linalg.solve", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgSolve; does != nil {
-			return does(c, out, a, rhs, left)
-		}
+		return c.backendOr(&composed, "linalg.solve", key, unsafe.Offsetof(Backend{}.LinalgSolve), keys(a)|keys(rhs), keys(out)|keys(a)|keys(rhs), keys(out)).LinalgSolve(c, out, a, rhs, left)
 	}
 	return composed.LinalgSolve(c, out, a, rhs, left)
 }
@@ -4384,33 +2684,18 @@ func (c Context) LinalgSolve(out, a, rhs *tensor.Tensor, left bool) (r0 *tensor.
 // LinalgInvEx implements the operator linalg.inv_ex.
 func (c Context) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outInverse) | keys(outInfo) | keys(a) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgInvEx
-		if err = checkKeys("linalg.inv_ex", key, keys(a), keys(outInverse)|keys(outInfo)|keys(a), does != nil); err != nil {
-			return
-		}
-		return does(c, outInverse, outInfo, a, checkErrors)
+		return backendFor("linalg.inv_ex", key, unsafe.Offsetof(Backend{}.LinalgInvEx), keys(a), keys(outInverse)|keys(outInfo)|keys(a)).LinalgInvEx(c, outInverse, outInfo, a, checkErrors)
 	}
 	r0, r1, err = ops.LinalgInvEx(outInverse, outInfo, a, checkErrors)
-	if err == nil {
-		bumpVersion(outInverse)
-		bumpVersion(outInfo)
-	}
+	bumpVersion(err, outInverse)
+	bumpVersion(err, outInfo)
 	return
 }
 
 // LinalgInv implements the operator linalg.inv.
-func (c Context) LinalgInv(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(a) | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.inv", key, keys(a), keys(out)|keys(a), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgInv == nil {
-			err = Unsupported("linalg.inv", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgInv; does != nil {
-			return does(c, out, a)
-		}
+		return c.backendOr(&composed, "linalg.inv", key, unsafe.Offsetof(Backend{}.LinalgInv), keys(a), keys(out)|keys(a), keys(out)).LinalgInv(c, out, a)
 	}
 	return composed.LinalgInv(c, out, a)
 }
@@ -4418,100 +2703,49 @@ func (c Context) LinalgInv(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // LinalgSolveTriangular implements the operator linalg.solve_triangular.
 func (c Context) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(b)); key != 0 {
-		does := backendOf(key).LinalgSolveTriangular
-		if err = checkKeys("linalg.solve_triangular", key, keys(self)|keys(b), keys(out)|keys(self)|keys(b), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, b, upper, left, unitriangular)
+		return backendFor("linalg.solve_triangular", key, unsafe.Offsetof(Backend{}.LinalgSolveTriangular), keys(self)|keys(b), keys(out)|keys(self)|keys(b)).LinalgSolveTriangular(c, out, self, b, upper, left, unitriangular)
 	}
 	r0, err = ops.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // TriangularSolve implements the operator triangular_solve.
-func (c Context) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(outSolution) | keys(outA) | keys(self) | keys(a) | c.casting(1)); key != 0 {
-		if err = checkKeys("triangular_solve", key, keys(self)|keys(a), keys(outSolution)|keys(outA)|keys(self)|keys(a), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outSolution)|keys(outA)) && backendOf(tensor.Quantized).TriangularSolve == nil {
-			err = Unsupported("triangular_solve", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).TriangularSolve; does != nil {
-			return does(c, outSolution, outA, self, a, upper, transpose, unitriangular)
-		}
+		return c.backendOr(&composed, "triangular_solve", key, unsafe.Offsetof(Backend{}.TriangularSolve), keys(self)|keys(a), keys(outSolution)|keys(outA)|keys(self)|keys(a), keys(outSolution)|keys(outA)).TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 	}
 	return composed.TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 }
 
 // LinalgLuSolve implements the operator linalg.lu_solve.
-func (c Context) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(lu) | keys(pivots) | keys(b)); key != 0 {
-		if err = checkKeys("linalg.lu_solve", key, keys(lu)|keys(pivots)|keys(b), keys(out)|keys(lu)|keys(pivots)|keys(b), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgLuSolve == nil {
-			err = Unsupported("linalg.lu_solve", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LinalgLuSolve; does != nil {
-			return does(c, out, lu, pivots, b, left, adjoint)
-		}
+		return c.backendOr(&composed, "linalg.lu_solve", key, unsafe.Offsetof(Backend{}.LinalgLuSolve), keys(lu)|keys(pivots)|keys(b), keys(out)|keys(lu)|keys(pivots)|keys(b), keys(out)).LinalgLuSolve(c, out, lu, pivots, b, left, adjoint)
 	}
 	return composed.LinalgLuSolve(c, out, lu, pivots, b, left, adjoint)
 }
 
 // LuSolve implements the operator lu_solve.
-func (c Context) LuSolve(out, self, lu, pivots *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(lu) | keys(pivots) | c.casting(1)); key != 0 {
-		if err = checkKeys("lu_solve", key, keys(self)|keys(lu)|keys(pivots), keys(out)|keys(self)|keys(lu)|keys(pivots), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LuSolve == nil {
-			err = Unsupported("lu_solve", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).LuSolve; does != nil {
-			return does(c, out, self, lu, pivots)
-		}
+		return c.backendOr(&composed, "lu_solve", key, unsafe.Offsetof(Backend{}.LuSolve), keys(self)|keys(lu)|keys(pivots), keys(out)|keys(self)|keys(lu)|keys(pivots), keys(out)).LuSolve(c, out, self, lu, pivots)
 	}
 	return composed.LuSolve(c, out, self, lu, pivots)
 }
 
 // CholeskySolve implements the operator cholesky_solve.
-func (c Context) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
+func (c Context) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(l) | c.casting(1)); key != 0 {
-		if err = checkKeys("cholesky_solve", key, keys(self)|keys(l), keys(out)|keys(self)|keys(l), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CholeskySolve == nil {
-			err = Unsupported("cholesky_solve", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).CholeskySolve; does != nil {
-			return does(c, out, self, l, upper)
-		}
+		return c.backendOr(&composed, "cholesky_solve", key, unsafe.Offsetof(Backend{}.CholeskySolve), keys(self)|keys(l), keys(out)|keys(self)|keys(l), keys(out)).CholeskySolve(c, out, self, l, upper)
 	}
 	return composed.CholeskySolve(c, out, self, l, upper)
 }
 
 // CholeskyInverse implements the operator cholesky_inverse.
-func (c Context) CholeskyInverse(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
+func (c Context) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("cholesky_inverse", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CholeskyInverse == nil {
-			err = Unsupported("cholesky_inverse", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).CholeskyInverse; does != nil {
-			return does(c, out, self, upper)
-		}
+		return c.backendOr(&composed, "cholesky_inverse", key, unsafe.Offsetof(Backend{}.CholeskyInverse), keys(self), keys(out)|keys(self), keys(out)).CholeskyInverse(c, out, self, upper)
 	}
 	return composed.CholeskyInverse(c, out, self, upper)
 }
@@ -4519,135 +2753,84 @@ func (c Context) CholeskyInverse(out, self *tensor.Tensor, upper bool) (r0 *tens
 // LinalgLdlSolve implements the operator linalg.ldl_solve.
 func (c Context) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
-		does := backendOf(key).LinalgLdlSolve
-		if err = checkKeys("linalg.ldl_solve", key, keys(ld)|keys(pivots)|keys(b), keys(out)|keys(ld)|keys(pivots)|keys(b), does != nil); err != nil {
-			return
-		}
-		return does(c, out, ld, pivots, b, hermitian)
+		return backendFor("linalg.ldl_solve", key, unsafe.Offsetof(Backend{}.LinalgLdlSolve), keys(ld)|keys(pivots)|keys(b), keys(out)|keys(ld)|keys(pivots)|keys(b)).LinalgLdlSolve(c, out, ld, pivots, b, hermitian)
 	}
 	r0, err = ops.LinalgLdlSolve(out, ld, pivots, b, hermitian)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LinalgLstsq implements the operator linalg.lstsq.
 func (c Context) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgLstsq
-		if err = checkKeys("linalg.lstsq", key, keys(self)|keys(b), keys(outSolution)|keys(outResiduals)|keys(outRank)|keys(outSingular)|keys(self)|keys(b), does != nil); err != nil {
-			return
-		}
-		return does(c, outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
+		return backendFor("linalg.lstsq", key, unsafe.Offsetof(Backend{}.LinalgLstsq), keys(self)|keys(b), keys(outSolution)|keys(outResiduals)|keys(outRank)|keys(outSingular)|keys(self)|keys(b)).LinalgLstsq(c, outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
 	}
 	r0, r1, r2, r3, err = ops.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
-	if err == nil {
-		bumpVersion(outSolution)
-		bumpVersion(outResiduals)
-		bumpVersion(outRank)
-		bumpVersion(outSingular)
-	}
+	bumpVersion(err, outSolution)
+	bumpVersion(err, outResiduals)
+	bumpVersion(err, outRank)
+	bumpVersion(err, outSingular)
 	return
 }
 
 // LinalgEigh implements the operator linalg.eigh.
 func (c Context) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgEigh
-		if err = checkKeys("linalg.eigh", key, keys(self), keys(outValues)|keys(outVectors)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outVectors, self, uplo)
+		return backendFor("linalg.eigh", key, unsafe.Offsetof(Backend{}.LinalgEigh), keys(self), keys(outValues)|keys(outVectors)|keys(self)).LinalgEigh(c, outValues, outVectors, self, uplo)
 	}
 	r0, r1, err = ops.LinalgEigh(outValues, outVectors, self, uplo)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outVectors)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outVectors)
 	return
 }
 
 // LinalgEigvalsh implements the operator linalg.eigvalsh.
 func (c Context) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgEigvalsh
-		if err = checkKeys("linalg.eigvalsh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, uplo)
+		return backendFor("linalg.eigvalsh", key, unsafe.Offsetof(Backend{}.LinalgEigvalsh), keys(self), keys(out)|keys(self)).LinalgEigvalsh(c, out, self, uplo)
 	}
 	r0, err = ops.LinalgEigvalsh(out, self, uplo)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LinalgEig implements the operator linalg.eig.
 func (c Context) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgEig
-		if err = checkKeys("linalg.eig", key, keys(self), keys(outValues)|keys(outVectors)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outVectors, self)
+		return backendFor("linalg.eig", key, unsafe.Offsetof(Backend{}.LinalgEig), keys(self), keys(outValues)|keys(outVectors)|keys(self)).LinalgEig(c, outValues, outVectors, self)
 	}
 	r0, r1, err = ops.LinalgEig(outValues, outVectors, self)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outVectors)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outVectors)
 	return
 }
 
 // LinalgEigvals implements the operator linalg.eigvals.
 func (c Context) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgEigvals
-		if err = checkKeys("linalg.eigvals", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("linalg.eigvals", key, unsafe.Offsetof(Backend{}.LinalgEigvals), keys(self), keys(out)|keys(self)).LinalgEigvals(c, out, self)
 	}
 	r0, err = ops.LinalgEigvals(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LinalgSvd implements the operator linalg.svd.
 func (c Context) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outU) | keys(outS) | keys(outVh) | keys(a) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgSvd
-		if err = checkKeys("linalg.svd", key, keys(a), keys(outU)|keys(outS)|keys(outVh)|keys(a), does != nil); err != nil {
-			return
-		}
-		return does(c, outU, outS, outVh, a, fullMatrices, driver)
+		return backendFor("linalg.svd", key, unsafe.Offsetof(Backend{}.LinalgSvd), keys(a), keys(outU)|keys(outS)|keys(outVh)|keys(a)).LinalgSvd(c, outU, outS, outVh, a, fullMatrices, driver)
 	}
 	r0, r1, r2, err = ops.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
-	if err == nil {
-		bumpVersion(outU)
-		bumpVersion(outS)
-		bumpVersion(outVh)
-	}
+	bumpVersion(err, outU)
+	bumpVersion(err, outS)
+	bumpVersion(err, outVh)
 	return
 }
 
 // Svd implements the operator svd.
-func (c Context) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(outU) | keys(outS) | keys(outV) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("svd", key, keys(self), keys(outU)|keys(outS)|keys(outV)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outU)|keys(outS)|keys(outV)) && backendOf(tensor.Quantized).Svd == nil {
-			err = Unsupported("svd", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Svd; does != nil {
-			return does(c, outU, outS, outV, self, some, computeUV)
-		}
+		return c.backendOr(&composed, "svd", key, unsafe.Offsetof(Backend{}.Svd), keys(self), keys(outU)|keys(outS)|keys(outV)|keys(self), keys(outU)|keys(outS)|keys(outV)).Svd(c, outU, outS, outV, self, some, computeUV)
 	}
 	return composed.Svd(c, outU, outS, outV, self, some, computeUV)
 }
@@ -4655,1988 +2838,1225 @@ func (c Context) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool
 // LinalgSvdvals implements the operator linalg.svdvals.
 func (c Context) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(a) | c.casting(1)); key != 0 {
-		does := backendOf(key).LinalgSvdvals
-		if err = checkKeys("linalg.svdvals", key, keys(a), keys(out)|keys(a), does != nil); err != nil {
-			return
-		}
-		return does(c, out, a, driver)
+		return backendFor("linalg.svdvals", key, unsafe.Offsetof(Backend{}.LinalgSvdvals), keys(a), keys(out)|keys(a)).LinalgSvdvals(c, out, a, driver)
 	}
 	r0, err = ops.LinalgSvdvals(out, a, driver)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SvdLowrank implements the operator svd_lowrank.
-func (c Context) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(a) | keys(m)); key != 0 {
-		if err = checkKeys("svd_lowrank", key, tensor.Sparse, keys(a)|keys(m), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SvdLowrank; does != nil {
-			return does(c, a, q, niter, m)
-		}
+		return c.backendOr(&composed, "svd_lowrank", key, unsafe.Offsetof(Backend{}.SvdLowrank), tensor.Sparse, keys(a)|keys(m), 0).SvdLowrank(c, a, q, niter, m)
 	}
 	return composed.SvdLowrank(c, a, q, niter, m)
 }
 
 // PcaLowrank implements the operator pca_lowrank.
-func (c Context) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(a)); key != 0 {
-		if does := backendOf(key).PcaLowrank; does != nil {
-			return does(c, a, q, center, niter)
-		}
+		return c.backendOr(&composed, "pca_lowrank", key, unsafe.Offsetof(Backend{}.PcaLowrank), tensor.Sparse, 0, 0).PcaLowrank(c, a, q, center, niter)
 	}
 	return composed.PcaLowrank(c, a, q, center, niter)
 }
 
 // Lobpcg implements the operator lobpcg.
-func (c Context) Lobpcg(a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) Lobpcg(a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(a) | keys(mass) | keys(x) | keys(iK)); key != 0 {
-		if err = checkKeys("lobpcg", key, tensor.Sparse, keys(a)|keys(mass)|keys(x)|keys(iK), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Lobpcg; does != nil {
-			return does(c, a, k, mass, x, n, iK, niter, tol, largest, method)
-		}
+		return c.backendOr(&composed, "lobpcg", key, unsafe.Offsetof(Backend{}.Lobpcg), tensor.Sparse, keys(a)|keys(mass)|keys(x)|keys(iK), 0).Lobpcg(c, a, k, mass, x, n, iK, niter, tol, largest, method)
 	}
 	return composed.Lobpcg(c, a, k, mass, x, n, iK, niter, tol, largest, method)
 }
 
 // FusedSgd implements the operator _fused_sgd_.
-func (c Context) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) (err error) {
+func (c Context) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(momentumBufferList) | keys(gradScale) | keys(foundInf)); key != 0 {
-		if err = checkKeys("_fused_sgd_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf), true); err != nil {
-			return
-		}
-		if does := backendOf(key).FusedSgd; does != nil {
-			return does(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
-		}
+		return c.backendOr(&composed, "_fused_sgd_", key, unsafe.Offsetof(Backend{}.FusedSgd), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf), 0).FusedSgd(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
 	}
 	return composed.FusedSgd(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
 }
 
 // FusedAdam implements the operator _fused_adam_.
-func (c Context) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
+func (c Context) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
-		if err = checkKeys("_fused_adam_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
-			return
-		}
-		if does := backendOf(key).FusedAdam; does != nil {
-			return does(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
-		}
+		return c.backendOr(&composed, "_fused_adam_", key, unsafe.Offsetof(Backend{}.FusedAdam), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdam(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 	}
 	return composed.FusedAdam(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 }
 
 // FusedAdamw implements the operator _fused_adamw_.
-func (c Context) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
+func (c Context) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
-		if err = checkKeys("_fused_adamw_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
-			return
-		}
-		if does := backendOf(key).FusedAdamw; does != nil {
-			return does(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
-		}
+		return c.backendOr(&composed, "_fused_adamw_", key, unsafe.Offsetof(Backend{}.FusedAdamw), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdamw(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 	}
 	return composed.FusedAdamw(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 }
 
 // FusedAdagrad implements the operator _fused_adagrad_.
-func (c Context) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
+func (c Context) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(stateSums) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
-		if err = checkKeys("_fused_adagrad_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
-			return
-		}
-		if does := backendOf(key).FusedAdagrad; does != nil {
-			return does(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
-		}
+		return c.backendOr(&composed, "_fused_adagrad_", key, unsafe.Offsetof(Backend{}.FusedAdagrad), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdagrad(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
 	}
 	return composed.FusedAdagrad(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
 }
 
 // ForeachAbs implements the operator _foreach_abs.
-func (c Context) ForeachAbs(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAbs(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_abs", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAbs; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_abs", key, unsafe.Offsetof(Backend{}.ForeachAbs), tensor.Sparse, keysOf(self), 0).ForeachAbs(c, self)
 	}
 	return composed.ForeachAbs(c, self)
 }
 
 // ForeachAbsInPlace implements the operator _foreach_abs_.
-func (c Context) ForeachAbsInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachAbsInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_abs_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAbsInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_abs_", key, unsafe.Offsetof(Backend{}.ForeachAbsInPlace), tensor.Sparse, keysOf(self), 0).ForeachAbsInPlace(c, self)
 	}
 	return composed.ForeachAbsInPlace(c, self)
 }
 
 // ForeachAcos implements the operator _foreach_acos.
-func (c Context) ForeachAcos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAcos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_acos", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAcos; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_acos", key, unsafe.Offsetof(Backend{}.ForeachAcos), tensor.Sparse, keysOf(self), 0).ForeachAcos(c, self)
 	}
 	return composed.ForeachAcos(c, self)
 }
 
 // ForeachAcosInPlace implements the operator _foreach_acos_.
-func (c Context) ForeachAcosInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachAcosInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_acos_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAcosInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_acos_", key, unsafe.Offsetof(Backend{}.ForeachAcosInPlace), tensor.Sparse, keysOf(self), 0).ForeachAcosInPlace(c, self)
 	}
 	return composed.ForeachAcosInPlace(c, self)
 }
 
 // ForeachAsin implements the operator _foreach_asin.
-func (c Context) ForeachAsin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAsin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_asin", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAsin; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_asin", key, unsafe.Offsetof(Backend{}.ForeachAsin), tensor.Sparse, keysOf(self), 0).ForeachAsin(c, self)
 	}
 	return composed.ForeachAsin(c, self)
 }
 
 // ForeachAsinInPlace implements the operator _foreach_asin_.
-func (c Context) ForeachAsinInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachAsinInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_asin_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAsinInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_asin_", key, unsafe.Offsetof(Backend{}.ForeachAsinInPlace), tensor.Sparse, keysOf(self), 0).ForeachAsinInPlace(c, self)
 	}
 	return composed.ForeachAsinInPlace(c, self)
 }
 
 // ForeachAtan implements the operator _foreach_atan.
-func (c Context) ForeachAtan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAtan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_atan", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAtan; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_atan", key, unsafe.Offsetof(Backend{}.ForeachAtan), tensor.Sparse, keysOf(self), 0).ForeachAtan(c, self)
 	}
 	return composed.ForeachAtan(c, self)
 }
 
 // ForeachAtanInPlace implements the operator _foreach_atan_.
-func (c Context) ForeachAtanInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachAtanInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_atan_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAtanInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_atan_", key, unsafe.Offsetof(Backend{}.ForeachAtanInPlace), tensor.Sparse, keysOf(self), 0).ForeachAtanInPlace(c, self)
 	}
 	return composed.ForeachAtanInPlace(c, self)
 }
 
 // ForeachCeil implements the operator _foreach_ceil.
-func (c Context) ForeachCeil(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachCeil(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_ceil", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachCeil; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_ceil", key, unsafe.Offsetof(Backend{}.ForeachCeil), tensor.Sparse, keysOf(self), 0).ForeachCeil(c, self)
 	}
 	return composed.ForeachCeil(c, self)
 }
 
 // ForeachCeilInPlace implements the operator _foreach_ceil_.
-func (c Context) ForeachCeilInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachCeilInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_ceil_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachCeilInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_ceil_", key, unsafe.Offsetof(Backend{}.ForeachCeilInPlace), tensor.Sparse, keysOf(self), 0).ForeachCeilInPlace(c, self)
 	}
 	return composed.ForeachCeilInPlace(c, self)
 }
 
 // ForeachCos implements the operator _foreach_cos.
-func (c Context) ForeachCos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachCos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_cos", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachCos; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_cos", key, unsafe.Offsetof(Backend{}.ForeachCos), tensor.Sparse, keysOf(self), 0).ForeachCos(c, self)
 	}
 	return composed.ForeachCos(c, self)
 }
 
 // ForeachCosInPlace implements the operator _foreach_cos_.
-func (c Context) ForeachCosInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachCosInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_cos_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachCosInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_cos_", key, unsafe.Offsetof(Backend{}.ForeachCosInPlace), tensor.Sparse, keysOf(self), 0).ForeachCosInPlace(c, self)
 	}
 	return composed.ForeachCosInPlace(c, self)
 }
 
 // ForeachCosh implements the operator _foreach_cosh.
-func (c Context) ForeachCosh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachCosh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_cosh", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachCosh; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_cosh", key, unsafe.Offsetof(Backend{}.ForeachCosh), tensor.Sparse, keysOf(self), 0).ForeachCosh(c, self)
 	}
 	return composed.ForeachCosh(c, self)
 }
 
 // ForeachCoshInPlace implements the operator _foreach_cosh_.
-func (c Context) ForeachCoshInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachCoshInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_cosh_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachCoshInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_cosh_", key, unsafe.Offsetof(Backend{}.ForeachCoshInPlace), tensor.Sparse, keysOf(self), 0).ForeachCoshInPlace(c, self)
 	}
 	return composed.ForeachCoshInPlace(c, self)
 }
 
 // ForeachErf implements the operator _foreach_erf.
-func (c Context) ForeachErf(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachErf(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_erf", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachErf; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_erf", key, unsafe.Offsetof(Backend{}.ForeachErf), tensor.Sparse, keysOf(self), 0).ForeachErf(c, self)
 	}
 	return composed.ForeachErf(c, self)
 }
 
 // ForeachErfInPlace implements the operator _foreach_erf_.
-func (c Context) ForeachErfInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachErfInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_erf_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachErfInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_erf_", key, unsafe.Offsetof(Backend{}.ForeachErfInPlace), tensor.Sparse, keysOf(self), 0).ForeachErfInPlace(c, self)
 	}
 	return composed.ForeachErfInPlace(c, self)
 }
 
 // ForeachErfc implements the operator _foreach_erfc.
-func (c Context) ForeachErfc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachErfc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_erfc", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachErfc; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_erfc", key, unsafe.Offsetof(Backend{}.ForeachErfc), tensor.Sparse, keysOf(self), 0).ForeachErfc(c, self)
 	}
 	return composed.ForeachErfc(c, self)
 }
 
 // ForeachErfcInPlace implements the operator _foreach_erfc_.
-func (c Context) ForeachErfcInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachErfcInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_erfc_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachErfcInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_erfc_", key, unsafe.Offsetof(Backend{}.ForeachErfcInPlace), tensor.Sparse, keysOf(self), 0).ForeachErfcInPlace(c, self)
 	}
 	return composed.ForeachErfcInPlace(c, self)
 }
 
 // ForeachExp implements the operator _foreach_exp.
-func (c Context) ForeachExp(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachExp(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_exp", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachExp; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_exp", key, unsafe.Offsetof(Backend{}.ForeachExp), tensor.Sparse, keysOf(self), 0).ForeachExp(c, self)
 	}
 	return composed.ForeachExp(c, self)
 }
 
 // ForeachExpInPlace implements the operator _foreach_exp_.
-func (c Context) ForeachExpInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachExpInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_exp_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachExpInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_exp_", key, unsafe.Offsetof(Backend{}.ForeachExpInPlace), tensor.Sparse, keysOf(self), 0).ForeachExpInPlace(c, self)
 	}
 	return composed.ForeachExpInPlace(c, self)
 }
 
 // ForeachExpm1 implements the operator _foreach_expm1.
-func (c Context) ForeachExpm1(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachExpm1(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_expm1", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachExpm1; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_expm1", key, unsafe.Offsetof(Backend{}.ForeachExpm1), tensor.Sparse, keysOf(self), 0).ForeachExpm1(c, self)
 	}
 	return composed.ForeachExpm1(c, self)
 }
 
 // ForeachExpm1InPlace implements the operator _foreach_expm1_.
-func (c Context) ForeachExpm1InPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachExpm1InPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_expm1_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachExpm1InPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_expm1_", key, unsafe.Offsetof(Backend{}.ForeachExpm1InPlace), tensor.Sparse, keysOf(self), 0).ForeachExpm1InPlace(c, self)
 	}
 	return composed.ForeachExpm1InPlace(c, self)
 }
 
 // ForeachFloor implements the operator _foreach_floor.
-func (c Context) ForeachFloor(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachFloor(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_floor", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachFloor; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_floor", key, unsafe.Offsetof(Backend{}.ForeachFloor), tensor.Sparse, keysOf(self), 0).ForeachFloor(c, self)
 	}
 	return composed.ForeachFloor(c, self)
 }
 
 // ForeachFloorInPlace implements the operator _foreach_floor_.
-func (c Context) ForeachFloorInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachFloorInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_floor_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachFloorInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_floor_", key, unsafe.Offsetof(Backend{}.ForeachFloorInPlace), tensor.Sparse, keysOf(self), 0).ForeachFloorInPlace(c, self)
 	}
 	return composed.ForeachFloorInPlace(c, self)
 }
 
 // ForeachFrac implements the operator _foreach_frac.
-func (c Context) ForeachFrac(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachFrac(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_frac", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachFrac; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_frac", key, unsafe.Offsetof(Backend{}.ForeachFrac), tensor.Sparse, keysOf(self), 0).ForeachFrac(c, self)
 	}
 	return composed.ForeachFrac(c, self)
 }
 
 // ForeachFracInPlace implements the operator _foreach_frac_.
-func (c Context) ForeachFracInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachFracInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_frac_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachFracInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_frac_", key, unsafe.Offsetof(Backend{}.ForeachFracInPlace), tensor.Sparse, keysOf(self), 0).ForeachFracInPlace(c, self)
 	}
 	return composed.ForeachFracInPlace(c, self)
 }
 
 // ForeachLgamma implements the operator _foreach_lgamma.
-func (c Context) ForeachLgamma(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachLgamma(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_lgamma", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLgamma; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_lgamma", key, unsafe.Offsetof(Backend{}.ForeachLgamma), tensor.Sparse, keysOf(self), 0).ForeachLgamma(c, self)
 	}
 	return composed.ForeachLgamma(c, self)
 }
 
 // ForeachLgammaInPlace implements the operator _foreach_lgamma_.
-func (c Context) ForeachLgammaInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachLgammaInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_lgamma_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLgammaInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_lgamma_", key, unsafe.Offsetof(Backend{}.ForeachLgammaInPlace), tensor.Sparse, keysOf(self), 0).ForeachLgammaInPlace(c, self)
 	}
 	return composed.ForeachLgammaInPlace(c, self)
 }
 
 // ForeachLog implements the operator _foreach_log.
-func (c Context) ForeachLog(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachLog(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_log", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLog; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_log", key, unsafe.Offsetof(Backend{}.ForeachLog), tensor.Sparse, keysOf(self), 0).ForeachLog(c, self)
 	}
 	return composed.ForeachLog(c, self)
 }
 
 // ForeachLogInPlace implements the operator _foreach_log_.
-func (c Context) ForeachLogInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachLogInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_log_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLogInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_log_", key, unsafe.Offsetof(Backend{}.ForeachLogInPlace), tensor.Sparse, keysOf(self), 0).ForeachLogInPlace(c, self)
 	}
 	return composed.ForeachLogInPlace(c, self)
 }
 
 // ForeachLog10 implements the operator _foreach_log10.
-func (c Context) ForeachLog10(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachLog10(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_log10", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLog10; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_log10", key, unsafe.Offsetof(Backend{}.ForeachLog10), tensor.Sparse, keysOf(self), 0).ForeachLog10(c, self)
 	}
 	return composed.ForeachLog10(c, self)
 }
 
 // ForeachLog10InPlace implements the operator _foreach_log10_.
-func (c Context) ForeachLog10InPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachLog10InPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_log10_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLog10InPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_log10_", key, unsafe.Offsetof(Backend{}.ForeachLog10InPlace), tensor.Sparse, keysOf(self), 0).ForeachLog10InPlace(c, self)
 	}
 	return composed.ForeachLog10InPlace(c, self)
 }
 
 // ForeachLog1p implements the operator _foreach_log1p.
-func (c Context) ForeachLog1p(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachLog1p(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_log1p", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLog1p; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_log1p", key, unsafe.Offsetof(Backend{}.ForeachLog1p), tensor.Sparse, keysOf(self), 0).ForeachLog1p(c, self)
 	}
 	return composed.ForeachLog1p(c, self)
 }
 
 // ForeachLog1pInPlace implements the operator _foreach_log1p_.
-func (c Context) ForeachLog1pInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachLog1pInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_log1p_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLog1pInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_log1p_", key, unsafe.Offsetof(Backend{}.ForeachLog1pInPlace), tensor.Sparse, keysOf(self), 0).ForeachLog1pInPlace(c, self)
 	}
 	return composed.ForeachLog1pInPlace(c, self)
 }
 
 // ForeachLog2 implements the operator _foreach_log2.
-func (c Context) ForeachLog2(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachLog2(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_log2", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLog2; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_log2", key, unsafe.Offsetof(Backend{}.ForeachLog2), tensor.Sparse, keysOf(self), 0).ForeachLog2(c, self)
 	}
 	return composed.ForeachLog2(c, self)
 }
 
 // ForeachLog2InPlace implements the operator _foreach_log2_.
-func (c Context) ForeachLog2InPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachLog2InPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_log2_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLog2InPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_log2_", key, unsafe.Offsetof(Backend{}.ForeachLog2InPlace), tensor.Sparse, keysOf(self), 0).ForeachLog2InPlace(c, self)
 	}
 	return composed.ForeachLog2InPlace(c, self)
 }
 
 // ForeachNeg implements the operator _foreach_neg.
-func (c Context) ForeachNeg(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachNeg(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_neg", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachNeg; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_neg", key, unsafe.Offsetof(Backend{}.ForeachNeg), tensor.Sparse, keysOf(self), 0).ForeachNeg(c, self)
 	}
 	return composed.ForeachNeg(c, self)
 }
 
 // ForeachNegInPlace implements the operator _foreach_neg_.
-func (c Context) ForeachNegInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachNegInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_neg_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachNegInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_neg_", key, unsafe.Offsetof(Backend{}.ForeachNegInPlace), tensor.Sparse, keysOf(self), 0).ForeachNegInPlace(c, self)
 	}
 	return composed.ForeachNegInPlace(c, self)
 }
 
 // ForeachReciprocal implements the operator _foreach_reciprocal.
-func (c Context) ForeachReciprocal(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachReciprocal(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_reciprocal", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachReciprocal; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_reciprocal", key, unsafe.Offsetof(Backend{}.ForeachReciprocal), tensor.Sparse, keysOf(self), 0).ForeachReciprocal(c, self)
 	}
 	return composed.ForeachReciprocal(c, self)
 }
 
 // ForeachReciprocalInPlace implements the operator _foreach_reciprocal_.
-func (c Context) ForeachReciprocalInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachReciprocalInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_reciprocal_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachReciprocalInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_reciprocal_", key, unsafe.Offsetof(Backend{}.ForeachReciprocalInPlace), tensor.Sparse, keysOf(self), 0).ForeachReciprocalInPlace(c, self)
 	}
 	return composed.ForeachReciprocalInPlace(c, self)
 }
 
 // ForeachRound implements the operator _foreach_round.
-func (c Context) ForeachRound(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachRound(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_round", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachRound; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_round", key, unsafe.Offsetof(Backend{}.ForeachRound), tensor.Sparse, keysOf(self), 0).ForeachRound(c, self)
 	}
 	return composed.ForeachRound(c, self)
 }
 
 // ForeachRoundInPlace implements the operator _foreach_round_.
-func (c Context) ForeachRoundInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachRoundInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_round_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachRoundInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_round_", key, unsafe.Offsetof(Backend{}.ForeachRoundInPlace), tensor.Sparse, keysOf(self), 0).ForeachRoundInPlace(c, self)
 	}
 	return composed.ForeachRoundInPlace(c, self)
 }
 
 // ForeachRsqrt implements the operator _foreach_rsqrt.
-func (c Context) ForeachRsqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachRsqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_rsqrt", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachRsqrt; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_rsqrt", key, unsafe.Offsetof(Backend{}.ForeachRsqrt), tensor.Sparse, keysOf(self), 0).ForeachRsqrt(c, self)
 	}
 	return composed.ForeachRsqrt(c, self)
 }
 
 // ForeachRsqrtInPlace implements the operator _foreach_rsqrt_.
-func (c Context) ForeachRsqrtInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachRsqrtInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_rsqrt_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachRsqrtInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_rsqrt_", key, unsafe.Offsetof(Backend{}.ForeachRsqrtInPlace), tensor.Sparse, keysOf(self), 0).ForeachRsqrtInPlace(c, self)
 	}
 	return composed.ForeachRsqrtInPlace(c, self)
 }
 
 // ForeachSigmoid implements the operator _foreach_sigmoid.
-func (c Context) ForeachSigmoid(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachSigmoid(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sigmoid", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSigmoid; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sigmoid", key, unsafe.Offsetof(Backend{}.ForeachSigmoid), tensor.Sparse, keysOf(self), 0).ForeachSigmoid(c, self)
 	}
 	return composed.ForeachSigmoid(c, self)
 }
 
 // ForeachSigmoidInPlace implements the operator _foreach_sigmoid_.
-func (c Context) ForeachSigmoidInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachSigmoidInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sigmoid_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSigmoidInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sigmoid_", key, unsafe.Offsetof(Backend{}.ForeachSigmoidInPlace), tensor.Sparse, keysOf(self), 0).ForeachSigmoidInPlace(c, self)
 	}
 	return composed.ForeachSigmoidInPlace(c, self)
 }
 
 // ForeachSign implements the operator _foreach_sign.
-func (c Context) ForeachSign(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachSign(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sign", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSign; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sign", key, unsafe.Offsetof(Backend{}.ForeachSign), tensor.Sparse, keysOf(self), 0).ForeachSign(c, self)
 	}
 	return composed.ForeachSign(c, self)
 }
 
 // ForeachSignInPlace implements the operator _foreach_sign_.
-func (c Context) ForeachSignInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachSignInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sign_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSignInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sign_", key, unsafe.Offsetof(Backend{}.ForeachSignInPlace), tensor.Sparse, keysOf(self), 0).ForeachSignInPlace(c, self)
 	}
 	return composed.ForeachSignInPlace(c, self)
 }
 
 // ForeachSin implements the operator _foreach_sin.
-func (c Context) ForeachSin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachSin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sin", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSin; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sin", key, unsafe.Offsetof(Backend{}.ForeachSin), tensor.Sparse, keysOf(self), 0).ForeachSin(c, self)
 	}
 	return composed.ForeachSin(c, self)
 }
 
 // ForeachSinInPlace implements the operator _foreach_sin_.
-func (c Context) ForeachSinInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachSinInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sin_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSinInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sin_", key, unsafe.Offsetof(Backend{}.ForeachSinInPlace), tensor.Sparse, keysOf(self), 0).ForeachSinInPlace(c, self)
 	}
 	return composed.ForeachSinInPlace(c, self)
 }
 
 // ForeachSinh implements the operator _foreach_sinh.
-func (c Context) ForeachSinh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachSinh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sinh", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSinh; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sinh", key, unsafe.Offsetof(Backend{}.ForeachSinh), tensor.Sparse, keysOf(self), 0).ForeachSinh(c, self)
 	}
 	return composed.ForeachSinh(c, self)
 }
 
 // ForeachSinhInPlace implements the operator _foreach_sinh_.
-func (c Context) ForeachSinhInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachSinhInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sinh_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSinhInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sinh_", key, unsafe.Offsetof(Backend{}.ForeachSinhInPlace), tensor.Sparse, keysOf(self), 0).ForeachSinhInPlace(c, self)
 	}
 	return composed.ForeachSinhInPlace(c, self)
 }
 
 // ForeachSqrt implements the operator _foreach_sqrt.
-func (c Context) ForeachSqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachSqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sqrt", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSqrt; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sqrt", key, unsafe.Offsetof(Backend{}.ForeachSqrt), tensor.Sparse, keysOf(self), 0).ForeachSqrt(c, self)
 	}
 	return composed.ForeachSqrt(c, self)
 }
 
 // ForeachSqrtInPlace implements the operator _foreach_sqrt_.
-func (c Context) ForeachSqrtInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachSqrtInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sqrt_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSqrtInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_sqrt_", key, unsafe.Offsetof(Backend{}.ForeachSqrtInPlace), tensor.Sparse, keysOf(self), 0).ForeachSqrtInPlace(c, self)
 	}
 	return composed.ForeachSqrtInPlace(c, self)
 }
 
 // ForeachTan implements the operator _foreach_tan.
-func (c Context) ForeachTan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachTan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_tan", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachTan; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_tan", key, unsafe.Offsetof(Backend{}.ForeachTan), tensor.Sparse, keysOf(self), 0).ForeachTan(c, self)
 	}
 	return composed.ForeachTan(c, self)
 }
 
 // ForeachTanInPlace implements the operator _foreach_tan_.
-func (c Context) ForeachTanInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachTanInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_tan_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachTanInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_tan_", key, unsafe.Offsetof(Backend{}.ForeachTanInPlace), tensor.Sparse, keysOf(self), 0).ForeachTanInPlace(c, self)
 	}
 	return composed.ForeachTanInPlace(c, self)
 }
 
 // ForeachTanh implements the operator _foreach_tanh.
-func (c Context) ForeachTanh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachTanh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_tanh", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachTanh; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_tanh", key, unsafe.Offsetof(Backend{}.ForeachTanh), tensor.Sparse, keysOf(self), 0).ForeachTanh(c, self)
 	}
 	return composed.ForeachTanh(c, self)
 }
 
 // ForeachTanhInPlace implements the operator _foreach_tanh_.
-func (c Context) ForeachTanhInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachTanhInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_tanh_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachTanhInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_tanh_", key, unsafe.Offsetof(Backend{}.ForeachTanhInPlace), tensor.Sparse, keysOf(self), 0).ForeachTanhInPlace(c, self)
 	}
 	return composed.ForeachTanhInPlace(c, self)
 }
 
 // ForeachTrunc implements the operator _foreach_trunc.
-func (c Context) ForeachTrunc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachTrunc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_trunc", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachTrunc; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_trunc", key, unsafe.Offsetof(Backend{}.ForeachTrunc), tensor.Sparse, keysOf(self), 0).ForeachTrunc(c, self)
 	}
 	return composed.ForeachTrunc(c, self)
 }
 
 // ForeachTruncInPlace implements the operator _foreach_trunc_.
-func (c Context) ForeachTruncInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachTruncInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_trunc_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachTruncInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_trunc_", key, unsafe.Offsetof(Backend{}.ForeachTruncInPlace), tensor.Sparse, keysOf(self), 0).ForeachTruncInPlace(c, self)
 	}
 	return composed.ForeachTruncInPlace(c, self)
 }
 
 // ForeachAddScalar implements the operator _foreach_add.
-func (c Context) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddScalar; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddScalar), tensor.Sparse, keysOf(self), 0).ForeachAddScalar(c, self, scalar)
 	}
 	return composed.ForeachAddScalar(c, self, scalar)
 }
 
 // ForeachAddScalarInPlace implements the operator _foreach_add_.
-func (c Context) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+func (c Context) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddScalarInPlace; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachAddScalarInPlace(c, self, scalar)
 	}
 	return composed.ForeachAddScalarInPlace(c, self, scalar)
 }
 
 // ForeachAddList implements the operator _foreach_add.
-func (c Context) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddList; does != nil {
-			return does(c, self, other, alpha)
-		}
+		return c.backendOr(&composed, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachAddList(c, self, other, alpha)
 	}
 	return composed.ForeachAddList(c, self, other, alpha)
 }
 
 // ForeachAddListInPlace implements the operator _foreach_add_.
-func (c Context) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
+func (c Context) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddListInPlace; does != nil {
-			return does(c, self, other, alpha)
-		}
+		return c.backendOr(&composed, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachAddListInPlace(c, self, other, alpha)
 	}
 	return composed.ForeachAddListInPlace(c, self, other, alpha)
 }
 
 // ForeachAddScalars implements the operator _foreach_add.
-func (c Context) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddScalars; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddScalars), tensor.Sparse, keysOf(self), 0).ForeachAddScalars(c, self, scalars)
 	}
 	return composed.ForeachAddScalars(c, self, scalars)
 }
 
 // ForeachAddScalarsInPlace implements the operator _foreach_add_.
-func (c Context) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddScalarsInPlace; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachAddScalarsInPlace(c, self, scalars)
 	}
 	return composed.ForeachAddScalarsInPlace(c, self, scalars)
 }
 
 // ForeachAddTensor implements the operator _foreach_add.
-func (c Context) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
-		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddTensor; does != nil {
-			return does(c, self, other, alpha)
-		}
+		return c.backendOr(&composed, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachAddTensor(c, self, other, alpha)
 	}
 	return composed.ForeachAddTensor(c, self, other, alpha)
 }
 
 // ForeachAddTensorInPlace implements the operator _foreach_add_.
-func (c Context) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (err error) {
+func (c Context) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
-		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddTensorInPlace; does != nil {
-			return does(c, self, other, alpha)
-		}
+		return c.backendOr(&composed, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachAddTensorInPlace(c, self, other, alpha)
 	}
 	return composed.ForeachAddTensorInPlace(c, self, other, alpha)
 }
 
 // ForeachSubScalar implements the operator _foreach_sub.
-func (c Context) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSubScalar; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubScalar), tensor.Sparse, keysOf(self), 0).ForeachSubScalar(c, self, scalar)
 	}
 	return composed.ForeachSubScalar(c, self, scalar)
 }
 
 // ForeachSubScalarInPlace implements the operator _foreach_sub_.
-func (c Context) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+func (c Context) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSubScalarInPlace; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachSubScalarInPlace(c, self, scalar)
 	}
 	return composed.ForeachSubScalarInPlace(c, self, scalar)
 }
 
 // ForeachSubList implements the operator _foreach_sub.
-func (c Context) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSubList; does != nil {
-			return does(c, self, other, alpha)
-		}
+		return c.backendOr(&composed, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachSubList(c, self, other, alpha)
 	}
 	return composed.ForeachSubList(c, self, other, alpha)
 }
 
 // ForeachSubListInPlace implements the operator _foreach_sub_.
-func (c Context) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
+func (c Context) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSubListInPlace; does != nil {
-			return does(c, self, other, alpha)
-		}
+		return c.backendOr(&composed, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachSubListInPlace(c, self, other, alpha)
 	}
 	return composed.ForeachSubListInPlace(c, self, other, alpha)
 }
 
 // ForeachSubScalars implements the operator _foreach_sub.
-func (c Context) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSubScalars; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubScalars), tensor.Sparse, keysOf(self), 0).ForeachSubScalars(c, self, scalars)
 	}
 	return composed.ForeachSubScalars(c, self, scalars)
 }
 
 // ForeachSubScalarsInPlace implements the operator _foreach_sub_.
-func (c Context) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachSubScalarsInPlace; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachSubScalarsInPlace(c, self, scalars)
 	}
 	return composed.ForeachSubScalarsInPlace(c, self, scalars)
 }
 
 // ForeachMulScalar implements the operator _foreach_mul.
-func (c Context) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMulScalar; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulScalar), tensor.Sparse, keysOf(self), 0).ForeachMulScalar(c, self, scalar)
 	}
 	return composed.ForeachMulScalar(c, self, scalar)
 }
 
 // ForeachMulScalarInPlace implements the operator _foreach_mul_.
-func (c Context) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+func (c Context) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMulScalarInPlace; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMulScalarInPlace(c, self, scalar)
 	}
 	return composed.ForeachMulScalarInPlace(c, self, scalar)
 }
 
 // ForeachMulList implements the operator _foreach_mul.
-func (c Context) ForeachMulList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMulList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMulList; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMulList(c, self, other)
 	}
 	return composed.ForeachMulList(c, self, other)
 }
 
 // ForeachMulListInPlace implements the operator _foreach_mul_.
-func (c Context) ForeachMulListInPlace(self, other []*tensor.Tensor) (err error) {
+func (c Context) ForeachMulListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMulListInPlace; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMulListInPlace(c, self, other)
 	}
 	return composed.ForeachMulListInPlace(c, self, other)
 }
 
 // ForeachMulScalars implements the operator _foreach_mul.
-func (c Context) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMulScalars; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulScalars), tensor.Sparse, keysOf(self), 0).ForeachMulScalars(c, self, scalars)
 	}
 	return composed.ForeachMulScalars(c, self, scalars)
 }
 
 // ForeachMulScalarsInPlace implements the operator _foreach_mul_.
-func (c Context) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMulScalarsInPlace; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMulScalarsInPlace(c, self, scalars)
 	}
 	return composed.ForeachMulScalarsInPlace(c, self, scalars)
 }
 
 // ForeachMulTensor implements the operator _foreach_mul.
-func (c Context) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
-		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMulTensor; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachMulTensor(c, self, other)
 	}
 	return composed.ForeachMulTensor(c, self, other)
 }
 
 // ForeachMulTensorInPlace implements the operator _foreach_mul_.
-func (c Context) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) (err error) {
+func (c Context) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
-		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMulTensorInPlace; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachMulTensorInPlace(c, self, other)
 	}
 	return composed.ForeachMulTensorInPlace(c, self, other)
 }
 
 // ForeachDivScalar implements the operator _foreach_div.
-func (c Context) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachDivScalar; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivScalar), tensor.Sparse, keysOf(self), 0).ForeachDivScalar(c, self, scalar)
 	}
 	return composed.ForeachDivScalar(c, self, scalar)
 }
 
 // ForeachDivScalarInPlace implements the operator _foreach_div_.
-func (c Context) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+func (c Context) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachDivScalarInPlace; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachDivScalarInPlace(c, self, scalar)
 	}
 	return composed.ForeachDivScalarInPlace(c, self, scalar)
 }
 
 // ForeachDivList implements the operator _foreach_div.
-func (c Context) ForeachDivList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachDivList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachDivList; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachDivList(c, self, other)
 	}
 	return composed.ForeachDivList(c, self, other)
 }
 
 // ForeachDivListInPlace implements the operator _foreach_div_.
-func (c Context) ForeachDivListInPlace(self, other []*tensor.Tensor) (err error) {
+func (c Context) ForeachDivListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachDivListInPlace; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachDivListInPlace(c, self, other)
 	}
 	return composed.ForeachDivListInPlace(c, self, other)
 }
 
 // ForeachDivScalars implements the operator _foreach_div.
-func (c Context) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachDivScalars; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivScalars), tensor.Sparse, keysOf(self), 0).ForeachDivScalars(c, self, scalars)
 	}
 	return composed.ForeachDivScalars(c, self, scalars)
 }
 
 // ForeachDivScalarsInPlace implements the operator _foreach_div_.
-func (c Context) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachDivScalarsInPlace; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachDivScalarsInPlace(c, self, scalars)
 	}
 	return composed.ForeachDivScalarsInPlace(c, self, scalars)
 }
 
 // ForeachDivTensor implements the operator _foreach_div.
-func (c Context) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
-		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachDivTensor; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachDivTensor(c, self, other)
 	}
 	return composed.ForeachDivTensor(c, self, other)
 }
 
 // ForeachDivTensorInPlace implements the operator _foreach_div_.
-func (c Context) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) (err error) {
+func (c Context) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
-		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachDivTensorInPlace; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachDivTensorInPlace(c, self, other)
 	}
 	return composed.ForeachDivTensorInPlace(c, self, other)
 }
 
 // ForeachClampMaxScalar implements the operator _foreach_clamp_max.
-func (c Context) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMaxScalar; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalar), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalar(c, self, scalar)
 	}
 	return composed.ForeachClampMaxScalar(c, self, scalar)
 }
 
 // ForeachClampMaxScalarInPlace implements the operator _foreach_clamp_max_.
-func (c Context) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+func (c Context) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMaxScalarInPlace; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalarInPlace(c, self, scalar)
 	}
 	return composed.ForeachClampMaxScalarInPlace(c, self, scalar)
 }
 
 // ForeachClampMaxList implements the operator _foreach_clamp_max.
-func (c Context) ForeachClampMaxList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachClampMaxList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMaxList; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMaxList(c, self, other)
 	}
 	return composed.ForeachClampMaxList(c, self, other)
 }
 
 // ForeachClampMaxListInPlace implements the operator _foreach_clamp_max_.
-func (c Context) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) (err error) {
+func (c Context) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMaxListInPlace; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMaxListInPlace(c, self, other)
 	}
 	return composed.ForeachClampMaxListInPlace(c, self, other)
 }
 
 // ForeachClampMaxScalars implements the operator _foreach_clamp_max.
-func (c Context) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMaxScalars; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalars), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalars(c, self, scalars)
 	}
 	return composed.ForeachClampMaxScalars(c, self, scalars)
 }
 
 // ForeachClampMaxScalarsInPlace implements the operator _foreach_clamp_max_.
-func (c Context) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMaxScalarsInPlace; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalarsInPlace(c, self, scalars)
 	}
 	return composed.ForeachClampMaxScalarsInPlace(c, self, scalars)
 }
 
 // ForeachClampMinScalar implements the operator _foreach_clamp_min.
-func (c Context) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMinScalar; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalar), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalar(c, self, scalar)
 	}
 	return composed.ForeachClampMinScalar(c, self, scalar)
 }
 
 // ForeachClampMinScalarInPlace implements the operator _foreach_clamp_min_.
-func (c Context) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+func (c Context) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMinScalarInPlace; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalarInPlace(c, self, scalar)
 	}
 	return composed.ForeachClampMinScalarInPlace(c, self, scalar)
 }
 
 // ForeachClampMinList implements the operator _foreach_clamp_min.
-func (c Context) ForeachClampMinList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachClampMinList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMinList; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMinList(c, self, other)
 	}
 	return composed.ForeachClampMinList(c, self, other)
 }
 
 // ForeachClampMinListInPlace implements the operator _foreach_clamp_min_.
-func (c Context) ForeachClampMinListInPlace(self, other []*tensor.Tensor) (err error) {
+func (c Context) ForeachClampMinListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMinListInPlace; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMinListInPlace(c, self, other)
 	}
 	return composed.ForeachClampMinListInPlace(c, self, other)
 }
 
 // ForeachClampMinScalars implements the operator _foreach_clamp_min.
-func (c Context) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMinScalars; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalars), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalars(c, self, scalars)
 	}
 	return composed.ForeachClampMinScalars(c, self, scalars)
 }
 
 // ForeachClampMinScalarsInPlace implements the operator _foreach_clamp_min_.
-func (c Context) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClampMinScalarsInPlace; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalarsInPlace(c, self, scalars)
 	}
 	return composed.ForeachClampMinScalarsInPlace(c, self, scalars)
 }
 
 // ForeachMaximumScalar implements the operator _foreach_maximum.
-func (c Context) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMaximumScalar; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalar), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalar(c, self, scalar)
 	}
 	return composed.ForeachMaximumScalar(c, self, scalar)
 }
 
 // ForeachMaximumScalarInPlace implements the operator _foreach_maximum_.
-func (c Context) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+func (c Context) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMaximumScalarInPlace; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalarInPlace(c, self, scalar)
 	}
 	return composed.ForeachMaximumScalarInPlace(c, self, scalar)
 }
 
 // ForeachMaximumList implements the operator _foreach_maximum.
-func (c Context) ForeachMaximumList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMaximumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMaximumList; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMaximumList(c, self, other)
 	}
 	return composed.ForeachMaximumList(c, self, other)
 }
 
 // ForeachMaximumListInPlace implements the operator _foreach_maximum_.
-func (c Context) ForeachMaximumListInPlace(self, other []*tensor.Tensor) (err error) {
+func (c Context) ForeachMaximumListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMaximumListInPlace; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMaximumListInPlace(c, self, other)
 	}
 	return composed.ForeachMaximumListInPlace(c, self, other)
 }
 
 // ForeachMaximumScalars implements the operator _foreach_maximum.
-func (c Context) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMaximumScalars; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalars), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalars(c, self, scalars)
 	}
 	return composed.ForeachMaximumScalars(c, self, scalars)
 }
 
 // ForeachMaximumScalarsInPlace implements the operator _foreach_maximum_.
-func (c Context) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMaximumScalarsInPlace; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalarsInPlace(c, self, scalars)
 	}
 	return composed.ForeachMaximumScalarsInPlace(c, self, scalars)
 }
 
 // ForeachMinimumScalar implements the operator _foreach_minimum.
-func (c Context) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMinimumScalar; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalar), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalar(c, self, scalar)
 	}
 	return composed.ForeachMinimumScalar(c, self, scalar)
 }
 
 // ForeachMinimumScalarInPlace implements the operator _foreach_minimum_.
-func (c Context) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+func (c Context) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMinimumScalarInPlace; does != nil {
-			return does(c, self, scalar)
-		}
+		return c.backendOr(&composed, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalarInPlace(c, self, scalar)
 	}
 	return composed.ForeachMinimumScalarInPlace(c, self, scalar)
 }
 
 // ForeachMinimumList implements the operator _foreach_minimum.
-func (c Context) ForeachMinimumList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMinimumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMinimumList; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMinimumList(c, self, other)
 	}
 	return composed.ForeachMinimumList(c, self, other)
 }
 
 // ForeachMinimumListInPlace implements the operator _foreach_minimum_.
-func (c Context) ForeachMinimumListInPlace(self, other []*tensor.Tensor) (err error) {
+func (c Context) ForeachMinimumListInPlace(self, other []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
-		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMinimumListInPlace; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMinimumListInPlace(c, self, other)
 	}
 	return composed.ForeachMinimumListInPlace(c, self, other)
 }
 
 // ForeachMinimumScalars implements the operator _foreach_minimum.
-func (c Context) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMinimumScalars; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalars), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalars(c, self, scalars)
 	}
 	return composed.ForeachMinimumScalars(c, self, scalars)
 }
 
 // ForeachMinimumScalarsInPlace implements the operator _foreach_minimum_.
-func (c Context) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMinimumScalarsInPlace; does != nil {
-			return does(c, self, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalarsInPlace(c, self, scalars)
 	}
 	return composed.ForeachMinimumScalarsInPlace(c, self, scalars)
 }
 
 // ForeachPowScalar implements the operator _foreach_pow.
-func (c Context) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachPowScalar; does != nil {
-			return does(c, self, exponent)
-		}
+		return c.backendOr(&composed, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowScalar), tensor.Sparse, keysOf(self), 0).ForeachPowScalar(c, self, exponent)
 	}
 	return composed.ForeachPowScalar(c, self, exponent)
 }
 
 // ForeachPowScalarInPlace implements the operator _foreach_pow_.
-func (c Context) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) (err error) {
+func (c Context) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachPowScalarInPlace; does != nil {
-			return does(c, self, exponent)
-		}
+		return c.backendOr(&composed, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachPowScalarInPlace(c, self, exponent)
 	}
 	return composed.ForeachPowScalarInPlace(c, self, exponent)
 }
 
 // ForeachPowScalars implements the operator _foreach_pow.
-func (c Context) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachPowScalars; does != nil {
-			return does(c, self, exponent)
-		}
+		return c.backendOr(&composed, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowScalars), tensor.Sparse, keysOf(self), 0).ForeachPowScalars(c, self, exponent)
 	}
 	return composed.ForeachPowScalars(c, self, exponent)
 }
 
 // ForeachPowScalarsInPlace implements the operator _foreach_pow_.
-func (c Context) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) (err error) {
+func (c Context) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachPowScalarsInPlace; does != nil {
-			return does(c, self, exponent)
-		}
+		return c.backendOr(&composed, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachPowScalarsInPlace(c, self, exponent)
 	}
 	return composed.ForeachPowScalarsInPlace(c, self, exponent)
 }
 
 // ForeachPowList implements the operator _foreach_pow.
-func (c Context) ForeachPowList(self, exponent []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(exponent)); key != 0 {
-		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self)|keysOf(exponent), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachPowList; does != nil {
-			return does(c, self, exponent)
-		}
+		return c.backendOr(&composed, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowList), tensor.Sparse, keysOf(self)|keysOf(exponent), 0).ForeachPowList(c, self, exponent)
 	}
 	return composed.ForeachPowList(c, self, exponent)
 }
 
 // ForeachPowListInPlace implements the operator _foreach_pow_.
-func (c Context) ForeachPowListInPlace(self, exponent []*tensor.Tensor) (err error) {
+func (c Context) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(exponent)); key != 0 {
-		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self)|keysOf(exponent), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachPowListInPlace; does != nil {
-			return does(c, self, exponent)
-		}
+		return c.backendOr(&composed, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowListInPlace), tensor.Sparse, keysOf(self)|keysOf(exponent), 0).ForeachPowListInPlace(c, self, exponent)
 	}
 	return composed.ForeachPowListInPlace(c, self, exponent)
 }
 
 // ForeachPowBase implements the operator _foreach_pow.
-func (c Context) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(exponent)); key != 0 {
-		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(exponent), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachPowBase; does != nil {
-			return does(c, self, exponent)
-		}
+		return c.backendOr(&composed, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowBase), tensor.Sparse, keysOf(exponent), 0).ForeachPowBase(c, self, exponent)
 	}
 	return composed.ForeachPowBase(c, self, exponent)
 }
 
 // ForeachLerpScalar implements the operator _foreach_lerp.
-func (c Context) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(tensors1)); key != 0 {
-		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLerpScalar; does != nil {
-			return does(c, self, tensors1, weight)
-		}
+		return c.backendOr(&composed, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpScalar), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalar(c, self, tensors1, weight)
 	}
 	return composed.ForeachLerpScalar(c, self, tensors1, weight)
 }
 
 // ForeachLerpScalarInPlace implements the operator _foreach_lerp_.
-func (c Context) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) (err error) {
+func (c Context) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self) | keysOf(tensors1)); key != 0 {
-		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLerpScalarInPlace; does != nil {
-			return does(c, self, tensors1, weight)
-		}
+		return c.backendOr(&composed, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalarInPlace(c, self, tensors1, weight)
 	}
 	return composed.ForeachLerpScalarInPlace(c, self, tensors1, weight)
 }
 
 // ForeachLerpList implements the operator _foreach_lerp.
-func (c Context) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
-		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLerpList; does != nil {
-			return does(c, self, tensors1, weights)
-		}
+		return c.backendOr(&composed, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpList), tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), 0).ForeachLerpList(c, self, tensors1, weights)
 	}
 	return composed.ForeachLerpList(c, self, tensors1, weights)
 }
 
 // ForeachLerpListInPlace implements the operator _foreach_lerp_.
-func (c Context) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) (err error) {
+func (c Context) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
-		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLerpListInPlace; does != nil {
-			return does(c, self, tensors1, weights)
-		}
+		return c.backendOr(&composed, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpListInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), 0).ForeachLerpListInPlace(c, self, tensors1, weights)
 	}
 	return composed.ForeachLerpListInPlace(c, self, tensors1, weights)
 }
 
 // ForeachLerpScalars implements the operator _foreach_lerp.
-func (c Context) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(tensors1)); key != 0 {
-		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLerpScalars; does != nil {
-			return does(c, self, tensors1, weight)
-		}
+		return c.backendOr(&composed, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpScalars), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalars(c, self, tensors1, weight)
 	}
 	return composed.ForeachLerpScalars(c, self, tensors1, weight)
 }
 
 // ForeachLerpScalarsInPlace implements the operator _foreach_lerp_.
-func (c Context) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (err error) {
+func (c Context) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self) | keysOf(tensors1)); key != 0 {
-		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachLerpScalarsInPlace; does != nil {
-			return does(c, self, tensors1, weight)
-		}
+		return c.backendOr(&composed, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalarsInPlace(c, self, tensors1, weight)
 	}
 	return composed.ForeachLerpScalarsInPlace(c, self, tensors1, weight)
 }
 
 // ForeachAddcmulScalar implements the operator _foreach_addcmul.
-func (c Context) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcmulScalar; does != nil {
-			return does(c, self, tensor1, tensor2, value)
-		}
+		return c.backendOr(&composed, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalar), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalar(c, self, tensor1, tensor2, value)
 	}
 	return composed.ForeachAddcmulScalar(c, self, tensor1, tensor2, value)
 }
 
 // ForeachAddcmulScalarInPlace implements the operator _foreach_addcmul_.
-func (c Context) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
+func (c Context) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcmulScalarInPlace; does != nil {
-			return does(c, self, tensor1, tensor2, value)
-		}
+		return c.backendOr(&composed, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalarInPlace(c, self, tensor1, tensor2, value)
 	}
 	return composed.ForeachAddcmulScalarInPlace(c, self, tensor1, tensor2, value)
 }
 
 // ForeachAddcmulScalars implements the operator _foreach_addcmul.
-func (c Context) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcmulScalars; does != nil {
-			return does(c, self, tensor1, tensor2, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalars), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalars(c, self, tensor1, tensor2, scalars)
 	}
 	return composed.ForeachAddcmulScalars(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcmulScalarsInPlace implements the operator _foreach_addcmul_.
-func (c Context) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcmulScalarsInPlace; does != nil {
-			return does(c, self, tensor1, tensor2, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalarsInPlace(c, self, tensor1, tensor2, scalars)
 	}
 	return composed.ForeachAddcmulScalarsInPlace(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcmulTensor implements the operator _foreach_addcmul.
-func (c Context) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
-		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcmulTensor; does != nil {
-			return does(c, self, tensor1, tensor2, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulTensor), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcmulTensor(c, self, tensor1, tensor2, scalars)
 	}
 	return composed.ForeachAddcmulTensor(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcmulTensorInPlace implements the operator _foreach_addcmul_.
-func (c Context) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
+func (c Context) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
-		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcmulTensorInPlace; does != nil {
-			return does(c, self, tensor1, tensor2, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulTensorInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcmulTensorInPlace(c, self, tensor1, tensor2, scalars)
 	}
 	return composed.ForeachAddcmulTensorInPlace(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcdivScalar implements the operator _foreach_addcdiv.
-func (c Context) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcdivScalar; does != nil {
-			return does(c, self, tensor1, tensor2, value)
-		}
+		return c.backendOr(&composed, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalar), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalar(c, self, tensor1, tensor2, value)
 	}
 	return composed.ForeachAddcdivScalar(c, self, tensor1, tensor2, value)
 }
 
 // ForeachAddcdivScalarInPlace implements the operator _foreach_addcdiv_.
-func (c Context) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
+func (c Context) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcdivScalarInPlace; does != nil {
-			return does(c, self, tensor1, tensor2, value)
-		}
+		return c.backendOr(&composed, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalarInPlace(c, self, tensor1, tensor2, value)
 	}
 	return composed.ForeachAddcdivScalarInPlace(c, self, tensor1, tensor2, value)
 }
 
 // ForeachAddcdivScalars implements the operator _foreach_addcdiv.
-func (c Context) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcdivScalars; does != nil {
-			return does(c, self, tensor1, tensor2, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalars), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalars(c, self, tensor1, tensor2, scalars)
 	}
 	return composed.ForeachAddcdivScalars(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcdivScalarsInPlace implements the operator _foreach_addcdiv_.
-func (c Context) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+func (c Context) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
-		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcdivScalarsInPlace; does != nil {
-			return does(c, self, tensor1, tensor2, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalarsInPlace(c, self, tensor1, tensor2, scalars)
 	}
 	return composed.ForeachAddcdivScalarsInPlace(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcdivTensor implements the operator _foreach_addcdiv.
-func (c Context) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
-		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcdivTensor; does != nil {
-			return does(c, self, tensor1, tensor2, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivTensor), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcdivTensor(c, self, tensor1, tensor2, scalars)
 	}
 	return composed.ForeachAddcdivTensor(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcdivTensorInPlace implements the operator _foreach_addcdiv_.
-func (c Context) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
+func (c Context) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
-		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachAddcdivTensorInPlace; does != nil {
-			return does(c, self, tensor1, tensor2, scalars)
-		}
+		return c.backendOr(&composed, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivTensorInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcdivTensorInPlace(c, self, tensor1, tensor2, scalars)
 	}
 	return composed.ForeachAddcdivTensorInPlace(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachNorm implements the operator _foreach_norm.
-func (c Context) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_norm", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachNorm; does != nil {
-			return does(c, self, ord, d)
-		}
+		return c.backendOr(&composed, "_foreach_norm", key, unsafe.Offsetof(Backend{}.ForeachNorm), tensor.Sparse, keysOf(self), 0).ForeachNorm(c, self, ord, d)
 	}
 	return composed.ForeachNorm(c, self, ord, d)
 }
 
 // ForeachMax implements the operator _foreach_max.
-func (c Context) ForeachMax(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMax(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_max", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMax; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_max", key, unsafe.Offsetof(Backend{}.ForeachMax), tensor.Sparse, keysOf(self), 0).ForeachMax(c, self)
 	}
 	return composed.ForeachMax(c, self)
 }
 
 // ForeachMm implements the operator _foreach_mm.
-func (c Context) ForeachMm(self, mat2 []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachMm(self, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self) | keysOf(mat2)); key != 0 {
-		if err = checkKeys("_foreach_mm", key, tensor.Sparse, keysOf(self)|keysOf(mat2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachMm; does != nil {
-			return does(c, self, mat2)
-		}
+		return c.backendOr(&composed, "_foreach_mm", key, unsafe.Offsetof(Backend{}.ForeachMm), tensor.Sparse, keysOf(self)|keysOf(mat2), 0).ForeachMm(c, self, mat2)
 	}
 	return composed.ForeachMm(c, self, mat2)
 }
 
 // ForeachClone implements the operator _foreach_clone.
-func (c Context) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) (r0 []*tensor.Tensor, err error) {
+func (c Context) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_clone", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachClone; does != nil {
-			return does(c, self, memoryFormat)
-		}
+		return c.backendOr(&composed, "_foreach_clone", key, unsafe.Offsetof(Backend{}.ForeachClone), tensor.Sparse, keysOf(self), 0).ForeachClone(c, self, memoryFormat)
 	}
 	return composed.ForeachClone(c, self, memoryFormat)
 }
 
 // ForeachCopyInPlace implements the operator _foreach_copy_.
-func (c Context) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) (err error) {
+func (c Context) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) error {
 	if key := c.highestKey(keysOf(self) | keysOf(src)); key != 0 {
-		if err = checkKeys("_foreach_copy_", key, tensor.Sparse, keysOf(self)|keysOf(src), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachCopyInPlace; does != nil {
-			return does(c, self, src, nonBlocking)
-		}
+		return c.backendOr(&composed, "_foreach_copy_", key, unsafe.Offsetof(Backend{}.ForeachCopyInPlace), tensor.Sparse, keysOf(self)|keysOf(src), 0).ForeachCopyInPlace(c, self, src, nonBlocking)
 	}
 	return composed.ForeachCopyInPlace(c, self, src, nonBlocking)
 }
 
 // ForeachZeroInPlace implements the operator _foreach_zero_.
-func (c Context) ForeachZeroInPlace(self []*tensor.Tensor) (err error) {
+func (c Context) ForeachZeroInPlace(self []*tensor.Tensor) error {
 	if key := c.highestKey(keysOf(self)); key != 0 {
-		if err = checkKeys("_foreach_zero_", key, tensor.Sparse, keysOf(self), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ForeachZeroInPlace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "_foreach_zero_", key, unsafe.Offsetof(Backend{}.ForeachZeroInPlace), tensor.Sparse, keysOf(self), 0).ForeachZeroInPlace(c, self)
 	}
 	return composed.ForeachZeroInPlace(c, self)
 }
@@ -6644,273 +4064,165 @@ func (c Context) ForeachZeroInPlace(self []*tensor.Tensor) (err error) {
 // LogicalAnd implements the operator logical_and.
 func (c Context) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).LogicalAnd
-		if err = checkKeys("logical_and", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("logical_and", key, unsafe.Offsetof(Backend{}.LogicalAnd), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).LogicalAnd(c, out, self, other)
 	}
 	r0, err = ops.LogicalAnd(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LogicalOr implements the operator logical_or.
 func (c Context) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).LogicalOr
-		if err = checkKeys("logical_or", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("logical_or", key, unsafe.Offsetof(Backend{}.LogicalOr), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).LogicalOr(c, out, self, other)
 	}
 	r0, err = ops.LogicalOr(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LogicalXor implements the operator logical_xor.
 func (c Context) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).LogicalXor
-		if err = checkKeys("logical_xor", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("logical_xor", key, unsafe.Offsetof(Backend{}.LogicalXor), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).LogicalXor(c, out, self, other)
 	}
 	r0, err = ops.LogicalXor(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LogicalNot implements the operator logical_not.
 func (c Context) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).LogicalNot
-		if err = checkKeys("logical_not", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("logical_not", key, unsafe.Offsetof(Backend{}.LogicalNot), keys(self), keys(out)|keys(self)).LogicalNot(c, out, self)
 	}
 	r0, err = ops.LogicalNot(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // BitwiseAnd implements the operator bitwise_and.
 func (c Context) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).BitwiseAnd
-		if err = checkKeys("bitwise_and", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("bitwise_and", key, unsafe.Offsetof(Backend{}.BitwiseAnd), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseAnd(c, out, self, other)
 	}
 	r0, err = ops.BitwiseAnd(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // BitwiseOr implements the operator bitwise_or.
 func (c Context) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).BitwiseOr
-		if err = checkKeys("bitwise_or", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("bitwise_or", key, unsafe.Offsetof(Backend{}.BitwiseOr), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseOr(c, out, self, other)
 	}
 	r0, err = ops.BitwiseOr(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // BitwiseXor implements the operator bitwise_xor.
 func (c Context) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).BitwiseXor
-		if err = checkKeys("bitwise_xor", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("bitwise_xor", key, unsafe.Offsetof(Backend{}.BitwiseXor), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseXor(c, out, self, other)
 	}
 	r0, err = ops.BitwiseXor(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // BitwiseNot implements the operator bitwise_not.
 func (c Context) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).BitwiseNot
-		if err = checkKeys("bitwise_not", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("bitwise_not", key, unsafe.Offsetof(Backend{}.BitwiseNot), keys(self), keys(out)|keys(self)).BitwiseNot(c, out, self)
 	}
 	r0, err = ops.BitwiseNot(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // BitwiseLeftShift implements the operator bitwise_left_shift.
 func (c Context) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).BitwiseLeftShift
-		if err = checkKeys("bitwise_left_shift", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("bitwise_left_shift", key, unsafe.Offsetof(Backend{}.BitwiseLeftShift), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseLeftShift(c, out, self, other)
 	}
 	r0, err = ops.BitwiseLeftShift(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // BitwiseRightShift implements the operator bitwise_right_shift.
 func (c Context) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).BitwiseRightShift
-		if err = checkKeys("bitwise_right_shift", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("bitwise_right_shift", key, unsafe.Offsetof(Backend{}.BitwiseRightShift), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseRightShift(c, out, self, other)
 	}
 	r0, err = ops.BitwiseRightShift(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Mm implements the operator mm.
 func (c Context) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
-		does := backendOf(key).Mm
-		if err = checkKeys("mm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, mat2)
+		return backendFor("mm", key, unsafe.Offsetof(Backend{}.Mm), keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2)).Mm(c, out, self, mat2)
 	}
 	r0, err = ops.Mm(out, self, mat2)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Bmm implements the operator bmm.
 func (c Context) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
-		does := backendOf(key).Bmm
-		if err = checkKeys("bmm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, mat2)
+		return backendFor("bmm", key, unsafe.Offsetof(Backend{}.Bmm), keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2)).Bmm(c, out, self, mat2)
 	}
 	r0, err = ops.Bmm(out, self, mat2)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Mv implements the operator mv.
 func (c Context) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(vec) | c.casting(2)); key != 0 {
-		does := backendOf(key).Mv
-		if err = checkKeys("mv", key, keys(self)|keys(vec), keys(out)|keys(self)|keys(vec), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, vec)
+		return backendFor("mv", key, unsafe.Offsetof(Backend{}.Mv), keys(self)|keys(vec), keys(out)|keys(self)|keys(vec)).Mv(c, out, self, vec)
 	}
 	r0, err = ops.Mv(out, self, vec)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Dot implements the operator dot.
 func (c Context) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		does := backendOf(key).Dot
-		if err = checkKeys("dot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("dot", key, unsafe.Offsetof(Backend{}.Dot), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Dot(c, out, self, other)
 	}
 	r0, err = ops.Dot(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Vdot implements the operator vdot.
 func (c Context) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		does := backendOf(key).Vdot
-		if err = checkKeys("vdot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("vdot", key, unsafe.Offsetof(Backend{}.Vdot), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Vdot(c, out, self, other)
 	}
 	r0, err = ops.Vdot(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Inner implements the operator inner.
-func (c Context) Inner(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err = checkKeys("inner", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Inner == nil {
-			err = Unsupported("inner", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Inner; does != nil {
-			return does(c, out, self, other)
-		}
+		return c.backendOr(&composed, "inner", key, unsafe.Offsetof(Backend{}.Inner), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Inner(c, out, self, other)
 	}
 	return composed.Inner(c, out, self, other)
 }
 
 // Outer implements the operator outer.
-func (c Context) Outer(out, self, vec2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(vec2)); key != 0 {
-		if err = checkKeys("outer", key, keys(self)|keys(vec2), keys(out)|keys(self)|keys(vec2), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Outer == nil {
-			err = Unsupported("outer", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Outer; does != nil {
-			return does(c, out, self, vec2)
-		}
+		return c.backendOr(&composed, "outer", key, unsafe.Offsetof(Backend{}.Outer), keys(self)|keys(vec2), keys(out)|keys(self)|keys(vec2), keys(out)).Outer(c, out, self, vec2)
 	}
 	return composed.Outer(c, out, self, vec2)
 }
@@ -6918,180 +4230,105 @@ func (c Context) Outer(out, self, vec2 *tensor.Tensor) (r0 *tensor.Tensor, err e
 // Addmm implements the operator addmm.
 func (c Context) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2) | c.casting(3)); key != 0 {
-		does := backendOf(key).Addmm
-		if err = checkKeys("addmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, mat1, mat2, beta, alpha)
+		return backendFor("addmm", key, unsafe.Offsetof(Backend{}.Addmm), keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).Addmm(c, out, self, mat1, mat2, beta, alpha)
 	}
 	r0, err = ops.Addmm(out, self, mat1, mat2, beta, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Baddbmm implements the operator baddbmm.
 func (c Context) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
-		does := backendOf(key).Baddbmm
-		if err = checkKeys("baddbmm", key, keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, batch1, batch2, beta, alpha)
+		return backendFor("baddbmm", key, unsafe.Offsetof(Backend{}.Baddbmm), keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2)).Baddbmm(c, out, self, batch1, batch2, beta, alpha)
 	}
 	r0, err = ops.Baddbmm(out, self, batch1, batch2, beta, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Addbmm implements the operator addbmm.
 func (c Context) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
-		does := backendOf(key).Addbmm
-		if err = checkKeys("addbmm", key, keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, batch1, batch2, beta, alpha)
+		return backendFor("addbmm", key, unsafe.Offsetof(Backend{}.Addbmm), keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2)).Addbmm(c, out, self, batch1, batch2, beta, alpha)
 	}
 	r0, err = ops.Addbmm(out, self, batch1, batch2, beta, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Addmv implements the operator addmv.
 func (c Context) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat) | keys(vec) | c.casting(2)); key != 0 {
-		does := backendOf(key).Addmv
-		if err = checkKeys("addmv", key, keys(self)|keys(mat)|keys(vec), keys(out)|keys(self)|keys(mat)|keys(vec), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, mat, vec, beta, alpha)
+		return backendFor("addmv", key, unsafe.Offsetof(Backend{}.Addmv), keys(self)|keys(mat)|keys(vec), keys(out)|keys(self)|keys(mat)|keys(vec)).Addmv(c, out, self, mat, vec, beta, alpha)
 	}
 	r0, err = ops.Addmv(out, self, mat, vec, beta, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Addr implements the operator addr.
 func (c Context) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(vec1) | keys(vec2) | c.casting(2)); key != 0 {
-		does := backendOf(key).Addr
-		if err = checkKeys("addr", key, keys(self)|keys(vec1)|keys(vec2), keys(out)|keys(self)|keys(vec1)|keys(vec2), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, vec1, vec2, beta, alpha)
+		return backendFor("addr", key, unsafe.Offsetof(Backend{}.Addr), keys(self)|keys(vec1)|keys(vec2), keys(out)|keys(self)|keys(vec1)|keys(vec2)).Addr(c, out, self, vec1, vec2, beta, alpha)
 	}
 	r0, err = ops.Addr(out, self, vec1, vec2, beta, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Einsum implements the operator einsum.
-func (c Context) Einsum(text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(operands) | c.casting(2)); key != 0 {
-		if err = checkKeys("einsum", key, tensor.Sparse, keysOf(operands), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Einsum; does != nil {
-			return does(c, text, operands)
-		}
+		return c.backendOr(&composed, "einsum", key, unsafe.Offsetof(Backend{}.Einsum), tensor.Sparse, keysOf(operands), 0).Einsum(c, text, operands)
 	}
 	return composed.Einsum(c, text, operands)
 }
 
 // Tensordot implements the operator tensordot.
-func (c Context) Tensordot(out, self, other *tensor.Tensor, dims int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err = checkKeys("tensordot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Tensordot == nil {
-			err = Unsupported("tensordot", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Tensordot; does != nil {
-			return does(c, out, self, other, dims)
-		}
+		return c.backendOr(&composed, "tensordot", key, unsafe.Offsetof(Backend{}.Tensordot), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Tensordot(c, out, self, other, dims)
 	}
 	return composed.Tensordot(c, out, self, other, dims)
 }
 
 // TensordotDims implements the operator tensordot.
-func (c Context) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err = checkKeys("tensordot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).TensordotDims == nil {
-			err = Unsupported("tensordot", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).TensordotDims; does != nil {
-			return does(c, out, self, other, dimsSelf, dimsOther)
-		}
+		return c.backendOr(&composed, "tensordot", key, unsafe.Offsetof(Backend{}.TensordotDims), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).TensordotDims(c, out, self, other, dimsSelf, dimsOther)
 	}
 	return composed.TensordotDims(c, out, self, other, dimsSelf, dimsOther)
 }
 
 // Kron implements the operator kron.
-func (c Context) Kron(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		if err = checkKeys("kron", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Kron == nil {
-			err = Unsupported("kron", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Kron; does != nil {
-			return does(c, out, self, other)
-		}
+		return c.backendOr(&composed, "kron", key, unsafe.Offsetof(Backend{}.Kron), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Kron(c, out, self, other)
 	}
 	return composed.Kron(c, out, self, other)
 }
 
 // Cdist implements the operator cdist.
-func (c Context) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Tensor, err error) {
+func (c Context) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(x1) | keys(x2) | c.casting(3)); key != 0 {
-		does := backendOf(key).Cdist
-		if err = checkKeys("cdist", key, tensor.Sparse, keys(x1)|keys(x2), does != nil); err != nil {
-			return
-		}
-		return does(c, x1, x2, p, mode)
+		return backendFor("cdist", key, unsafe.Offsetof(Backend{}.Cdist), tensor.Sparse, keys(x1)|keys(x2)).Cdist(c, x1, x2, p, mode)
 	}
 	return ops.Cdist(x1, x2, p, mode)
 }
 
 // Pdist implements the operator pdist.
-func (c Context) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
+func (c Context) Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Pdist
-		if err = checkKeys("pdist", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, p)
+		return backendFor("pdist", key, unsafe.Offsetof(Backend{}.Pdist), tensor.Sparse, 0).Pdist(c, self, p)
 	}
 	return ops.Pdist(self, p)
 }
 
 // CosineSimilarity implements the operator cosine_similarity.
-func (c Context) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (r0 *tensor.Tensor, err error) {
+func (c Context) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(x1) | keys(x2) | c.casting(2)); key != 0 {
-		if err = checkKeys("cosine_similarity", key, tensor.Sparse, keys(x1)|keys(x2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).CosineSimilarity; does != nil {
-			return does(c, x1, x2, dim, eps)
-		}
+		return c.backendOr(&composed, "cosine_similarity", key, unsafe.Offsetof(Backend{}.CosineSimilarity), tensor.Sparse, keys(x1)|keys(x2), 0).CosineSimilarity(c, x1, x2, dim, eps)
 	}
 	return composed.CosineSimilarity(c, x1, x2, dim, eps)
 }
@@ -7107,67 +4344,49 @@ func (c Context) DimByName(self *tensor.Tensor, name string) (int64, error) {
 }
 
 // Rename implements the operator rename.
-func (c Context) Rename(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
+func (c Context) Rename(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Rename; does != nil {
-			return does(c, self, names)
-		}
+		return c.backendOr(&composed, "rename", key, unsafe.Offsetof(Backend{}.Rename), tensor.Sparse, 0, 0).Rename(c, self, names)
 	}
 	return composed.Rename(c, self, names)
 }
 
 // RenameInPlace implements the operator rename_.
-func (c Context) RenameInPlace(self *tensor.Tensor, names []string) (err error) {
+func (c Context) RenameInPlace(self *tensor.Tensor, names []string) error {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).RenameInPlace; does != nil {
-			return does(c, self, names)
-		}
+		return c.backendOr(&composed, "rename_", key, unsafe.Offsetof(Backend{}.RenameInPlace), tensor.Sparse, 0, 0).RenameInPlace(c, self, names)
 	}
 	return composed.RenameInPlace(c, self, names)
 }
 
 // RefineNames implements the operator refine_names.
-func (c Context) RefineNames(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
+func (c Context) RefineNames(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).RefineNames; does != nil {
-			return does(c, self, names)
-		}
+		return c.backendOr(&composed, "refine_names", key, unsafe.Offsetof(Backend{}.RefineNames), tensor.Sparse, 0, 0).RefineNames(c, self, names)
 	}
 	return composed.RefineNames(c, self, names)
 }
 
 // AlignTo implements the operator align_to.
-func (c Context) AlignTo(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
+func (c Context) AlignTo(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).AlignTo; does != nil {
-			return does(c, self, names)
-		}
+		return c.backendOr(&composed, "align_to", key, unsafe.Offsetof(Backend{}.AlignTo), tensor.Sparse, 0, 0).AlignTo(c, self, names)
 	}
 	return composed.AlignTo(c, self, names)
 }
 
 // AlignAs implements the operator align_as.
-func (c Context) AlignAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
-		if err = checkKeys("align_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).AlignAs; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "align_as", key, unsafe.Offsetof(Backend{}.AlignAs), tensor.Sparse, keys(self)|keys(other), 0).AlignAs(c, self, other)
 	}
 	return composed.AlignAs(c, self, other)
 }
 
 // AlignTensors implements the operator align_tensors.
-func (c Context) AlignTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(tensors)); key != 0 {
-		if err = checkKeys("align_tensors", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).AlignTensors; does != nil {
-			return does(c, tensors)
-		}
+		return c.backendOr(&composed, "align_tensors", key, unsafe.Offsetof(Backend{}.AlignTensors), tensor.Sparse, keysOf(tensors), 0).AlignTensors(c, tensors)
 	}
 	return composed.AlignTensors(c, tensors)
 }
@@ -7175,52 +4394,33 @@ func (c Context) AlignTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, er
 // NnLeakyRelu implements the operator nn.leaky_relu.
 func (c Context) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnLeakyRelu
-		if err = checkKeys("nn.leaky_relu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, slope)
+		return backendFor("nn.leaky_relu", key, unsafe.Offsetof(Backend{}.NnLeakyRelu), keys(self), keys(out)|keys(self)).NnLeakyRelu(c, out, self, slope)
 	}
 	r0, err = ops.NnLeakyRelu(out, self, slope)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Prelu implements the operator prelu.
-func (c Context) Prelu(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | c.casting(3)); key != 0 {
-		if err = checkKeys("prelu", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Prelu; does != nil {
-			return does(c, self, weight)
-		}
+		return c.backendOr(&composed, "prelu", key, unsafe.Offsetof(Backend{}.Prelu), tensor.Sparse, keys(self)|keys(weight), 0).Prelu(c, self, weight)
 	}
 	return composed.Prelu(c, self, weight)
 }
 
 // NnPreluEach implements the operator nn.prelu_each.
-func (c Context) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnPreluEach(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight)); key != 0 {
-		does := backendOf(key).NnPreluEach
-		if err = checkKeys("nn.prelu_each", key, tensor.Sparse, keys(self)|keys(weight), does != nil); err != nil {
-			return
-		}
-		return does(c, self, weight)
+		return backendFor("nn.prelu_each", key, unsafe.Offsetof(Backend{}.NnPreluEach), tensor.Sparse, keys(self)|keys(weight)).NnPreluEach(c, self, weight)
 	}
 	return ops.NnPreluEach(self, weight)
 }
 
 // NnPiecewiseGradient implements the operator nn.piecewise_gradient.
-func (c Context) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
-		does := backendOf(key).NnPiecewiseGradient
-		if err = checkKeys("nn.piecewise_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self, low, high, inside, outside, closed)
+		return backendFor("nn.piecewise_gradient", key, unsafe.Offsetof(Backend{}.NnPiecewiseGradient), tensor.Sparse, keys(given)|keys(self)).NnPiecewiseGradient(c, given, self, low, high, inside, outside, closed)
 	}
 	return ops.NnPiecewiseGradient(given, self, low, high, inside, outside, closed)
 }
@@ -7228,123 +4428,77 @@ func (c Context) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, insi
 // NnHardtanh implements the operator nn.hardtanh.
 func (c Context) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnHardtanh
-		if err = checkKeys("nn.hardtanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, low, high)
+		return backendFor("nn.hardtanh", key, unsafe.Offsetof(Backend{}.NnHardtanh), keys(self), keys(out)|keys(self)).NnHardtanh(c, out, self, low, high)
 	}
 	r0, err = ops.NnHardtanh(out, self, low, high)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnRelu6 implements the operator nn.relu6.
 func (c Context) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnRelu6
-		if err = checkKeys("nn.relu6", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("nn.relu6", key, unsafe.Offsetof(Backend{}.NnRelu6), keys(self), keys(out)|keys(self)).NnRelu6(c, out, self)
 	}
 	r0, err = ops.NnRelu6(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Threshold implements the operator threshold.
 func (c Context) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Threshold
-		if err = checkKeys("threshold", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, limit, value)
+		return backendFor("threshold", key, unsafe.Offsetof(Backend{}.Threshold), keys(self), keys(out)|keys(self)).Threshold(c, out, self, limit, value)
 	}
 	r0, err = ops.Threshold(out, self, limit, value)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Hardshrink implements the operator hardshrink.
 func (c Context) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Hardshrink
-		if err = checkKeys("hardshrink", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, lambd)
+		return backendFor("hardshrink", key, unsafe.Offsetof(Backend{}.Hardshrink), keys(self), keys(out)|keys(self)).Hardshrink(c, out, self, lambd)
 	}
 	r0, err = ops.Hardshrink(out, self, lambd)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnSoftshrink implements the operator nn.softshrink.
 func (c Context) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnSoftshrink
-		if err = checkKeys("nn.softshrink", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, lambd)
+		return backendFor("nn.softshrink", key, unsafe.Offsetof(Backend{}.NnSoftshrink), keys(self), keys(out)|keys(self)).NnSoftshrink(c, out, self, lambd)
 	}
 	r0, err = ops.NnSoftshrink(out, self, lambd)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnHardsigmoid implements the operator nn.hardsigmoid.
 func (c Context) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnHardsigmoid
-		if err = checkKeys("nn.hardsigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("nn.hardsigmoid", key, unsafe.Offsetof(Backend{}.NnHardsigmoid), keys(self), keys(out)|keys(self)).NnHardsigmoid(c, out, self)
 	}
 	r0, err = ops.NnHardsigmoid(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnHardswish implements the operator nn.hardswish.
 func (c Context) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnHardswish
-		if err = checkKeys("nn.hardswish", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("nn.hardswish", key, unsafe.Offsetof(Backend{}.NnHardswish), keys(self), keys(out)|keys(self)).NnHardswish(c, out, self)
 	}
 	r0, err = ops.NnHardswish(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnHardswishGradient implements the operator nn.hardswish_gradient.
-func (c Context) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnHardswishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
-		does := backendOf(key).NnHardswishGradient
-		if err = checkKeys("nn.hardswish_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self)
+		return backendFor("nn.hardswish_gradient", key, unsafe.Offsetof(Backend{}.NnHardswishGradient), tensor.Sparse, keys(given)|keys(self)).NnHardswishGradient(c, given, self)
 	}
 	return ops.NnHardswishGradient(given, self)
 }
@@ -7352,59 +4506,37 @@ func (c Context) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Ten
 // NnElu implements the operator nn.elu.
 func (c Context) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnElu
-		if err = checkKeys("nn.elu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, alpha)
+		return backendFor("nn.elu", key, unsafe.Offsetof(Backend{}.NnElu), keys(self), keys(out)|keys(self)).NnElu(c, out, self, alpha)
 	}
 	r0, err = ops.NnElu(out, self, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Celu implements the operator celu.
 func (c Context) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Celu
-		if err = checkKeys("celu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, alpha)
+		return backendFor("celu", key, unsafe.Offsetof(Backend{}.Celu), keys(self), keys(out)|keys(self)).Celu(c, out, self, alpha)
 	}
 	r0, err = ops.Celu(out, self, alpha)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Selu implements the operator selu.
 func (c Context) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Selu
-		if err = checkKeys("selu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("selu", key, unsafe.Offsetof(Backend{}.Selu), keys(self), keys(out)|keys(self)).Selu(c, out, self)
 	}
 	r0, err = ops.Selu(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnEluGradient implements the operator nn.elu_gradient.
-func (c Context) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
-		does := backendOf(key).NnEluGradient
-		if err = checkKeys("nn.elu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self, positive, negative, divisor)
+		return backendFor("nn.elu_gradient", key, unsafe.Offsetof(Backend{}.NnEluGradient), tensor.Sparse, keys(given)|keys(self)).NnEluGradient(c, given, self, positive, negative, divisor)
 	}
 	return ops.NnEluGradient(given, self, positive, negative, divisor)
 }
@@ -7412,43 +4544,27 @@ func (c Context) NnEluGradient(given, self *tensor.Tensor, positive, negative, d
 // NnSoftplus implements the operator nn.softplus.
 func (c Context) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).NnSoftplus
-		if err = checkKeys("nn.softplus", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, beta, threshold)
+		return backendFor("nn.softplus", key, unsafe.Offsetof(Backend{}.NnSoftplus), keys(self), keys(out)|keys(self)).NnSoftplus(c, out, self, beta, threshold)
 	}
 	r0, err = ops.NnSoftplus(out, self, beta, threshold)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnLogsigmoid implements the operator nn.logsigmoid.
 func (c Context) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnLogsigmoid
-		if err = checkKeys("nn.logsigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("nn.logsigmoid", key, unsafe.Offsetof(Backend{}.NnLogsigmoid), keys(self), keys(out)|keys(self)).NnLogsigmoid(c, out, self)
 	}
 	r0, err = ops.NnLogsigmoid(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnSoftplusGradient implements the operator nn.softplus_gradient.
-func (c Context) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
-		does := backendOf(key).NnSoftplusGradient
-		if err = checkKeys("nn.softplus_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self, beta, threshold)
+		return backendFor("nn.softplus_gradient", key, unsafe.Offsetof(Backend{}.NnSoftplusGradient), tensor.Sparse, keys(given)|keys(self)).NnSoftplusGradient(c, given, self, beta, threshold)
 	}
 	return ops.NnSoftplusGradient(given, self, beta, threshold)
 }
@@ -7456,27 +4572,17 @@ func (c Context) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold 
 // NnGelu implements the operator nn.gelu.
 func (c Context) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnGelu
-		if err = checkKeys("nn.gelu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, approximate)
+		return backendFor("nn.gelu", key, unsafe.Offsetof(Backend{}.NnGelu), keys(self), keys(out)|keys(self)).NnGelu(c, out, self, approximate)
 	}
 	r0, err = ops.NnGelu(out, self, approximate)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnGeluGradient implements the operator nn.gelu_gradient.
-func (c Context) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnGeluGradient(given, self *tensor.Tensor, approximate string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
-		does := backendOf(key).NnGeluGradient
-		if err = checkKeys("nn.gelu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self, approximate)
+		return backendFor("nn.gelu_gradient", key, unsafe.Offsetof(Backend{}.NnGeluGradient), tensor.Sparse, keys(given)|keys(self)).NnGeluGradient(c, given, self, approximate)
 	}
 	return ops.NnGeluGradient(given, self, approximate)
 }
@@ -7484,27 +4590,17 @@ func (c Context) NnGeluGradient(given, self *tensor.Tensor, approximate string) 
 // NnSilu implements the operator nn.silu.
 func (c Context) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnSilu
-		if err = checkKeys("nn.silu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("nn.silu", key, unsafe.Offsetof(Backend{}.NnSilu), keys(self), keys(out)|keys(self)).NnSilu(c, out, self)
 	}
 	r0, err = ops.NnSilu(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnSiluGradient implements the operator nn.silu_gradient.
-func (c Context) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSiluGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
-		does := backendOf(key).NnSiluGradient
-		if err = checkKeys("nn.silu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self)
+		return backendFor("nn.silu_gradient", key, unsafe.Offsetof(Backend{}.NnSiluGradient), tensor.Sparse, keys(given)|keys(self)).NnSiluGradient(c, given, self)
 	}
 	return ops.NnSiluGradient(given, self)
 }
@@ -7512,88 +4608,57 @@ func (c Context) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, 
 // NnMish implements the operator nn.mish.
 func (c Context) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NnMish
-		if err = checkKeys("nn.mish", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("nn.mish", key, unsafe.Offsetof(Backend{}.NnMish), keys(self), keys(out)|keys(self)).NnMish(c, out, self)
 	}
 	r0, err = ops.NnMish(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnMishGradient implements the operator nn.mish_gradient.
-func (c Context) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnMishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
-		does := backendOf(key).NnMishGradient
-		if err = checkKeys("nn.mish_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self)
+		return backendFor("nn.mish_gradient", key, unsafe.Offsetof(Backend{}.NnMishGradient), tensor.Sparse, keys(given)|keys(self)).NnMishGradient(c, given, self)
 	}
 	return ops.NnMishGradient(given, self)
 }
 
 // NnTanhshrink implements the operator nn.tanhshrink.
-func (c Context) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnTanhshrink(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).NnTanhshrink
-		if err = checkKeys("nn.tanhshrink", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("nn.tanhshrink", key, unsafe.Offsetof(Backend{}.NnTanhshrink), tensor.Sparse, 0).NnTanhshrink(c, self)
 	}
 	return ops.NnTanhshrink(self)
 }
 
 // NnSoftsign implements the operator nn.softsign.
-func (c Context) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).NnSoftsign
-		if err = checkKeys("nn.softsign", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("nn.softsign", key, unsafe.Offsetof(Backend{}.NnSoftsign), tensor.Sparse, 0).NnSoftsign(c, self)
 	}
 	return ops.NnSoftsign(self)
 }
 
 // Rrelu implements the operator rrelu.
-func (c Context) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err = checkKeys("rrelu", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Rrelu == nil {
-			err = Unsupported("rrelu", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Rrelu; does != nil {
-			return does(c, out, self, lower, upper, training, g)
-		}
+		return c.backendOr(&composed, "rrelu", key, unsafe.Offsetof(Backend{}.Rrelu), keys(self), keys(out)|keys(self), keys(out)).Rrelu(c, out, self, lower, upper, training, g)
 	}
 	return composed.Rrelu(c, out, self, lower, upper, training, g)
 }
 
 // NnGlu implements the operator nn.glu.
-func (c Context) NnGlu(self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnGlu(self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnGlu; does != nil {
-			return does(c, self, dim)
-		}
+		return c.backendOr(&composed, "nn.glu", key, unsafe.Offsetof(Backend{}.NnGlu), tensor.Sparse, 0, 0).NnGlu(c, self, dim)
 	}
 	return composed.NnGlu(c, self, dim)
 }
 
 // NnSoftmin implements the operator nn.softmin.
-func (c Context) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnSoftmin; does != nil {
-			return does(c, self, dim, d)
-		}
+		return c.backendOr(&composed, "nn.softmin", key, unsafe.Offsetof(Backend{}.NnSoftmin), tensor.Sparse, 0, 0).NnSoftmin(c, self, dim, d)
 	}
 	return composed.NnSoftmin(c, self, dim, d)
 }
@@ -7601,2200 +4666,1419 @@ func (c Context) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *t
 // Softmax implements the operator nn.softmax.
 func (c Context) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Softmax
-		if err = checkKeys("nn.softmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, d)
+		return backendFor("nn.softmax", key, unsafe.Offsetof(Backend{}.Softmax), keys(self), keys(out)|keys(self)).Softmax(c, out, self, dim, d)
 	}
 	r0, err = ops.Softmax(out, self, dim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // LogSoftmax implements the operator nn.log_softmax.
 func (c Context) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).LogSoftmax
-		if err = checkKeys("nn.log_softmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, d)
+		return backendFor("nn.log_softmax", key, unsafe.Offsetof(Backend{}.LogSoftmax), keys(self), keys(out)|keys(self)).LogSoftmax(c, out, self, dim, d)
 	}
 	r0, err = ops.LogSoftmax(out, self, dim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnGumbelSoftmax implements the operator nn.gumbel_softmax.
-func (c Context) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		if does := backendOf(key).NnGumbelSoftmax; does != nil {
-			return does(c, self, tau, hard, x4, dim, g)
-		}
+		return c.backendOr(&composed, "nn.gumbel_softmax", key, unsafe.Offsetof(Backend{}.NnGumbelSoftmax), tensor.Sparse, 0, 0).NnGumbelSoftmax(c, self, tau, hard, x4, dim, g)
 	}
 	return composed.NnGumbelSoftmax(c, self, tau, hard, x4, dim, g)
 }
 
 // NnScaledDotProductAttention implements the operator nn.scaled_dot_product_attention.
-func (c Context) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(q) | keys(k) | keys(v) | keys(mask) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.scaled_dot_product_attention", key, tensor.Sparse, keys(q)|keys(k)|keys(v)|keys(mask), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnScaledDotProductAttention; does != nil {
-			return does(c, q, k, v, mask, dropout, causal, scale, grouped)
-		}
+		return c.backendOr(&composed, "nn.scaled_dot_product_attention", key, unsafe.Offsetof(Backend{}.NnScaledDotProductAttention), tensor.Sparse, keys(q)|keys(k)|keys(v)|keys(mask), 0).NnScaledDotProductAttention(c, q, k, v, mask, dropout, causal, scale, grouped)
 	}
 	return composed.NnScaledDotProductAttention(c, q, k, v, mask, dropout, causal, scale, grouped)
 }
 
 // NnAttention implements the operator nn.attention.
-func (c Context) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(query) | keys(k) | keys(value) | keys(mask)); key != 0 {
-		does := backendOf(key).NnAttention
-		if err = checkKeys("nn.attention", key, tensor.Sparse, keys(query)|keys(k)|keys(value)|keys(mask), does != nil); err != nil {
-			return
-		}
-		return does(c, query, k, value, mask, causal, scale, laid)
+		return backendFor("nn.attention", key, unsafe.Offsetof(Backend{}.NnAttention), tensor.Sparse, keys(query)|keys(k)|keys(value)|keys(mask)).NnAttention(c, query, k, value, mask, causal, scale, laid)
 	}
 	return ops.NnAttention(query, k, value, mask, causal, scale, laid)
 }
 
 // NnAttentionGradient implements the operator nn.attention_gradient.
-func (c Context) NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+func (c Context) NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(query) | keys(k) | keys(value) | keys(mask) | keys(result) | keys(lse)); key != 0 {
-		does := backendOf(key).NnAttentionGradient
-		if err = checkKeys("nn.attention_gradient", key, tensor.Sparse, keys(given)|keys(query)|keys(k)|keys(value)|keys(mask)|keys(result)|keys(lse), does != nil); err != nil {
-			return
-		}
-		return does(c, given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
+		return backendFor("nn.attention_gradient", key, unsafe.Offsetof(Backend{}.NnAttentionGradient), tensor.Sparse, keys(given)|keys(query)|keys(k)|keys(value)|keys(mask)|keys(result)|keys(lse)).NnAttentionGradient(c, given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
 	}
 	return ops.NnAttentionGradient(given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
 }
 
 // NnMultiHeadAttentionForward implements the operator nn.multi_head_attention_forward.
-func (c Context) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV)); key != 0 {
-		if err = checkKeys("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), true); err != nil {
-			return
-		}
-		if c.quantized(keys(outWeight)|keys(outBias)) && backendOf(tensor.Quantized).NnMultiHeadAttentionForward == nil {
-			err = Unsupported("nn.multi_head_attention_forward", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NnMultiHeadAttentionForward; does != nil {
-			return does(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
-		}
+		return c.backendOr(&composed, "nn.multi_head_attention_forward", key, unsafe.Offsetof(Backend{}.NnMultiHeadAttentionForward), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(outWeight)|keys(outBias)).NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
 	}
 	return composed.NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
 }
 
 // Conv1d implements the operator conv1d.
-func (c Context) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Conv1d; does != nil {
-			return does(c, self, weight, bias, stride, padding, dilation, groups)
-		}
+		return c.backendOr(&composed, "conv1d", key, unsafe.Offsetof(Backend{}.Conv1d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv1d(c, self, weight, bias, stride, padding, dilation, groups)
 	}
 	return composed.Conv1d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv1dPadding implements the operator conv1d.
-func (c Context) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Conv1dPadding; does != nil {
-			return does(c, self, weight, bias, stride, padding, dilation, groups)
-		}
+		return c.backendOr(&composed, "conv1d", key, unsafe.Offsetof(Backend{}.Conv1dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv1dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 	}
 	return composed.Conv1dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv2d implements the operator conv2d.
-func (c Context) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Conv2d; does != nil {
-			return does(c, self, weight, bias, stride, padding, dilation, groups)
-		}
+		return c.backendOr(&composed, "conv2d", key, unsafe.Offsetof(Backend{}.Conv2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv2d(c, self, weight, bias, stride, padding, dilation, groups)
 	}
 	return composed.Conv2d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv2dPadding implements the operator conv2d.
-func (c Context) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Conv2dPadding; does != nil {
-			return does(c, self, weight, bias, stride, padding, dilation, groups)
-		}
+		return c.backendOr(&composed, "conv2d", key, unsafe.Offsetof(Backend{}.Conv2dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv2dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 	}
 	return composed.Conv2dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv3d implements the operator conv3d.
-func (c Context) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Conv3d; does != nil {
-			return does(c, self, weight, bias, stride, padding, dilation, groups)
-		}
+		return c.backendOr(&composed, "conv3d", key, unsafe.Offsetof(Backend{}.Conv3d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv3d(c, self, weight, bias, stride, padding, dilation, groups)
 	}
 	return composed.Conv3d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv3dPadding implements the operator conv3d.
-func (c Context) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Conv3dPadding; does != nil {
-			return does(c, self, weight, bias, stride, padding, dilation, groups)
-		}
+		return c.backendOr(&composed, "conv3d", key, unsafe.Offsetof(Backend{}.Conv3dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv3dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 	}
 	return composed.Conv3dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // ConvTranspose1d implements the operator conv_transpose1d.
-func (c Context) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv_transpose1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ConvTranspose1d; does != nil {
-			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
-		}
+		return c.backendOr(&composed, "conv_transpose1d", key, unsafe.Offsetof(Backend{}.ConvTranspose1d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose1d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 	}
 	return composed.ConvTranspose1d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
 // ConvTranspose2d implements the operator conv_transpose2d.
-func (c Context) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv_transpose2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ConvTranspose2d; does != nil {
-			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
-		}
+		return c.backendOr(&composed, "conv_transpose2d", key, unsafe.Offsetof(Backend{}.ConvTranspose2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose2d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 	}
 	return composed.ConvTranspose2d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
 // ConvTranspose3d implements the operator conv_transpose3d.
-func (c Context) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv_transpose3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ConvTranspose3d; does != nil {
-			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
-		}
+		return c.backendOr(&composed, "conv_transpose3d", key, unsafe.Offsetof(Backend{}.ConvTranspose3d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose3d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 	}
 	return composed.ConvTranspose3d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
 // ConvTbc implements the operator conv_tbc.
-func (c Context) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (r0 *tensor.Tensor, err error) {
+func (c Context) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("conv_tbc", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ConvTbc; does != nil {
-			return does(c, self, weight, bias, pad)
-		}
+		return c.backendOr(&composed, "conv_tbc", key, unsafe.Offsetof(Backend{}.ConvTbc), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTbc(c, self, weight, bias, pad)
 	}
 	return composed.ConvTbc(c, self, weight, bias, pad)
 }
 
 // NnConvolution implements the operator nn.convolution.
-func (c Context) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		does := backendOf(key).NnConvolution
-		if err = checkKeys("nn.convolution", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
-			return
-		}
-		return does(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
+		return backendFor("nn.convolution", key, unsafe.Offsetof(Backend{}.NnConvolution), tensor.Sparse, keys(self)|keys(weight)|keys(bias)).NnConvolution(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
 	}
 	return ops.NnConvolution(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 }
 
 // NnConvolutionTranspose implements the operator nn.convolution_transpose.
-func (c Context) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		does := backendOf(key).NnConvolutionTranspose
-		if err = checkKeys("nn.convolution_transpose", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
-			return
-		}
-		return does(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
+		return backendFor("nn.convolution_transpose", key, unsafe.Offsetof(Backend{}.NnConvolutionTranspose), tensor.Sparse, keys(self)|keys(weight)|keys(bias)).NnConvolutionTranspose(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
 	}
 	return ops.NnConvolutionTranspose(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 }
 
 // NnConvolutionWeight implements the operator nn.convolution_weight.
-func (c Context) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(results)); key != 0 {
-		does := backendOf(key).NnConvolutionWeight
-		if err = checkKeys("nn.convolution_weight", key, tensor.Sparse, keys(self)|keys(results), does != nil); err != nil {
-			return
-		}
-		return does(c, self, results, sizes, stride, padding, dilation, groups, format)
+		return backendFor("nn.convolution_weight", key, unsafe.Offsetof(Backend{}.NnConvolutionWeight), tensor.Sparse, keys(self)|keys(results)).NnConvolutionWeight(c, self, results, sizes, stride, padding, dilation, groups, format)
 	}
 	return ops.NnConvolutionWeight(self, results, sizes, stride, padding, dilation, groups, format)
 }
 
 // Dropout implements the operator dropout.
-func (c Context) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err = checkKeys("dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Dropout == nil {
-			err = Unsupported("dropout", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Dropout; does != nil {
-			return does(c, out, self, p, train, g)
-		}
+		return c.backendOr(&composed, "dropout", key, unsafe.Offsetof(Backend{}.Dropout), keys(self), keys(out)|keys(self), keys(out)).Dropout(c, out, self, p, train, g)
 	}
 	return composed.Dropout(c, out, self, p, train, g)
 }
 
 // FeatureDropout implements the operator feature_dropout.
-func (c Context) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err = checkKeys("feature_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FeatureDropout == nil {
-			err = Unsupported("feature_dropout", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FeatureDropout; does != nil {
-			return does(c, out, self, p, train, g)
-		}
+		return c.backendOr(&composed, "feature_dropout", key, unsafe.Offsetof(Backend{}.FeatureDropout), keys(self), keys(out)|keys(self), keys(out)).FeatureDropout(c, out, self, p, train, g)
 	}
 	return composed.FeatureDropout(c, out, self, p, train, g)
 }
 
 // NnDropout1d implements the operator nn.dropout1d.
-func (c Context) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err = checkKeys("nn.dropout1d", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnDropout1d == nil {
-			err = Unsupported("nn.dropout1d", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NnDropout1d; does != nil {
-			return does(c, out, self, p, training, g)
-		}
+		return c.backendOr(&composed, "nn.dropout1d", key, unsafe.Offsetof(Backend{}.NnDropout1d), keys(self), keys(out)|keys(self), keys(out)).NnDropout1d(c, out, self, p, training, g)
 	}
 	return composed.NnDropout1d(c, out, self, p, training, g)
 }
 
 // NnDropout2d implements the operator nn.dropout2d.
-func (c Context) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err = checkKeys("nn.dropout2d", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnDropout2d == nil {
-			err = Unsupported("nn.dropout2d", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NnDropout2d; does != nil {
-			return does(c, out, self, p, training, g)
-		}
+		return c.backendOr(&composed, "nn.dropout2d", key, unsafe.Offsetof(Backend{}.NnDropout2d), keys(self), keys(out)|keys(self), keys(out)).NnDropout2d(c, out, self, p, training, g)
 	}
 	return composed.NnDropout2d(c, out, self, p, training, g)
 }
 
 // NnDropout3d implements the operator nn.dropout3d.
-func (c Context) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err = checkKeys("nn.dropout3d", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnDropout3d == nil {
-			err = Unsupported("nn.dropout3d", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NnDropout3d; does != nil {
-			return does(c, out, self, p, training, g)
-		}
+		return c.backendOr(&composed, "nn.dropout3d", key, unsafe.Offsetof(Backend{}.NnDropout3d), keys(self), keys(out)|keys(self), keys(out)).NnDropout3d(c, out, self, p, training, g)
 	}
 	return composed.NnDropout3d(c, out, self, p, training, g)
 }
 
 // AlphaDropout implements the operator alpha_dropout.
-func (c Context) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err = checkKeys("alpha_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AlphaDropout == nil {
-			err = Unsupported("alpha_dropout", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).AlphaDropout; does != nil {
-			return does(c, out, self, p, train, g)
-		}
+		return c.backendOr(&composed, "alpha_dropout", key, unsafe.Offsetof(Backend{}.AlphaDropout), keys(self), keys(out)|keys(self), keys(out)).AlphaDropout(c, out, self, p, train, g)
 	}
 	return composed.AlphaDropout(c, out, self, p, train, g)
 }
 
 // FeatureAlphaDropout implements the operator feature_alpha_dropout.
-func (c Context) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
-		if err = checkKeys("feature_alpha_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FeatureAlphaDropout == nil {
-			err = Unsupported("feature_alpha_dropout", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).FeatureAlphaDropout; does != nil {
-			return does(c, out, self, p, train, g)
-		}
+		return c.backendOr(&composed, "feature_alpha_dropout", key, unsafe.Offsetof(Backend{}.FeatureAlphaDropout), keys(self), keys(out)|keys(self), keys(out)).FeatureAlphaDropout(c, out, self, p, train, g)
 	}
 	return composed.FeatureAlphaDropout(c, out, self, p, train, g)
 }
 
 // NnLinear implements the operator nn.linear.
-func (c Context) NnLinear(out, self, weight, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.linear", key, keys(self)|keys(weight)|keys(bias), keys(out)|keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnLinear == nil {
-			err = Unsupported("nn.linear", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NnLinear; does != nil {
-			return does(c, out, self, weight, bias)
-		}
+		return c.backendOr(&composed, "nn.linear", key, unsafe.Offsetof(Backend{}.NnLinear), keys(self)|keys(weight)|keys(bias), keys(out)|keys(self)|keys(weight)|keys(bias), keys(out)).NnLinear(c, out, self, weight, bias)
 	}
 	return composed.NnLinear(c, out, self, weight, bias)
 }
 
 // NnBilinear implements the operator bilinear.
-func (c Context) NnBilinear(first, second, weight, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnBilinear(first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(first) | keys(second) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
-		if err = checkKeys("bilinear", key, tensor.Sparse, keys(first)|keys(second)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnBilinear; does != nil {
-			return does(c, first, second, weight, bias)
-		}
+		return c.backendOr(&composed, "bilinear", key, unsafe.Offsetof(Backend{}.NnBilinear), tensor.Sparse, keys(first)|keys(second)|keys(weight)|keys(bias), 0).NnBilinear(c, first, second, weight, bias)
 	}
 	return composed.NnBilinear(c, first, second, weight, bias)
 }
 
 // NnNormalize implements the operator nn.normalize.
-func (c Context) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("nn.normalize", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnNormalize == nil {
-			err = Unsupported("nn.normalize", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NnNormalize; does != nil {
-			return does(c, out, self, p, dim, eps)
-		}
+		return c.backendOr(&composed, "nn.normalize", key, unsafe.Offsetof(Backend{}.NnNormalize), keys(self), keys(out)|keys(self), keys(out)).NnNormalize(c, out, self, p, dim, eps)
 	}
 	return composed.NnNormalize(c, out, self, p, dim, eps)
 }
 
 // PairwiseDistance implements the operator pairwise_distance.
-func (c Context) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (r0 *tensor.Tensor, err error) {
+func (c Context) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(x1) | keys(x2)); key != 0 {
-		if err = checkKeys("pairwise_distance", key, tensor.Sparse, keys(x1)|keys(x2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).PairwiseDistance; does != nil {
-			return does(c, x1, x2, p, eps, keepdim)
-		}
+		return c.backendOr(&composed, "pairwise_distance", key, unsafe.Offsetof(Backend{}.PairwiseDistance), tensor.Sparse, keys(x1)|keys(x2), 0).PairwiseDistance(c, x1, x2, p, eps, keepdim)
 	}
 	return composed.PairwiseDistance(c, x1, x2, p, eps, keepdim)
 }
 
 // NnOneHot implements the operator nn.one_hot.
-func (c Context) NnOneHot(self *tensor.Tensor, classes int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnOneHot(self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).NnOneHot; does != nil {
-			return does(c, self, classes)
-		}
+		return c.backendOr(&composed, "nn.one_hot", key, unsafe.Offsetof(Backend{}.NnOneHot), tensor.Sparse, 0, 0).NnOneHot(c, self, classes)
 	}
 	return composed.NnOneHot(c, self, classes)
 }
 
 // PixelShuffle implements the operator pixel_shuffle.
-func (c Context) PixelShuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
+func (c Context) PixelShuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).PixelShuffle; does != nil {
-			return does(c, self, factor)
-		}
+		return c.backendOr(&composed, "pixel_shuffle", key, unsafe.Offsetof(Backend{}.PixelShuffle), tensor.Sparse, 0, 0).PixelShuffle(c, self, factor)
 	}
 	return composed.PixelShuffle(c, self, factor)
 }
 
 // PixelUnshuffle implements the operator pixel_unshuffle.
-func (c Context) PixelUnshuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
+func (c Context) PixelUnshuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).PixelUnshuffle; does != nil {
-			return does(c, self, factor)
-		}
+		return c.backendOr(&composed, "pixel_unshuffle", key, unsafe.Offsetof(Backend{}.PixelUnshuffle), tensor.Sparse, 0, 0).PixelUnshuffle(c, self, factor)
 	}
 	return composed.PixelUnshuffle(c, self, factor)
 }
 
 // ChannelShuffle implements the operator channel_shuffle.
-func (c Context) ChannelShuffle(self *tensor.Tensor, groups int64) (r0 *tensor.Tensor, err error) {
+func (c Context) ChannelShuffle(self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).ChannelShuffle; does != nil {
-			return does(c, self, groups)
-		}
+		return c.backendOr(&composed, "channel_shuffle", key, unsafe.Offsetof(Backend{}.ChannelShuffle), tensor.Sparse, 0, 0).ChannelShuffle(c, self, groups)
 	}
 	return composed.ChannelShuffle(c, self, groups)
 }
 
 // NnPad implements the operator nn.pad.
-func (c Context) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnPad; does != nil {
-			return does(c, self, pad, mode, value)
-		}
+		return c.backendOr(&composed, "nn.pad", key, unsafe.Offsetof(Backend{}.NnPad), tensor.Sparse, 0, 0).NnPad(c, self, pad, mode, value)
 	}
 	return composed.NnPad(c, self, pad, mode, value)
 }
 
 // NnPadInside implements the operator nn.pad_inside.
-func (c Context) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
-		if does := backendOf(key).NnPadInside; does != nil {
-			return does(c, self, pad, mode)
-		}
+		return c.backendOr(&composed, "nn.pad_inside", key, unsafe.Offsetof(Backend{}.NnPadInside), tensor.Sparse, 0, 0).NnPadInside(c, self, pad, mode)
 	}
 	return composed.NnPadInside(c, self, pad, mode)
 }
 
 // NnPadGradient implements the operator nn.pad_gradient.
-func (c Context) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given)); key != 0 {
-		if does := backendOf(key).NnPadGradient; does != nil {
-			return does(c, given, pad, mode)
-		}
+		return c.backendOr(&composed, "nn.pad_gradient", key, unsafe.Offsetof(Backend{}.NnPadGradient), tensor.Sparse, 0, 0).NnPadGradient(c, given, pad, mode)
 	}
 	return composed.NnPadGradient(c, given, pad, mode)
 }
 
 // NnEmbedding implements the operator nn.embedding.
-func (c Context) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight)); key != 0 {
-		if err = checkKeys("nn.embedding", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnEmbedding; does != nil {
-			return does(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
-		}
+		return c.backendOr(&composed, "nn.embedding", key, unsafe.Offsetof(Backend{}.NnEmbedding), tensor.Sparse, keys(self)|keys(weight), 0).NnEmbedding(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
 	}
 	return composed.NnEmbedding(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
 }
 
 // Embedding implements the operator embedding.
-func (c Context) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(weight) | keys(indices)); key != 0 {
-		if err = checkKeys("embedding", key, tensor.Sparse, keys(weight)|keys(indices), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Embedding; does != nil {
-			return does(c, weight, indices, padding, byFrequency, sparse)
-		}
+		return c.backendOr(&composed, "embedding", key, unsafe.Offsetof(Backend{}.Embedding), tensor.Sparse, keys(weight)|keys(indices), 0).Embedding(c, weight, indices, padding, byFrequency, sparse)
 	}
 	return composed.Embedding(c, weight, indices, padding, byFrequency, sparse)
 }
 
 // EmbeddingRenorm implements the operator embedding_renorm_.
-func (c Context) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) (err error) {
+func (c Context) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) error {
 	if key := c.highestKey(keys(self) | keys(indices)); key != 0 {
-		if err = checkKeys("embedding_renorm_", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
-			return
-		}
-		if does := backendOf(key).EmbeddingRenorm; does != nil {
-			return does(c, self, indices, maxNorm, normType)
-		}
+		return c.backendOr(&composed, "embedding_renorm_", key, unsafe.Offsetof(Backend{}.EmbeddingRenorm), tensor.Sparse, keys(self)|keys(indices), 0).EmbeddingRenorm(c, self, indices, maxNorm, normType)
 	}
 	return composed.EmbeddingRenorm(c, self, indices, maxNorm, normType)
 }
 
 // EmbeddingBag implements the operator embedding_bag.
-func (c Context) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+func (c Context) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(weight) | keys(indices) | keys(offsets) | keys(values)); key != 0 {
-		if err = checkKeys("embedding_bag", key, tensor.Sparse, keys(weight)|keys(indices)|keys(offsets)|keys(values), true); err != nil {
-			return
-		}
-		if does := backendOf(key).EmbeddingBag; does != nil {
-			return does(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
-		}
+		return c.backendOr(&composed, "embedding_bag", key, unsafe.Offsetof(Backend{}.EmbeddingBag), tensor.Sparse, keys(weight)|keys(indices)|keys(offsets)|keys(values), 0).EmbeddingBag(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
 	}
 	return composed.EmbeddingBag(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
 }
 
 // NnEmbeddingBag implements the operator nn.embedding_bag.
-func (c Context) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(offsets) | keys(values)); key != 0 {
-		if err = checkKeys("nn.embedding_bag", key, tensor.Sparse, keys(self)|keys(weight)|keys(offsets)|keys(values), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnEmbeddingBag; does != nil {
-			return does(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
-		}
+		return c.backendOr(&composed, "nn.embedding_bag", key, unsafe.Offsetof(Backend{}.NnEmbeddingBag), tensor.Sparse, keys(self)|keys(weight)|keys(offsets)|keys(values), 0).NnEmbeddingBag(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
 	}
 	return composed.NnEmbeddingBag(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
 }
 
 // NnBag implements the operator nn.bag.
-func (c Context) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(weight) | keys(crow) | keys(col) | keys(values)); key != 0 {
-		if err = checkKeys("nn.bag", key, tensor.Sparse, keys(weight)|keys(crow)|keys(col)|keys(values), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnBag; does != nil {
-			return does(c, weight, crow, col, values, x5, x6)
-		}
+		return c.backendOr(&composed, "nn.bag", key, unsafe.Offsetof(Backend{}.NnBag), tensor.Sparse, keys(weight)|keys(crow)|keys(col)|keys(values), 0).NnBag(c, weight, crow, col, values, x5, x6)
 	}
 	return composed.NnBag(c, weight, crow, col, values, x5, x6)
 }
 
 // NnBagMaxima implements the operator nn.bag_maxima.
-func (c Context) NnBagMaxima(weight, crow, col *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnBagMaxima(weight, crow, col *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(weight) | keys(crow) | keys(col)); key != 0 {
-		does := backendOf(key).NnBagMaxima
-		if err = checkKeys("nn.bag_maxima", key, tensor.Sparse, keys(weight)|keys(crow)|keys(col), does != nil); err != nil {
-			return
-		}
-		return does(c, weight, crow, col)
+		return backendFor("nn.bag_maxima", key, unsafe.Offsetof(Backend{}.NnBagMaxima), tensor.Sparse, keys(weight)|keys(crow)|keys(col)).NnBagMaxima(c, weight, crow, col)
 	}
 	return ops.NnBagMaxima(weight, crow, col)
 }
 
 // NnL1Loss implements the operator nn.l1_loss.
-func (c Context) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.l1_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnL1Loss; does != nil {
-			return does(c, self, target, average, reduce, reduction, weight)
-		}
+		return c.backendOr(&composed, "nn.l1_loss", key, unsafe.Offsetof(Backend{}.NnL1Loss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnL1Loss(c, self, target, average, reduce, reduction, weight)
 	}
 	return composed.NnL1Loss(c, self, target, average, reduce, reduction, weight)
 }
 
 // NnMseLoss implements the operator nn.mse_loss.
-func (c Context) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.mse_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnMseLoss; does != nil {
-			return does(c, self, target, average, reduce, reduction, weight)
-		}
+		return c.backendOr(&composed, "nn.mse_loss", key, unsafe.Offsetof(Backend{}.NnMseLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMseLoss(c, self, target, average, reduce, reduction, weight)
 	}
 	return composed.NnMseLoss(c, self, target, average, reduce, reduction, weight)
 }
 
 // NnSmoothL1Loss implements the operator nn.smooth_l1_loss.
-func (c Context) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.smooth_l1_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnSmoothL1Loss; does != nil {
-			return does(c, self, target, average, reduce, reduction, beta)
-		}
+		return c.backendOr(&composed, "nn.smooth_l1_loss", key, unsafe.Offsetof(Backend{}.NnSmoothL1Loss), tensor.Sparse, keys(self)|keys(target), 0).NnSmoothL1Loss(c, self, target, average, reduce, reduction, beta)
 	}
 	return composed.NnSmoothL1Loss(c, self, target, average, reduce, reduction, beta)
 }
 
 // NnHuberLoss implements the operator nn.huber_loss.
-func (c Context) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.huber_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnHuberLoss; does != nil {
-			return does(c, self, target, reduction, delta, weight)
-		}
+		return c.backendOr(&composed, "nn.huber_loss", key, unsafe.Offsetof(Backend{}.NnHuberLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnHuberLoss(c, self, target, reduction, delta, weight)
 	}
 	return composed.NnHuberLoss(c, self, target, reduction, delta, weight)
 }
 
 // NnKlDiv implements the operator nn.kl_div.
-func (c Context) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.kl_div", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnKlDiv; does != nil {
-			return does(c, self, target, average, reduce, reduction, logTarget)
-		}
+		return c.backendOr(&composed, "nn.kl_div", key, unsafe.Offsetof(Backend{}.NnKlDiv), tensor.Sparse, keys(self)|keys(target), 0).NnKlDiv(c, self, target, average, reduce, reduction, logTarget)
 	}
 	return composed.NnKlDiv(c, self, target, average, reduce, reduction, logTarget)
 }
 
 // NnNllLoss implements the operator nn.nll_loss.
-func (c Context) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.nll_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnNllLoss; does != nil {
-			return does(c, self, target, weight, average, ignore, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.nll_loss", key, unsafe.Offsetof(Backend{}.NnNllLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnNllLoss(c, self, target, weight, average, ignore, reduce, reduction)
 	}
 	return composed.NnNllLoss(c, self, target, weight, average, ignore, reduce, reduction)
 }
 
 // NnCrossEntropy implements the operator nn.cross_entropy.
-func (c Context) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.cross_entropy", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnCrossEntropy; does != nil {
-			return does(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
-		}
+		return c.backendOr(&composed, "nn.cross_entropy", key, unsafe.Offsetof(Backend{}.NnCrossEntropy), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnCrossEntropy(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
 	}
 	return composed.NnCrossEntropy(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
 }
 
 // NnBinaryCrossEntropy implements the operator nn.binary_cross_entropy.
-func (c Context) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.binary_cross_entropy", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnBinaryCrossEntropy; does != nil {
-			return does(c, self, target, weight, average, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.binary_cross_entropy", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropy), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnBinaryCrossEntropy(c, self, target, weight, average, reduce, reduction)
 	}
 	return composed.NnBinaryCrossEntropy(c, self, target, weight, average, reduce, reduction)
 }
 
 // NnBinaryCrossEntropyEach implements the operator nn.binary_cross_entropy_each.
-func (c Context) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target)); key != 0 {
-		if err = checkKeys("nn.binary_cross_entropy_each", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnBinaryCrossEntropyEach; does != nil {
-			return does(c, self, target)
-		}
+		return c.backendOr(&composed, "nn.binary_cross_entropy_each", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropyEach), tensor.Sparse, keys(self)|keys(target), 0).NnBinaryCrossEntropyEach(c, self, target)
 	}
 	return composed.NnBinaryCrossEntropyEach(c, self, target)
 }
 
 // NnBinaryCrossEntropyWithLogits implements the operator nn.binary_cross_entropy_with_logits.
-func (c Context) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | keys(positive) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.binary_cross_entropy_with_logits", key, tensor.Sparse, keys(self)|keys(target)|keys(weight)|keys(positive), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnBinaryCrossEntropyWithLogits; does != nil {
-			return does(c, self, target, weight, average, reduce, reduction, positive)
-		}
+		return c.backendOr(&composed, "nn.binary_cross_entropy_with_logits", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropyWithLogits), tensor.Sparse, keys(self)|keys(target)|keys(weight)|keys(positive), 0).NnBinaryCrossEntropyWithLogits(c, self, target, weight, average, reduce, reduction, positive)
 	}
 	return composed.NnBinaryCrossEntropyWithLogits(c, self, target, weight, average, reduce, reduction, positive)
 }
 
 // NnPoissonNllLoss implements the operator nn.poisson_nll_loss.
-func (c Context) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.poisson_nll_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnPoissonNllLoss; does != nil {
-			return does(c, self, target, logInput, full, average, eps, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.poisson_nll_loss", key, unsafe.Offsetof(Backend{}.NnPoissonNllLoss), tensor.Sparse, keys(self)|keys(target), 0).NnPoissonNllLoss(c, self, target, logInput, full, average, eps, reduce, reduction)
 	}
 	return composed.NnPoissonNllLoss(c, self, target, logInput, full, average, eps, reduce, reduction)
 }
 
 // NnGaussianNllLoss implements the operator nn.gaussian_nll_loss.
-func (c Context) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(variance)); key != 0 {
-		if err = checkKeys("nn.gaussian_nll_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(variance), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnGaussianNllLoss; does != nil {
-			return does(c, self, target, variance, full, eps, reduction)
-		}
+		return c.backendOr(&composed, "nn.gaussian_nll_loss", key, unsafe.Offsetof(Backend{}.NnGaussianNllLoss), tensor.Sparse, keys(self)|keys(target)|keys(variance), 0).NnGaussianNllLoss(c, self, target, variance, full, eps, reduction)
 	}
 	return composed.NnGaussianNllLoss(c, self, target, variance, full, eps, reduction)
 }
 
 // NnHingeEmbeddingLoss implements the operator nn.hinge_embedding_loss.
-func (c Context) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.hinge_embedding_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnHingeEmbeddingLoss; does != nil {
-			return does(c, self, target, margin, average, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.hinge_embedding_loss", key, unsafe.Offsetof(Backend{}.NnHingeEmbeddingLoss), tensor.Sparse, keys(self)|keys(target), 0).NnHingeEmbeddingLoss(c, self, target, margin, average, reduce, reduction)
 	}
 	return composed.NnHingeEmbeddingLoss(c, self, target, margin, average, reduce, reduction)
 }
 
 // NnMarginRankingLoss implements the operator nn.margin_ranking_loss.
-func (c Context) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.margin_ranking_loss", key, tensor.Sparse, keys(first)|keys(second)|keys(target), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnMarginRankingLoss; does != nil {
-			return does(c, first, second, target, margin, average, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.margin_ranking_loss", key, unsafe.Offsetof(Backend{}.NnMarginRankingLoss), tensor.Sparse, keys(first)|keys(second)|keys(target), 0).NnMarginRankingLoss(c, first, second, target, margin, average, reduce, reduction)
 	}
 	return composed.NnMarginRankingLoss(c, first, second, target, margin, average, reduce, reduction)
 }
 
 // NnSoftMarginLoss implements the operator nn.soft_margin_loss.
-func (c Context) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.soft_margin_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnSoftMarginLoss; does != nil {
-			return does(c, self, target, average, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.soft_margin_loss", key, unsafe.Offsetof(Backend{}.NnSoftMarginLoss), tensor.Sparse, keys(self)|keys(target), 0).NnSoftMarginLoss(c, self, target, average, reduce, reduction)
 	}
 	return composed.NnSoftMarginLoss(c, self, target, average, reduce, reduction)
 }
 
 // NnMultiMarginLoss implements the operator nn.multi_margin_loss.
-func (c Context) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.multi_margin_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnMultiMarginLoss; does != nil {
-			return does(c, self, target, p, margin, weight, average, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.multi_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultiMarginLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMultiMarginLoss(c, self, target, p, margin, weight, average, reduce, reduction)
 	}
 	return composed.NnMultiMarginLoss(c, self, target, p, margin, weight, average, reduce, reduction)
 }
 
 // NnMultilabelMarginLoss implements the operator nn.multilabel_margin_loss.
-func (c Context) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.multilabel_margin_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnMultilabelMarginLoss; does != nil {
-			return does(c, self, target, average, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.multilabel_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultilabelMarginLoss), tensor.Sparse, keys(self)|keys(target), 0).NnMultilabelMarginLoss(c, self, target, average, reduce, reduction)
 	}
 	return composed.NnMultilabelMarginLoss(c, self, target, average, reduce, reduction)
 }
 
 // NnMultilabelSoftMarginLoss implements the operator nn.multilabel_soft_margin_loss.
-func (c Context) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target) | keys(weight)); key != 0 {
-		if err = checkKeys("nn.multilabel_soft_margin_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnMultilabelSoftMarginLoss; does != nil {
-			return does(c, self, target, weight, average, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.multilabel_soft_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultilabelSoftMarginLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMultilabelSoftMarginLoss(c, self, target, weight, average, reduce, reduction)
 	}
 	return composed.NnMultilabelSoftMarginLoss(c, self, target, weight, average, reduce, reduction)
 }
 
 // NnCosineEmbeddingLoss implements the operator nn.cosine_embedding_loss.
-func (c Context) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.cosine_embedding_loss", key, tensor.Sparse, keys(first)|keys(second)|keys(target), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnCosineEmbeddingLoss; does != nil {
-			return does(c, first, second, target, margin, average, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.cosine_embedding_loss", key, unsafe.Offsetof(Backend{}.NnCosineEmbeddingLoss), tensor.Sparse, keys(first)|keys(second)|keys(target), 0).NnCosineEmbeddingLoss(c, first, second, target, margin, average, reduce, reduction)
 	}
 	return composed.NnCosineEmbeddingLoss(c, first, second, target, margin, average, reduce, reduction)
 }
 
 // NnTripletMarginLoss implements the operator nn.triplet_margin_loss.
-func (c Context) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+func (c Context) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(anchor) | keys(positive) | keys(negative) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.triplet_margin_loss", key, tensor.Sparse, keys(anchor)|keys(positive)|keys(negative), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnTripletMarginLoss; does != nil {
-			return does(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
-		}
+		return c.backendOr(&composed, "nn.triplet_margin_loss", key, unsafe.Offsetof(Backend{}.NnTripletMarginLoss), tensor.Sparse, keys(anchor)|keys(positive)|keys(negative), 0).NnTripletMarginLoss(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
 	}
 	return composed.NnTripletMarginLoss(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
 }
 
 // NnPick implements the operator nn.pick.
-func (c Context) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(index)); key != 0 {
-		if err = checkKeys("nn.pick", key, tensor.Sparse, keys(self)|keys(index), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnPick; does != nil {
-			return does(c, self, dim, index)
-		}
+		return c.backendOr(&composed, "nn.pick", key, unsafe.Offsetof(Backend{}.NnPick), tensor.Sparse, keys(self)|keys(index), 0).NnPick(c, self, dim, index)
 	}
 	return composed.NnPick(c, self, dim, index)
 }
 
 // NnSquaredError implements the operator nn.squared_error.
-func (c Context) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target)); key != 0 {
-		does := backendOf(key).NnSquaredError
-		if err = checkKeys("nn.squared_error", key, tensor.Sparse, keys(self)|keys(target), does != nil); err != nil {
-			return
-		}
-		return does(c, self, target)
+		return backendFor("nn.squared_error", key, unsafe.Offsetof(Backend{}.NnSquaredError), tensor.Sparse, keys(self)|keys(target)).NnSquaredError(c, self, target)
 	}
 	return ops.NnSquaredError(self, target)
 }
 
 // NnHuberEach implements the operator nn.huber_each.
-func (c Context) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target)); key != 0 {
-		does := backendOf(key).NnHuberEach
-		if err = checkKeys("nn.huber_each", key, tensor.Sparse, keys(self)|keys(target), does != nil); err != nil {
-			return
-		}
-		return does(c, self, target, delta, scale)
+		return backendFor("nn.huber_each", key, unsafe.Offsetof(Backend{}.NnHuberEach), tensor.Sparse, keys(self)|keys(target)).NnHuberEach(c, self, target, delta, scale)
 	}
 	return ops.NnHuberEach(self, target, delta, scale)
 }
 
 // CtcLoss implements the operator ctc_loss.
-func (c Context) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (r0 *tensor.Tensor, err error) {
+func (c Context) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
-		if err = checkKeys("ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets), true); err != nil {
-			return
-		}
-		if does := backendOf(key).CtcLoss; does != nil {
-			return does(c, logs, targets, steps, labels, blank, reduction, finite)
-		}
+		return c.backendOr(&composed, "ctc_loss", key, unsafe.Offsetof(Backend{}.CtcLoss), tensor.Sparse, keys(logs)|keys(targets), 0).CtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 	}
 	return composed.CtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
 // CtcLossTensor implements the operator ctc_loss.
-func (c Context) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (r0 *tensor.Tensor, err error) {
+func (c Context) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
-		if err = checkKeys("ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), true); err != nil {
-			return
-		}
-		if does := backendOf(key).CtcLossTensor; does != nil {
-			return does(c, logs, targets, steps, labels, blank, reduction, finite)
-		}
+		return c.backendOr(&composed, "ctc_loss", key, unsafe.Offsetof(Backend{}.CtcLossTensor), tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), 0).CtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 	}
 	return composed.CtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
 // NnCtcLoss implements the operator nn.ctc_loss.
-func (c Context) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnCtcLoss; does != nil {
-			return does(c, logs, targets, steps, labels, blank, reduction, finite)
-		}
+		return c.backendOr(&composed, "nn.ctc_loss", key, unsafe.Offsetof(Backend{}.NnCtcLoss), tensor.Sparse, keys(logs)|keys(targets), 0).NnCtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 	}
 	return composed.NnCtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
 // NnCtcLossTensor implements the operator nn.ctc_loss.
-func (c Context) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnCtcLossTensor; does != nil {
-			return does(c, logs, targets, steps, labels, blank, reduction, finite)
-		}
+		return c.backendOr(&composed, "nn.ctc_loss", key, unsafe.Offsetof(Backend{}.NnCtcLossTensor), tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), 0).NnCtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 	}
 	return composed.NnCtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
 // NnAlignment implements the operator nn.alignment.
-func (c Context) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(logs) | keys(targets)); key != 0 {
-		does := backendOf(key).NnAlignment
-		if err = checkKeys("nn.alignment", key, tensor.Sparse, keys(logs)|keys(targets), does != nil); err != nil {
-			return
-		}
-		return does(c, logs, targets, times, labels, blank, finite)
+		return backendFor("nn.alignment", key, unsafe.Offsetof(Backend{}.NnAlignment), tensor.Sparse, keys(logs)|keys(targets)).NnAlignment(c, logs, targets, times, labels, blank, finite)
 	}
 	return ops.NnAlignment(logs, targets, times, labels, blank, finite)
 }
 
 // NnAlignmentGradient implements the operator nn.alignment_gradient.
-func (c Context) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(logs) | keys(targets) | keys(losses) | keys(forward)); key != 0 {
-		does := backendOf(key).NnAlignmentGradient
-		if err = checkKeys("nn.alignment_gradient", key, tensor.Sparse, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward), does != nil); err != nil {
-			return
-		}
-		return does(c, given, logs, targets, times, labels, blank, finite, losses, forward)
+		return backendFor("nn.alignment_gradient", key, unsafe.Offsetof(Backend{}.NnAlignmentGradient), tensor.Sparse, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward)).NnAlignmentGradient(c, given, logs, targets, times, labels, blank, finite, losses, forward)
 	}
 	return ops.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward)
 }
 
 // NnLinearCrossEntropy implements the operator nn.linear_cross_entropy.
-func (c Context) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
-		if err = checkKeys("nn.linear_cross_entropy", key, tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnLinearCrossEntropy; does != nil {
-			return does(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
-		}
+		return c.backendOr(&composed, "nn.linear_cross_entropy", key, unsafe.Offsetof(Backend{}.NnLinearCrossEntropy), tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), 0).NnLinearCrossEntropy(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
 	}
 	return composed.NnLinearCrossEntropy(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
 }
 
 // NnLinearLosses implements the operator nn.linear_losses.
-func (c Context) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
-		if err = checkKeys("nn.linear_losses", key, tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnLinearLosses; does != nil {
-			return does(c, self, linear, target, bias, weight, left, rows)
-		}
+		return c.backendOr(&composed, "nn.linear_losses", key, unsafe.Offsetof(Backend{}.NnLinearLosses), tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), 0).NnLinearLosses(c, self, linear, target, bias, weight, left, rows)
 	}
 	return composed.NnLinearLosses(c, self, linear, target, bias, weight, left, rows)
 }
 
 // NativeLayerNorm implements the operator native_layer_norm.
-func (c Context) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err = checkKeys("native_layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NativeLayerNorm; does != nil {
-			return does(c, self, last, weight, bias, eps)
-		}
+		return c.backendOr(&composed, "native_layer_norm", key, unsafe.Offsetof(Backend{}.NativeLayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NativeLayerNorm(c, self, last, weight, bias, eps)
 	}
 	return composed.NativeLayerNorm(c, self, last, weight, bias, eps)
 }
 
 // LayerNorm implements the operator layer_norm.
-func (c Context) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (r0 *tensor.Tensor, err error) {
+func (c Context) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err = checkKeys("layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).LayerNorm; does != nil {
-			return does(c, self, last, weight, bias, eps, x6)
-		}
+		return c.backendOr(&composed, "layer_norm", key, unsafe.Offsetof(Backend{}.LayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).LayerNorm(c, self, last, weight, bias, eps, x6)
 	}
 	return composed.LayerNorm(c, self, last, weight, bias, eps, x6)
 }
 
 // NnLayerNorm implements the operator nn.layer_norm.
-func (c Context) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err = checkKeys("nn.layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnLayerNorm; does != nil {
-			return does(c, self, last, weight, bias, eps)
-		}
+		return c.backendOr(&composed, "nn.layer_norm", key, unsafe.Offsetof(Backend{}.NnLayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NnLayerNorm(c, self, last, weight, bias, eps)
 	}
 	return composed.NnLayerNorm(c, self, last, weight, bias, eps)
 }
 
 // RmsNorm implements the operator rms_norm.
-func (c Context) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
+func (c Context) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | c.casting(2)); key != 0 {
-		if err = checkKeys("rms_norm", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
-			return
-		}
-		if does := backendOf(key).RmsNorm; does != nil {
-			return does(c, self, last, weight, eps)
-		}
+		return c.backendOr(&composed, "rms_norm", key, unsafe.Offsetof(Backend{}.RmsNorm), tensor.Sparse, keys(self)|keys(weight), 0).RmsNorm(c, self, last, weight, eps)
 	}
 	return composed.RmsNorm(c, self, last, weight, eps)
 }
 
 // NativeGroupNorm implements the operator native_group_norm.
-func (c Context) NativeGroupNorm(self, weight, bias *tensor.Tensor, batch, channels, span, groups int64, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) NativeGroupNorm(self, weight, bias *tensor.Tensor, batch, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		if err = checkKeys("native_group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NativeGroupNorm; does != nil {
-			return does(c, self, weight, bias, batch, channels, span, groups, eps)
-		}
+		return c.backendOr(&composed, "native_group_norm", key, unsafe.Offsetof(Backend{}.NativeGroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NativeGroupNorm(c, self, weight, bias, batch, channels, span, groups, eps)
 	}
 	return composed.NativeGroupNorm(c, self, weight, bias, batch, channels, span, groups, eps)
 }
 
 // GroupNorm implements the operator group_norm.
-func (c Context) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (r0 *tensor.Tensor, err error) {
+func (c Context) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err = checkKeys("group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).GroupNorm; does != nil {
-			return does(c, self, groups, weight, bias, eps, x6)
-		}
+		return c.backendOr(&composed, "group_norm", key, unsafe.Offsetof(Backend{}.GroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).GroupNorm(c, self, groups, weight, bias, eps, x6)
 	}
 	return composed.GroupNorm(c, self, groups, weight, bias, eps, x6)
 }
 
 // NnGroupNorm implements the operator nn.group_norm.
-func (c Context) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
-		if err = checkKeys("nn.group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnGroupNorm; does != nil {
-			return does(c, self, groups, weight, bias, eps)
-		}
+		return c.backendOr(&composed, "nn.group_norm", key, unsafe.Offsetof(Backend{}.NnGroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NnGroupNorm(c, self, groups, weight, bias, eps)
 	}
 	return composed.NnGroupNorm(c, self, groups, weight, bias, eps)
 }
 
 // NativeBatchNorm implements the operator native_batch_norm.
-func (c Context) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
-		if err = checkKeys("native_batch_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NativeBatchNorm; does != nil {
-			return does(c, self, weight, bias, mean, variance, training, momentum, eps)
-		}
+		return c.backendOr(&composed, "native_batch_norm", key, unsafe.Offsetof(Backend{}.NativeBatchNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
 	}
 	return composed.NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
 }
 
 // BatchNorm implements the operator batch_norm.
-func (c Context) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (r0 *tensor.Tensor, err error) {
+func (c Context) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
-		if err = checkKeys("batch_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
-			return
-		}
-		if does := backendOf(key).BatchNorm; does != nil {
-			return does(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
-		}
+		return c.backendOr(&composed, "batch_norm", key, unsafe.Offsetof(Backend{}.BatchNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
 	}
 	return composed.BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
 }
 
 // NnBatchNorm implements the operator nn.batch_norm.
-func (c Context) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
-		if err = checkKeys("nn.batch_norm", key, tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnBatchNorm; does != nil {
-			return does(c, self, mean, variance, weight, bias, training, momentum, eps)
-		}
+		return c.backendOr(&composed, "nn.batch_norm", key, unsafe.Offsetof(Backend{}.NnBatchNorm), tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), 0).NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
 	}
 	return composed.NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
 }
 
 // InstanceNorm implements the operator instance_norm.
-func (c Context) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (r0 *tensor.Tensor, err error) {
+func (c Context) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
-		if err = checkKeys("instance_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
-			return
-		}
-		if does := backendOf(key).InstanceNorm; does != nil {
-			return does(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
-		}
+		return c.backendOr(&composed, "instance_norm", key, unsafe.Offsetof(Backend{}.InstanceNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
 	}
 	return composed.InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
 }
 
 // NnInstanceNorm implements the operator nn.instance_norm.
-func (c Context) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
-		if err = checkKeys("nn.instance_norm", key, tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnInstanceNorm; does != nil {
-			return does(c, self, mean, variance, weight, bias, inputs, momentum, eps)
-		}
+		return c.backendOr(&composed, "nn.instance_norm", key, unsafe.Offsetof(Backend{}.NnInstanceNorm), tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), 0).NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
 	}
 	return composed.NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
 }
 
 // NnLocalResponseNorm implements the operator nn.local_response_norm.
-func (c Context) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnLocalResponseNorm; does != nil {
-			return does(c, self, size, alpha, beta, k)
-		}
+		return c.backendOr(&composed, "nn.local_response_norm", key, unsafe.Offsetof(Backend{}.NnLocalResponseNorm), tensor.Sparse, 0, 0).NnLocalResponseNorm(c, self, size, alpha, beta, k)
 	}
 	return composed.NnLocalResponseNorm(c, self, size, alpha, beta, k)
 }
 
 // NnNormalizeGroups implements the operator nn.normalize_groups.
-func (c Context) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+func (c Context) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		does := backendOf(key).NnNormalizeGroups
-		if err = checkKeys("nn.normalize_groups", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
-			return
-		}
-		return does(c, self, weight, bias, examples, groups, channels, eps, centred, rounded)
+		return backendFor("nn.normalize_groups", key, unsafe.Offsetof(Backend{}.NnNormalizeGroups), tensor.Sparse, keys(self)|keys(weight)|keys(bias)).NnNormalizeGroups(c, self, weight, bias, examples, groups, channels, eps, centred, rounded)
 	}
 	return ops.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
 }
 
 // NnNormalizeGroupsGradient implements the operator nn.normalize_groups_gradient.
-func (c Context) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
-		does := backendOf(key).NnNormalizeGroupsGradient
-		if err = checkKeys("nn.normalize_groups_gradient", key, tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
+		return backendFor("nn.normalize_groups_gradient", key, unsafe.Offsetof(Backend{}.NnNormalizeGroupsGradient), tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)).NnNormalizeGroupsGradient(c, given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
 	}
 	return ops.NnNormalizeGroupsGradient(given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
 }
 
 // NnNormalizeChannels implements the operator nn.normalize_channels.
-func (c Context) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+func (c Context) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(rstd)); key != 0 {
-		does := backendOf(key).NnNormalizeChannels
-		if err = checkKeys("nn.normalize_channels", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd), does != nil); err != nil {
-			return
-		}
-		return does(c, self, weight, bias, mean, rstd, eps, rounded)
+		return backendFor("nn.normalize_channels", key, unsafe.Offsetof(Backend{}.NnNormalizeChannels), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd)).NnNormalizeChannels(c, self, weight, bias, mean, rstd, eps, rounded)
 	}
 	return ops.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
 }
 
 // NnNormalizeChannelsGradient implements the operator nn.normalize_channels_gradient.
-func (c Context) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
-		does := backendOf(key).NnNormalizeChannelsGradient
-		if err = checkKeys("nn.normalize_channels_gradient", key, tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self, mean, rstd, weight, fixed, whole, affine)
+		return backendFor("nn.normalize_channels_gradient", key, unsafe.Offsetof(Backend{}.NnNormalizeChannelsGradient), tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)).NnNormalizeChannelsGradient(c, given, self, mean, rstd, weight, fixed, whole, affine)
 	}
 	return ops.NnNormalizeChannelsGradient(given, self, mean, rstd, weight, fixed, whole, affine)
 }
 
 // MaxPool1d implements the operator max_pool1d.
-func (c Context) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+func (c Context) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).MaxPool1d; does != nil {
-			return does(c, self, kernel, stride, padding, dilation, ceil)
-		}
+		return c.backendOr(&composed, "max_pool1d", key, unsafe.Offsetof(Backend{}.MaxPool1d), tensor.Sparse, 0, 0).MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
 	}
 	return composed.MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // MaxPool2d implements the operator max_pool2d.
-func (c Context) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+func (c Context) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).MaxPool2d; does != nil {
-			return does(c, self, kernel, stride, padding, dilation, ceil)
-		}
+		return c.backendOr(&composed, "max_pool2d", key, unsafe.Offsetof(Backend{}.MaxPool2d), tensor.Sparse, 0, 0).MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
 	}
 	return composed.MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // MaxPool3d implements the operator max_pool3d.
-func (c Context) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+func (c Context) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
-		if does := backendOf(key).MaxPool3d; does != nil {
-			return does(c, self, kernel, stride, padding, dilation, ceil)
-		}
+		return c.backendOr(&composed, "max_pool3d", key, unsafe.Offsetof(Backend{}.MaxPool3d), tensor.Sparse, 0, 0).MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
 	}
 	return composed.MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // MaxPool1dWithIndices implements the operator max_pool1d_with_indices.
-func (c Context) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).MaxPool1dWithIndices; does != nil {
-			return does(c, self, kernel, stride, padding, dilation, ceil)
-		}
+		return c.backendOr(&composed, "max_pool1d_with_indices", key, unsafe.Offsetof(Backend{}.MaxPool1dWithIndices), tensor.Sparse, 0, 0).MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	}
 	return composed.MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool2dWithIndices implements the operator nn.max_pool2d_with_indices.
-func (c Context) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnMaxPool2dWithIndices; does != nil {
-			return does(c, self, kernel, stride, padding, dilation, ceil)
-		}
+		return c.backendOr(&composed, "nn.max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnMaxPool2dWithIndices), tensor.Sparse, 0, 0).NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	}
 	return composed.NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool3dWithIndices implements the operator nn.max_pool3d_with_indices.
-func (c Context) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
-		if does := backendOf(key).NnMaxPool3dWithIndices; does != nil {
-			return does(c, self, kernel, stride, padding, dilation, ceil)
-		}
+		return c.backendOr(&composed, "nn.max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnMaxPool3dWithIndices), tensor.Sparse, 0, 0).NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	}
 	return composed.NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // AvgPool1d implements the operator avg_pool1d.
-func (c Context) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (r0 *tensor.Tensor, err error) {
+func (c Context) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("avg_pool1d", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AvgPool1d == nil {
-			err = Unsupported("avg_pool1d", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).AvgPool1d; does != nil {
-			return does(c, out, self, kernel, stride, padding, ceil, includePad)
-		}
+		return c.backendOr(&composed, "avg_pool1d", key, unsafe.Offsetof(Backend{}.AvgPool1d), keys(self), keys(out)|keys(self), keys(out)).AvgPool1d(c, out, self, kernel, stride, padding, ceil, includePad)
 	}
 	return composed.AvgPool1d(c, out, self, kernel, stride, padding, ceil, includePad)
 }
 
 // NnAvgPool2d implements the operator nn.avg_pool2d.
-func (c Context) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("nn.avg_pool2d", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnAvgPool2d == nil {
-			err = Unsupported("nn.avg_pool2d", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NnAvgPool2d; does != nil {
-			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
-		}
+		return c.backendOr(&composed, "nn.avg_pool2d", key, unsafe.Offsetof(Backend{}.NnAvgPool2d), keys(self), keys(out)|keys(self), keys(out)).NnAvgPool2d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 	}
 	return composed.NnAvgPool2d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // NnAvgPool3d implements the operator nn.avg_pool3d.
-func (c Context) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.avg_pool3d", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnAvgPool3d == nil {
-			err = Unsupported("nn.avg_pool3d", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NnAvgPool3d; does != nil {
-			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
-		}
+		return c.backendOr(&composed, "nn.avg_pool3d", key, unsafe.Offsetof(Backend{}.NnAvgPool3d), keys(self), keys(out)|keys(self), keys(out)).NnAvgPool3d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 	}
 	return composed.NnAvgPool3d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // AdaptiveAvgPool1d implements the operator adaptive_avg_pool1d.
-func (c Context) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).AdaptiveAvgPool1d; does != nil {
-			return does(c, self, sizes)
-		}
+		return c.backendOr(&composed, "adaptive_avg_pool1d", key, unsafe.Offsetof(Backend{}.AdaptiveAvgPool1d), tensor.Sparse, 0, 0).AdaptiveAvgPool1d(c, self, sizes)
 	}
 	return composed.AdaptiveAvgPool1d(c, self, sizes)
 }
 
 // NnAdaptiveAvgPool2d implements the operator nn.adaptive_avg_pool2d.
-func (c Context) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnAdaptiveAvgPool2d; does != nil {
-			return does(c, self, sizes)
-		}
+		return c.backendOr(&composed, "nn.adaptive_avg_pool2d", key, unsafe.Offsetof(Backend{}.NnAdaptiveAvgPool2d), tensor.Sparse, 0, 0).NnAdaptiveAvgPool2d(c, self, sizes)
 	}
 	return composed.NnAdaptiveAvgPool2d(c, self, sizes)
 }
 
 // NnAdaptiveAvgPool3d implements the operator nn.adaptive_avg_pool3d.
-func (c Context) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
-		if does := backendOf(key).NnAdaptiveAvgPool3d; does != nil {
-			return does(c, self, sizes)
-		}
+		return c.backendOr(&composed, "nn.adaptive_avg_pool3d", key, unsafe.Offsetof(Backend{}.NnAdaptiveAvgPool3d), tensor.Sparse, 0, 0).NnAdaptiveAvgPool3d(c, self, sizes)
 	}
 	return composed.NnAdaptiveAvgPool3d(c, self, sizes)
 }
 
 // AdaptiveMaxPool1d implements the operator adaptive_max_pool1d.
-func (c Context) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).AdaptiveMaxPool1d; does != nil {
-			return does(c, self, sizes)
-		}
+		return c.backendOr(&composed, "adaptive_max_pool1d", key, unsafe.Offsetof(Backend{}.AdaptiveMaxPool1d), tensor.Sparse, 0, 0).AdaptiveMaxPool1d(c, self, sizes)
 	}
 	return composed.AdaptiveMaxPool1d(c, self, sizes)
 }
 
 // NnAdaptiveMaxPool2dWithIndices implements the operator nn.adaptive_max_pool2d_with_indices.
-func (c Context) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnAdaptiveMaxPool2dWithIndices; does != nil {
-			return does(c, self, sizes)
-		}
+		return c.backendOr(&composed, "nn.adaptive_max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnAdaptiveMaxPool2dWithIndices), tensor.Sparse, 0, 0).NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
 	}
 	return composed.NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
 }
 
 // NnAdaptiveMaxPool3dWithIndices implements the operator nn.adaptive_max_pool3d_with_indices.
-func (c Context) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
-		if does := backendOf(key).NnAdaptiveMaxPool3dWithIndices; does != nil {
-			return does(c, self, sizes)
-		}
+		return c.backendOr(&composed, "nn.adaptive_max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnAdaptiveMaxPool3dWithIndices), tensor.Sparse, 0, 0).NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
 	}
 	return composed.NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
 }
 
 // NnLpPool1d implements the operator nn.lp_pool1d.
-func (c Context) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnLpPool1d; does != nil {
-			return does(c, self, p, kernel, stride, ceil)
-		}
+		return c.backendOr(&composed, "nn.lp_pool1d", key, unsafe.Offsetof(Backend{}.NnLpPool1d), tensor.Sparse, 0, 0).NnLpPool1d(c, self, p, kernel, stride, ceil)
 	}
 	return composed.NnLpPool1d(c, self, p, kernel, stride, ceil)
 }
 
 // NnLpPool2d implements the operator nn.lp_pool2d.
-func (c Context) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnLpPool2d; does != nil {
-			return does(c, self, p, kernel, stride, ceil)
-		}
+		return c.backendOr(&composed, "nn.lp_pool2d", key, unsafe.Offsetof(Backend{}.NnLpPool2d), tensor.Sparse, 0, 0).NnLpPool2d(c, self, p, kernel, stride, ceil)
 	}
 	return composed.NnLpPool2d(c, self, p, kernel, stride, ceil)
 }
 
 // NnLpPool3d implements the operator nn.lp_pool3d.
-func (c Context) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnLpPool3d; does != nil {
-			return does(c, self, p, kernel, stride, ceil)
-		}
+		return c.backendOr(&composed, "nn.lp_pool3d", key, unsafe.Offsetof(Backend{}.NnLpPool3d), tensor.Sparse, 0, 0).NnLpPool3d(c, self, p, kernel, stride, ceil)
 	}
 	return composed.NnLpPool3d(c, self, p, kernel, stride, ceil)
 }
 
 // NnMaxUnpool1d implements the operator nn.max_unpool1d.
-func (c Context) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(indices) | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.max_unpool1d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnMaxUnpool1d; does != nil {
-			return does(c, self, indices, kernel, stride, padding, sizes)
-		}
+		return c.backendOr(&composed, "nn.max_unpool1d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool1d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
 	}
 	return composed.NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnMaxUnpool2d implements the operator nn.max_unpool2d.
-func (c Context) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(indices) | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.max_unpool2d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnMaxUnpool2d; does != nil {
-			return does(c, self, indices, kernel, stride, padding, sizes)
-		}
+		return c.backendOr(&composed, "nn.max_unpool2d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool2d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
 	}
 	return composed.NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnMaxUnpool3d implements the operator nn.max_unpool3d.
-func (c Context) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(indices) | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.max_unpool3d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnMaxUnpool3d; does != nil {
-			return does(c, self, indices, kernel, stride, padding, sizes)
-		}
+		return c.backendOr(&composed, "nn.max_unpool3d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool3d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
 	}
 	return composed.NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnLargest implements the operator nn.largest.
-func (c Context) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).NnLargest
-		if err = checkKeys("nn.largest", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sizes, taps, stride, padding, dilation, format)
+		return backendFor("nn.largest", key, unsafe.Offsetof(Backend{}.NnLargest), tensor.Sparse, 0).NnLargest(c, self, sizes, taps, stride, padding, dilation, format)
 	}
 	return ops.NnLargest(self, sizes, taps, stride, padding, dilation, format)
 }
 
 // NnLargestPlaces implements the operator nn.largest_places.
-func (c Context) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).NnLargestPlaces
-		if err = checkKeys("nn.largest_places", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sizes, taps, stride, padding, dilation, format)
+		return backendFor("nn.largest_places", key, unsafe.Offsetof(Backend{}.NnLargestPlaces), tensor.Sparse, 0).NnLargestPlaces(c, self, sizes, taps, stride, padding, dilation, format)
 	}
 	return ops.NnLargestPlaces(self, sizes, taps, stride, padding, dilation, format)
 }
 
 // NnFractionalLargest implements the operator nn.fractional_largest.
-func (c Context) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(samples)); key != 0 {
-		does := backendOf(key).NnFractionalLargest
-		if err = checkKeys("nn.fractional_largest", key, tensor.Sparse, keys(self)|keys(samples), does != nil); err != nil {
-			return
-		}
-		return does(c, self, samples, sizes, taps)
+		return backendFor("nn.fractional_largest", key, unsafe.Offsetof(Backend{}.NnFractionalLargest), tensor.Sparse, keys(self)|keys(samples)).NnFractionalLargest(c, self, samples, sizes, taps)
 	}
 	return ops.NnFractionalLargest(self, samples, sizes, taps)
 }
 
 // NnAddAtPlaces implements the operator nn.add_at_places.
-func (c Context) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(indices)); key != 0 {
-		does := backendOf(key).NnAddAtPlaces
-		if err = checkKeys("nn.add_at_places", key, tensor.Sparse, keys(given)|keys(indices), does != nil); err != nil {
-			return
-		}
-		return does(c, given, indices, sizes, format)
+		return backendFor("nn.add_at_places", key, unsafe.Offsetof(Backend{}.NnAddAtPlaces), tensor.Sparse, keys(given)|keys(indices)).NnAddAtPlaces(c, given, indices, sizes, format)
 	}
 	return ops.NnAddAtPlaces(given, indices, sizes, format)
 }
 
 // NnAverage implements the operator nn.average.
-func (c Context) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).NnAverage
-		if err = checkKeys("nn.average", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sizes, taps, stride, padding, padded, divisor, format)
+		return backendFor("nn.average", key, unsafe.Offsetof(Backend{}.NnAverage), tensor.Sparse, 0).NnAverage(c, self, sizes, taps, stride, padding, padded, divisor, format)
 	}
 	return ops.NnAverage(self, sizes, taps, stride, padding, padded, divisor, format)
 }
 
 // NnAverageGradient implements the operator nn.average_gradient.
-func (c Context) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given)); key != 0 {
-		does := backendOf(key).NnAverageGradient
-		if err = checkKeys("nn.average_gradient", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, given, sizes, taps, stride, padding, padded, divisor, format)
+		return backendFor("nn.average_gradient", key, unsafe.Offsetof(Backend{}.NnAverageGradient), tensor.Sparse, 0).NnAverageGradient(c, given, sizes, taps, stride, padding, padded, divisor, format)
 	}
 	return ops.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
 }
 
 // NnFractionalMaxPool2d implements the operator nn.fractional_max_pool2d.
-func (c Context) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.fractional_max_pool2d", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnFractionalMaxPool2d; does != nil {
-			return does(c, self, kernel, sizes, ratios, samples, g)
-		}
+		return c.backendOr(&composed, "nn.fractional_max_pool2d", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool2d), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
 	}
 	return composed.NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnFractionalMaxPool2dWithIndices implements the operator nn.fractional_max_pool2d_with_indices.
-func (c Context) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.fractional_max_pool2d_with_indices", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnFractionalMaxPool2dWithIndices; does != nil {
-			return does(c, self, kernel, sizes, ratios, samples, g)
-		}
+		return c.backendOr(&composed, "nn.fractional_max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool2dWithIndices), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 	}
 	return composed.NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnFractionalMaxPool3d implements the operator nn.fractional_max_pool3d.
-func (c Context) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.fractional_max_pool3d", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnFractionalMaxPool3d; does != nil {
-			return does(c, self, kernel, sizes, ratios, samples, g)
-		}
+		return c.backendOr(&composed, "nn.fractional_max_pool3d", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool3d), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
 	}
 	return composed.NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnFractionalMaxPool3dWithIndices implements the operator nn.fractional_max_pool3d_with_indices.
-func (c Context) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
-		if err = checkKeys("nn.fractional_max_pool3d_with_indices", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnFractionalMaxPool3dWithIndices; does != nil {
-			return does(c, self, kernel, sizes, ratios, samples, g)
-		}
+		return c.backendOr(&composed, "nn.fractional_max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool3dWithIndices), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 	}
 	return composed.NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnUnfold implements the operator nn.unfold.
-func (c Context) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnUnfold; does != nil {
-			return does(c, self, kernel, dilation, padding, stride)
-		}
+		return c.backendOr(&composed, "nn.unfold", key, unsafe.Offsetof(Backend{}.NnUnfold), tensor.Sparse, 0, 0).NnUnfold(c, self, kernel, dilation, padding, stride)
 	}
 	return composed.NnUnfold(c, self, kernel, dilation, padding, stride)
 }
 
 // NnFold implements the operator nn.fold.
-func (c Context) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnFold; does != nil {
-			return does(c, self, sizes, kernel, dilation, padding, stride)
-		}
+		return c.backendOr(&composed, "nn.fold", key, unsafe.Offsetof(Backend{}.NnFold), tensor.Sparse, 0, 0).NnFold(c, self, sizes, kernel, dilation, padding, stride)
 	}
 	return composed.NnFold(c, self, sizes, kernel, dilation, padding, stride)
 }
 
 // NnColumns implements the operator nn.columns.
-func (c Context) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).NnColumns
-		if err = checkKeys("nn.columns", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sizes, taps, stride, padding, dilation)
+		return backendFor("nn.columns", key, unsafe.Offsetof(Backend{}.NnColumns), tensor.Sparse, 0).NnColumns(c, self, sizes, taps, stride, padding, dilation)
 	}
 	return ops.NnColumns(self, sizes, taps, stride, padding, dilation)
 }
 
 // NnFromColumns implements the operator nn.from_columns.
-func (c Context) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given)); key != 0 {
-		does := backendOf(key).NnFromColumns
-		if err = checkKeys("nn.from_columns", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, given, sizes, taps, stride, padding, dilation)
+		return backendFor("nn.from_columns", key, unsafe.Offsetof(Backend{}.NnFromColumns), tensor.Sparse, 0).NnFromColumns(c, given, sizes, taps, stride, padding, dilation)
 	}
 	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
 }
 
 // Lstm implements the operator lstm.
-func (c Context) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(input) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err = checkKeys("lstm", key, tensor.Sparse, keys(input)|keysOf(hx)|keysOf(params), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Lstm; does != nil {
-			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
-		}
+		return c.backendOr(&composed, "lstm", key, unsafe.Offsetof(Backend{}.Lstm), tensor.Sparse, keys(input)|keysOf(hx)|keysOf(params), 0).Lstm(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 	}
 	return composed.Lstm(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // LstmData implements the operator lstm.
-func (c Context) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err = checkKeys("lstm", key, tensor.Sparse, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params), true); err != nil {
-			return
-		}
-		if does := backendOf(key).LstmData; does != nil {
-			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
-		}
+		return c.backendOr(&composed, "lstm", key, unsafe.Offsetof(Backend{}.LstmData), tensor.Sparse, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params), 0).LstmData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 	}
 	return composed.LstmData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
 // Gru implements the operator gru.
-func (c Context) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err = checkKeys("gru", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Gru; does != nil {
-			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
-		}
+		return c.backendOr(&composed, "gru", key, unsafe.Offsetof(Backend{}.Gru), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).Gru(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 	}
 	return composed.Gru(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // GruData implements the operator gru.
-func (c Context) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err = checkKeys("gru", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
-			return
-		}
-		if does := backendOf(key).GruData; does != nil {
-			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
-		}
+		return c.backendOr(&composed, "gru", key, unsafe.Offsetof(Backend{}.GruData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).GruData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 	}
 	return composed.GruData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
 // RnnTanh implements the operator rnn_tanh.
-func (c Context) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err = checkKeys("rnn_tanh", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
-			return
-		}
-		if does := backendOf(key).RnnTanh; does != nil {
-			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
-		}
+		return c.backendOr(&composed, "rnn_tanh", key, unsafe.Offsetof(Backend{}.RnnTanh), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).RnnTanh(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 	}
 	return composed.RnnTanh(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // RnnTanhData implements the operator rnn_tanh.
-func (c Context) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err = checkKeys("rnn_tanh", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
-			return
-		}
-		if does := backendOf(key).RnnTanhData; does != nil {
-			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
-		}
+		return c.backendOr(&composed, "rnn_tanh", key, unsafe.Offsetof(Backend{}.RnnTanhData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).RnnTanhData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 	}
 	return composed.RnnTanhData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
 // RnnRelu implements the operator rnn_relu.
-func (c Context) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err = checkKeys("rnn_relu", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
-			return
-		}
-		if does := backendOf(key).RnnRelu; does != nil {
-			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
-		}
+		return c.backendOr(&composed, "rnn_relu", key, unsafe.Offsetof(Backend{}.RnnRelu), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).RnnRelu(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 	}
 	return composed.RnnRelu(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // RnnReluData implements the operator rnn_relu.
-func (c Context) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
-		if err = checkKeys("rnn_relu", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
-			return
-		}
-		if does := backendOf(key).RnnReluData; does != nil {
-			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
-		}
+		return c.backendOr(&composed, "rnn_relu", key, unsafe.Offsetof(Backend{}.RnnReluData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).RnnReluData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 	}
 	return composed.RnnReluData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
 // LstmCell implements the operator lstm_cell.
-func (c Context) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
-		if err = checkKeys("lstm_cell", key, tensor.Sparse, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).LstmCell; does != nil {
-			return does(c, input, hx, inputs, state, inputBias, stateBias)
-		}
+		return c.backendOr(&composed, "lstm_cell", key, unsafe.Offsetof(Backend{}.LstmCell), tensor.Sparse, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).LstmCell(c, input, hx, inputs, state, inputBias, stateBias)
 	}
 	return composed.LstmCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
 // GruCell implements the operator gru_cell.
-func (c Context) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
-		if err = checkKeys("gru_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).GruCell; does != nil {
-			return does(c, input, hx, inputs, state, inputBias, stateBias)
-		}
+		return c.backendOr(&composed, "gru_cell", key, unsafe.Offsetof(Backend{}.GruCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).GruCell(c, input, hx, inputs, state, inputBias, stateBias)
 	}
 	return composed.GruCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
 // RnnTanhCell implements the operator rnn_tanh_cell.
-func (c Context) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
-		if err = checkKeys("rnn_tanh_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).RnnTanhCell; does != nil {
-			return does(c, input, hx, inputs, state, inputBias, stateBias)
-		}
+		return c.backendOr(&composed, "rnn_tanh_cell", key, unsafe.Offsetof(Backend{}.RnnTanhCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).RnnTanhCell(c, input, hx, inputs, state, inputBias, stateBias)
 	}
 	return composed.RnnTanhCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
 // RnnReluCell implements the operator rnn_relu_cell.
-func (c Context) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
-		if err = checkKeys("rnn_relu_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).RnnReluCell; does != nil {
-			return does(c, input, hx, inputs, state, inputBias, stateBias)
-		}
+		return c.backendOr(&composed, "rnn_relu_cell", key, unsafe.Offsetof(Backend{}.RnnReluCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).RnnReluCell(c, input, hx, inputs, state, inputBias, stateBias)
 	}
 	return composed.RnnReluCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
 // NnRecurrence implements the operator nn.recurrence.
-func (c Context) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, r4 *tensor.Tensor, err error) {
+func (c Context) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias)); key != 0 {
-		does := backendOf(key).NnRecurrence
-		if err = checkKeys("nn.recurrence", key, tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias), does != nil); err != nil {
-			return
-		}
-		return does(c, x, h, cell, weight, bias, batches, reverse, cells)
+		return backendFor("nn.recurrence", key, unsafe.Offsetof(Backend{}.NnRecurrence), tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)).NnRecurrence(c, x, h, cell, weight, bias, batches, reverse, cells)
 	}
 	return ops.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
 }
 
 // NnRecurrenceGradient implements the operator nn.recurrence_gradient.
-func (c Context) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+func (c Context) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(givenLast) | keys(givenCell) | keys(gates) | keys(kept) | keys(output) | keys(h) | keys(cell) | keys(weight)); key != 0 {
-		does := backendOf(key).NnRecurrenceGradient
-		if err = checkKeys("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight), keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(output)|keys(h)|keys(cell)|keys(weight), does != nil); err != nil {
-			return
-		}
-		return does(c, given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
+		return backendFor("nn.recurrence_gradient", key, unsafe.Offsetof(Backend{}.NnRecurrenceGradient), keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight), keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(output)|keys(h)|keys(cell)|keys(weight)).NnRecurrenceGradient(c, given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
 	}
 	return ops.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
 }
 
 // NnRecurrenceSteps implements the operator nn.recurrence_steps.
-func (c Context) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias) | keys(projection)); key != 0 {
-		if err = checkKeys("nn.recurrence_steps", key, tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnRecurrenceSteps; does != nil {
-			return does(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
-		}
+		return c.backendOr(&composed, "nn.recurrence_steps", key, unsafe.Offsetof(Backend{}.NnRecurrenceSteps), tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection), 0).NnRecurrenceSteps(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
 	}
 	return composed.NnRecurrenceSteps(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
 }
 
 // NnCounts implements the operator nn.counts.
-func (c Context) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
+func (c Context) NnCounts(self *tensor.Tensor) ([]int64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).NnCounts
-		if err = checkKeys("nn.counts", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("nn.counts", key, unsafe.Offsetof(Backend{}.NnCounts), tensor.Sparse, 0).NnCounts(c, self)
 	}
 	return ops.NnCounts(self)
 }
 
 // PackPaddedSequence implements the operator pack_padded_sequence.
-func (c Context) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(input) | keys(lengths)); key != 0 {
-		if err = checkKeys("pack_padded_sequence", key, tensor.Sparse, keys(input)|keys(lengths), true); err != nil {
-			return
-		}
-		if does := backendOf(key).PackPaddedSequence; does != nil {
-			return does(c, input, lengths, batchFirst)
-		}
+		return c.backendOr(&composed, "pack_padded_sequence", key, unsafe.Offsetof(Backend{}.PackPaddedSequence), tensor.Sparse, keys(input)|keys(lengths), 0).PackPaddedSequence(c, input, lengths, batchFirst)
 	}
 	return composed.PackPaddedSequence(c, input, lengths, batchFirst)
 }
 
 // PadPackedSequence implements the operator pad_packed_sequence.
-func (c Context) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(data) | keys(counts)); key != 0 {
-		if err = checkKeys("pad_packed_sequence", key, tensor.Sparse, keys(data)|keys(counts), true); err != nil {
-			return
-		}
-		if does := backendOf(key).PadPackedSequence; does != nil {
-			return does(c, data, counts, batchFirst, value, total)
-		}
+		return c.backendOr(&composed, "pad_packed_sequence", key, unsafe.Offsetof(Backend{}.PadPackedSequence), tensor.Sparse, keys(data)|keys(counts), 0).PadPackedSequence(c, data, counts, batchFirst, value, total)
 	}
 	return composed.PadPackedSequence(c, data, counts, batchFirst, value, total)
 }
 
 // NnConjugate implements the operator nn.conjugate.
-func (c Context) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(lengths)); key != 0 {
-		does := backendOf(key).NnConjugate
-		if err = checkKeys("nn.conjugate", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, lengths)
+		return backendFor("nn.conjugate", key, unsafe.Offsetof(Backend{}.NnConjugate), tensor.Sparse, 0).NnConjugate(c, lengths)
 	}
 	return ops.NnConjugate(lengths)
 }
 
 // NnPlaces implements the operator nn.places.
-func (c Context) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(counts)); key != 0 {
-		does := backendOf(key).NnPlaces
-		if err = checkKeys("nn.places", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, counts, sequences)
+		return backendFor("nn.places", key, unsafe.Offsetof(Backend{}.NnPlaces), tensor.Sparse, 0).NnPlaces(c, counts, sequences)
 	}
 	return ops.NnPlaces(counts, sequences)
 }
 
 // NnInterpolate implements the operator nn.interpolate.
-func (c Context) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(2)); key != 0 {
-		if does := backendOf(key).NnInterpolate; does != nil {
-			return does(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
-		}
+		return c.backendOr(&composed, "nn.interpolate", key, unsafe.Offsetof(Backend{}.NnInterpolate), tensor.Sparse, 0, 0).NnInterpolate(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
 	}
 	return composed.NnInterpolate(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
 }
 
 // NnUpsample implements the operator nn.upsample.
-func (c Context) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnUpsample; does != nil {
-			return does(c, self, sizes, scales, mode, alignCorners)
-		}
+		return c.backendOr(&composed, "nn.upsample", key, unsafe.Offsetof(Backend{}.NnUpsample), tensor.Sparse, 0, 0).NnUpsample(c, self, sizes, scales, mode, alignCorners)
 	}
 	return composed.NnUpsample(c, self, sizes, scales, mode, alignCorners)
 }
 
 // NnUpsampleNearest implements the operator nn.upsample_nearest.
-func (c Context) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnUpsampleNearest; does != nil {
-			return does(c, self, sizes, scales)
-		}
+		return c.backendOr(&composed, "nn.upsample_nearest", key, unsafe.Offsetof(Backend{}.NnUpsampleNearest), tensor.Sparse, 0, 0).NnUpsampleNearest(c, self, sizes, scales)
 	}
 	return composed.NnUpsampleNearest(c, self, sizes, scales)
 }
 
 // NnUpsampleBilinear implements the operator nn.upsample_bilinear.
-func (c Context) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).NnUpsampleBilinear; does != nil {
-			return does(c, self, sizes, scales)
-		}
+		return c.backendOr(&composed, "nn.upsample_bilinear", key, unsafe.Offsetof(Backend{}.NnUpsampleBilinear), tensor.Sparse, 0, 0).NnUpsampleBilinear(c, self, sizes, scales)
 	}
 	return composed.NnUpsampleBilinear(c, self, sizes, scales)
 }
 
 // NnResampled implements the operator nn.resampled.
-func (c Context) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).NnResampled
-		if err = checkKeys("nn.resampled", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sizes, filter, alignCorners, antialias, scales)
+		return backendFor("nn.resampled", key, unsafe.Offsetof(Backend{}.NnResampled), tensor.Sparse, 0).NnResampled(c, self, sizes, filter, alignCorners, antialias, scales)
 	}
 	return ops.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
 }
 
 // NnResampledBack implements the operator nn.resampled_back.
-func (c Context) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
+func (c Context) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given)); key != 0 {
-		does := backendOf(key).NnResampledBack
-		if err = checkKeys("nn.resampled_back", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, given, sizes, filter, alignCorners, antialias, scales)
+		return backendFor("nn.resampled_back", key, unsafe.Offsetof(Backend{}.NnResampledBack), tensor.Sparse, 0).NnResampledBack(c, given, sizes, filter, alignCorners, antialias, scales)
 	}
 	return ops.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
 }
 
 // GridSampler implements the operator grid_sampler.
-func (c Context) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+func (c Context) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(grid) | c.casting(3)); key != 0 {
-		if err = checkKeys("grid_sampler", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
-			return
-		}
-		if does := backendOf(key).GridSampler; does != nil {
-			return does(c, self, grid, mode, padding, alignCorners)
-		}
+		return c.backendOr(&composed, "grid_sampler", key, unsafe.Offsetof(Backend{}.GridSampler), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler(c, self, grid, mode, padding, alignCorners)
 	}
 	return composed.GridSampler(c, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler2d implements the operator grid_sampler_2d.
-func (c Context) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+func (c Context) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(grid) | c.casting(1)); key != 0 {
-		if err = checkKeys("grid_sampler_2d", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
-			return
-		}
-		if does := backendOf(key).GridSampler2d; does != nil {
-			return does(c, self, grid, mode, padding, alignCorners)
-		}
+		return c.backendOr(&composed, "grid_sampler_2d", key, unsafe.Offsetof(Backend{}.GridSampler2d), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler2d(c, self, grid, mode, padding, alignCorners)
 	}
 	return composed.GridSampler2d(c, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler3d implements the operator grid_sampler_3d.
-func (c Context) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+func (c Context) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(grid) | c.casting(1)); key != 0 {
-		if err = checkKeys("grid_sampler_3d", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
-			return
-		}
-		if does := backendOf(key).GridSampler3d; does != nil {
-			return does(c, self, grid, mode, padding, alignCorners)
-		}
+		return c.backendOr(&composed, "grid_sampler_3d", key, unsafe.Offsetof(Backend{}.GridSampler3d), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler3d(c, self, grid, mode, padding, alignCorners)
 	}
 	return composed.GridSampler3d(c, self, grid, mode, padding, alignCorners)
 }
 
 // NnGridSample implements the operator nn.grid_sample.
-func (c Context) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(grid) | c.casting(3)); key != 0 {
-		if err = checkKeys("nn.grid_sample", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NnGridSample; does != nil {
-			return does(c, self, grid, mode, padding, alignCorners)
-		}
+		return c.backendOr(&composed, "nn.grid_sample", key, unsafe.Offsetof(Backend{}.NnGridSample), tensor.Sparse, keys(self)|keys(grid), 0).NnGridSample(c, self, grid, mode, padding, alignCorners)
 	}
 	return composed.NnGridSample(c, self, grid, mode, padding, alignCorners)
 }
 
 // NnAffineGrid implements the operator nn.affine_grid.
-func (c Context) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(theta)); key != 0 {
-		if does := backendOf(key).NnAffineGrid; does != nil {
-			return does(c, theta, size, alignCorners)
-		}
+		return c.backendOr(&composed, "nn.affine_grid", key, unsafe.Offsetof(Backend{}.NnAffineGrid), tensor.Sparse, 0, 0).NnAffineGrid(c, theta, size, alignCorners)
 	}
 	return composed.NnAffineGrid(c, theta, size, alignCorners)
 }
 
 // AffineGridGenerator implements the operator affine_grid_generator.
-func (c Context) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+func (c Context) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(theta)); key != 0 {
-		if does := backendOf(key).AffineGridGenerator; does != nil {
-			return does(c, theta, size, alignCorners)
-		}
+		return c.backendOr(&composed, "affine_grid_generator", key, unsafe.Offsetof(Backend{}.AffineGridGenerator), tensor.Sparse, 0, 0).AffineGridGenerator(c, theta, size, alignCorners)
 	}
 	return composed.AffineGridGenerator(c, theta, size, alignCorners)
 }
 
 // NnSampled implements the operator nn.sampled.
-func (c Context) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(grid) | keys(along)); key != 0 {
-		does := backendOf(key).NnSampled
-		if err = checkKeys("nn.sampled", key, tensor.Sparse, keys(self)|keys(grid)|keys(along), does != nil); err != nil {
-			return
-		}
-		return does(c, self, grid, along, mode, padding, alignCorners)
+		return backendFor("nn.sampled", key, unsafe.Offsetof(Backend{}.NnSampled), tensor.Sparse, keys(self)|keys(grid)|keys(along)).NnSampled(c, self, grid, along, mode, padding, alignCorners)
 	}
 	return ops.NnSampled(self, grid, along, mode, padding, alignCorners)
 }
 
 // NnSampledSpread implements the operator nn.sampled_spread.
-func (c Context) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(grid) | keys(along)); key != 0 {
-		does := backendOf(key).NnSampledSpread
-		if err = checkKeys("nn.sampled_spread", key, tensor.Sparse, keys(given)|keys(grid)|keys(along), does != nil); err != nil {
-			return
-		}
-		return does(c, given, grid, along, sizes, mode, padding, alignCorners)
+		return backendFor("nn.sampled_spread", key, unsafe.Offsetof(Backend{}.NnSampledSpread), tensor.Sparse, keys(given)|keys(grid)|keys(along)).NnSampledSpread(c, given, grid, along, sizes, mode, padding, alignCorners)
 	}
 	return ops.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners)
 }
 
 // NnSampledSlope implements the operator nn.sampled_slope.
-func (c Context) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self) | keys(grid) | keys(along)); key != 0 {
-		does := backendOf(key).NnSampledSlope
-		if err = checkKeys("nn.sampled_slope", key, tensor.Sparse, keys(given)|keys(self)|keys(grid)|keys(along), does != nil); err != nil {
-			return
-		}
-		return does(c, given, self, grid, along, mode, padding, alignCorners)
+		return backendFor("nn.sampled_slope", key, unsafe.Offsetof(Backend{}.NnSampledSlope), tensor.Sparse, keys(given)|keys(self)|keys(grid)|keys(along)).NnSampledSlope(c, given, self, grid, along, mode, padding, alignCorners)
 	}
 	return ops.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
 }
 
 // QuantizePerTensor implements the operator quantize_per_tensor.
-func (c Context) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QuantizePerTensor; does != nil {
-			return does(c, self, scale, zero, d)
-		}
+		return c.backendOr(&quantized, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensor), tensor.Sparse, 0, 0).QuantizePerTensor(c, self, scale, zero, d)
 	}
 	return quantized.QuantizePerTensor(c, self, scale, zero, d)
 }
 
 // QuantizePerTensorTensorQparams implements the operator quantize_per_tensor.
-func (c Context) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(scale) | keys(zero)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantize_per_tensor", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizePerTensorTensorQparams; does != nil {
-			return does(c, self, scale, zero, d)
-		}
+		return c.backendOr(&quantized, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensorTensorQparams), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).QuantizePerTensorTensorQparams(c, self, scale, zero, d)
 	}
 	return quantized.QuantizePerTensorTensorQparams(c, self, scale, zero, d)
 }
 
 // QuantizePerTensorTensors implements the operator quantize_per_tensor.
-func (c Context) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) (r0 []*tensor.Tensor, err error) {
+func (c Context) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(tensors) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantize_per_tensor", key, tensor.Sparse, keysOf(tensors)|keys(scales)|keys(zeros), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizePerTensorTensors; does != nil {
-			return does(c, tensors, scales, zeros, d)
-		}
+		return c.backendOr(&quantized, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensorTensors), tensor.Sparse, keysOf(tensors)|keys(scales)|keys(zeros), 0).QuantizePerTensorTensors(c, tensors, scales, zeros, d)
 	}
 	return quantized.QuantizePerTensorTensors(c, tensors, scales, zeros, d)
 }
 
 // QuantizePerTensorDynamic implements the operator quantize_per_tensor_dynamic.
-func (c Context) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QuantizePerTensorDynamic; does != nil {
-			return does(c, self, d, reduce)
-		}
+		return c.backendOr(&quantized, "quantize_per_tensor_dynamic", key, unsafe.Offsetof(Backend{}.QuantizePerTensorDynamic), tensor.Sparse, 0, 0).QuantizePerTensorDynamic(c, self, d, reduce)
 	}
 	return quantized.QuantizePerTensorDynamic(c, self, d, reduce)
 }
 
 // QuantizePerChannel implements the operator quantize_per_channel.
-func (c Context) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantize_per_channel", key, tensor.Sparse, keys(self)|keys(scales)|keys(zeros), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizePerChannel; does != nil {
-			return does(c, self, scales, zeros, axis, d)
-		}
+		return c.backendOr(&quantized, "quantize_per_channel", key, unsafe.Offsetof(Backend{}.QuantizePerChannel), tensor.Sparse, keys(self)|keys(scales)|keys(zeros), 0).QuantizePerChannel(c, self, scales, zeros, axis, d)
 	}
 	return quantized.QuantizePerChannel(c, self, scales, zeros, axis, d)
 }
 
 // Dequantize implements the operator dequantize.
-func (c Context) Dequantize(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Dequantize(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Dequantize; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&quantized, "dequantize", key, unsafe.Offsetof(Backend{}.Dequantize), tensor.Sparse, 0, 0).Dequantize(c, self)
 	}
 	return quantized.Dequantize(c, self)
 }
 
 // DequantizeTensors implements the operator dequantize.
-func (c Context) DequantizeTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+func (c Context) DequantizeTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keysOf(tensors)); key != 0 {
-		if err = checkKeys("dequantize", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).DequantizeTensors; does != nil {
-			return does(c, tensors)
-		}
+		return c.backendOr(&quantized, "dequantize", key, unsafe.Offsetof(Backend{}.DequantizeTensors), tensor.Sparse, keysOf(tensors), 0).DequantizeTensors(c, tensors)
 	}
 	return quantized.DequantizeTensors(c, tensors)
 }
 
 // IntRepr implements the operator int_repr.
-func (c Context) IntRepr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) IntRepr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).IntRepr; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&quantized, "int_repr", key, unsafe.Offsetof(Backend{}.IntRepr), tensor.Sparse, 0, 0).IntRepr(c, self)
 	}
 	return quantized.IntRepr(c, self)
 }
 
 // QScale implements the operator q_scale.
-func (c Context) QScale(self *tensor.Tensor) (r0 float64, err error) {
+func (c Context) QScale(self *tensor.Tensor) (float64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QScale; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&quantized, "q_scale", key, unsafe.Offsetof(Backend{}.QScale), tensor.Sparse, 0, 0).QScale(c, self)
 	}
 	return quantized.QScale(c, self)
 }
 
 // QZeroPoint implements the operator q_zero_point.
-func (c Context) QZeroPoint(self *tensor.Tensor) (r0 int64, err error) {
+func (c Context) QZeroPoint(self *tensor.Tensor) (int64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QZeroPoint; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&quantized, "q_zero_point", key, unsafe.Offsetof(Backend{}.QZeroPoint), tensor.Sparse, 0, 0).QZeroPoint(c, self)
 	}
 	return quantized.QZeroPoint(c, self)
 }
 
 // QPerChannelScales implements the operator q_per_channel_scales.
-func (c Context) QPerChannelScales(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) QPerChannelScales(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).QPerChannelScales; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&quantized, "q_per_channel_scales", key, unsafe.Offsetof(Backend{}.QPerChannelScales), tensor.Sparse, 0, 0).QPerChannelScales(c, self)
 	}
 	return quantized.QPerChannelScales(c, self)
 }
 
 // QPerChannelZeroPoints implements the operator q_per_channel_zero_points.
-func (c Context) QPerChannelZeroPoints(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) QPerChannelZeroPoints(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).QPerChannelZeroPoints; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&quantized, "q_per_channel_zero_points", key, unsafe.Offsetof(Backend{}.QPerChannelZeroPoints), tensor.Sparse, 0, 0).QPerChannelZeroPoints(c, self)
 	}
 	return quantized.QPerChannelZeroPoints(c, self)
 }
 
 // QPerChannelAxis implements the operator q_per_channel_axis.
-func (c Context) QPerChannelAxis(self *tensor.Tensor) (r0 int64, err error) {
+func (c Context) QPerChannelAxis(self *tensor.Tensor) (int64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QPerChannelAxis; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&quantized, "q_per_channel_axis", key, unsafe.Offsetof(Backend{}.QPerChannelAxis), tensor.Sparse, 0, 0).QPerChannelAxis(c, self)
 	}
 	return quantized.QPerChannelAxis(c, self)
 }
 
 // Qscheme implements the operator qscheme.
-func (c Context) Qscheme(self *tensor.Tensor) (r0 string, err error) {
+func (c Context) Qscheme(self *tensor.Tensor) (string, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).Qscheme; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&quantized, "qscheme", key, unsafe.Offsetof(Backend{}.Qscheme), tensor.Sparse, 0, 0).Qscheme(c, self)
 	}
 	return quantized.Qscheme(c, self)
 }
@@ -9805,369 +6089,249 @@ func (c Context) IsQuantized(self *tensor.Tensor) (bool, error) {
 }
 
 // MakePerTensorQuantizedTensor implements the operator make_per_tensor_quantized_tensor.
-func (c Context) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func (c Context) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).MakePerTensorQuantizedTensor; does != nil {
-			return does(c, self, scale, zero)
-		}
+		return c.backendOr(&quantized, "make_per_tensor_quantized_tensor", key, unsafe.Offsetof(Backend{}.MakePerTensorQuantizedTensor), tensor.Sparse, 0, 0).MakePerTensorQuantizedTensor(c, self, scale, zero)
 	}
 	return quantized.MakePerTensorQuantizedTensor(c, self, scale, zero)
 }
 
 // MakePerChannelQuantizedTensor implements the operator make_per_channel_quantized_tensor.
-func (c Context) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (r0 *tensor.Tensor, err error) {
+func (c Context) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("make_per_channel_quantized_tensor", key, tensor.Sparse, keys(self)|keys(scales)|keys(zeros), true); err != nil {
-			return
-		}
-		if does := backendOf(key).MakePerChannelQuantizedTensor; does != nil {
-			return does(c, self, scales, zeros, axis)
-		}
+		return c.backendOr(&quantized, "make_per_channel_quantized_tensor", key, unsafe.Offsetof(Backend{}.MakePerChannelQuantizedTensor), tensor.Sparse, keys(self)|keys(scales)|keys(zeros), 0).MakePerChannelQuantizedTensor(c, self, scales, zeros, axis)
 	}
 	return quantized.MakePerChannelQuantizedTensor(c, self, scales, zeros, axis)
 }
 
 // EmptyAffineQuantized implements the operator empty_affine_quantized.
-func (c Context) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func (c Context) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(l.Keys()); key != 0 {
-		if does := backendOf(key).EmptyAffineQuantized; does != nil {
-			return does(c, size, d, l, dev, scale, zero)
-		}
+		return c.backendOr(&quantized, "empty_affine_quantized", key, unsafe.Offsetof(Backend{}.EmptyAffineQuantized), tensor.Sparse, 0, 0).EmptyAffineQuantized(c, size, d, l, dev, scale, zero)
 	}
 	return quantized.EmptyAffineQuantized(c, size, d, l, dev, scale, zero)
 }
 
 // EmptyPerChannelAffineQuantized implements the operator empty_per_channel_affine_quantized.
-func (c Context) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(scales)|keys(zeros))&^tensor.Gradient | l.Keys()); key != 0 {
-		if err = checkKeys("empty_per_channel_affine_quantized", key, tensor.Sparse, keys(scales)|keys(zeros), true); err != nil {
-			return
-		}
-		if does := backendOf(key).EmptyPerChannelAffineQuantized; does != nil {
-			return does(c, size, scales, zeros, axis, d, l, dev)
-		}
+		return c.backendOr(&quantized, "empty_per_channel_affine_quantized", key, unsafe.Offsetof(Backend{}.EmptyPerChannelAffineQuantized), tensor.Sparse, keys(scales)|keys(zeros), 0).EmptyPerChannelAffineQuantized(c, size, scales, zeros, axis, d, l, dev)
 	}
 	return quantized.EmptyPerChannelAffineQuantized(c, size, scales, zeros, axis, d, l, dev)
 }
 
 // ChooseQparamsPerTensor implements the operator choose_qparams_per_tensor.
-func (c Context) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (r0 float64, r1 int64, err error) {
+func (c Context) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, int64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).ChooseQparamsPerTensor; does != nil {
-			return does(c, self, reduce)
-		}
+		return c.backendOr(&quantized, "choose_qparams_per_tensor", key, unsafe.Offsetof(Backend{}.ChooseQparamsPerTensor), tensor.Sparse, 0, 0).ChooseQparamsPerTensor(c, self, reduce)
 	}
 	return quantized.ChooseQparamsPerTensor(c, self, reduce)
 }
 
 // FakeQuantizePerTensorAffine implements the operator fake_quantize_per_tensor_affine.
-func (c Context) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, err error) {
+func (c Context) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
-		if does := backendOf(key).FakeQuantizePerTensorAffine; does != nil {
-			return does(c, self, scale, zero, lo, hi)
-		}
+		return c.backendOr(&quantized, "fake_quantize_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffine), tensor.Sparse, 0, 0).FakeQuantizePerTensorAffine(c, self, scale, zero, lo, hi)
 	}
 	return quantized.FakeQuantizePerTensorAffine(c, self, scale, zero, lo, hi)
 }
 
 // FakeQuantizePerTensorAffineTensorQparams implements the operator fake_quantize_per_tensor_affine.
-func (c Context) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (r0 *tensor.Tensor, err error) {
+func (c Context) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(scale) | keys(zero) | c.casting(1)); key != 0 {
-		if err = checkKeys("fake_quantize_per_tensor_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
-			return
-		}
-		if does := backendOf(key).FakeQuantizePerTensorAffineTensorQparams; does != nil {
-			return does(c, self, scale, zero, lo, hi)
-		}
+		return c.backendOr(&quantized, "fake_quantize_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffineTensorQparams), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerTensorAffineTensorQparams(c, self, scale, zero, lo, hi)
 	}
 	return quantized.FakeQuantizePerTensorAffineTensorQparams(c, self, scale, zero, lo, hi)
 }
 
 // FakeQuantizePerTensorAffineCachemask implements the operator fake_quantize_per_tensor_affine_cachemask.
-func (c Context) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).FakeQuantizePerTensorAffineCachemask; does != nil {
-			return does(c, self, scale, zero, lo, hi)
-		}
+		return c.backendOr(&quantized, "fake_quantize_per_tensor_affine_cachemask", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffineCachemask), tensor.Sparse, 0, 0).FakeQuantizePerTensorAffineCachemask(c, self, scale, zero, lo, hi)
 	}
 	return quantized.FakeQuantizePerTensorAffineCachemask(c, self, scale, zero, lo, hi)
 }
 
 // FakeQuantizePerChannelAffine implements the operator fake_quantize_per_channel_affine.
-func (c Context) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (r0 *tensor.Tensor, err error) {
+func (c Context) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(scale) | keys(zero)); key != 0 {
-		if err = checkKeys("fake_quantize_per_channel_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
-			return
-		}
-		if does := backendOf(key).FakeQuantizePerChannelAffine; does != nil {
-			return does(c, self, scale, zero, axis, lo, hi)
-		}
+		return c.backendOr(&quantized, "fake_quantize_per_channel_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerChannelAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerChannelAffine(c, self, scale, zero, axis, lo, hi)
 	}
 	return quantized.FakeQuantizePerChannelAffine(c, self, scale, zero, axis, lo, hi)
 }
 
 // FakeQuantizePerChannelAffineCachemask implements the operator fake_quantize_per_channel_affine_cachemask.
-func (c Context) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(scale) | keys(zero)); key != 0 {
-		if err = checkKeys("fake_quantize_per_channel_affine_cachemask", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
-			return
-		}
-		if does := backendOf(key).FakeQuantizePerChannelAffineCachemask; does != nil {
-			return does(c, self, scale, zero, axis, lo, hi)
-		}
+		return c.backendOr(&quantized, "fake_quantize_per_channel_affine_cachemask", key, unsafe.Offsetof(Backend{}.FakeQuantizePerChannelAffineCachemask), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerChannelAffineCachemask(c, self, scale, zero, axis, lo, hi)
 	}
 	return quantized.FakeQuantizePerChannelAffineCachemask(c, self, scale, zero, axis, lo, hi)
 }
 
 // FakeQuantizeLearnablePerTensorAffine implements the operator fake_quantize_learnable_per_tensor_affine.
-func (c Context) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
+func (c Context) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(scale) | keys(zero)); key != 0 {
-		if err = checkKeys("fake_quantize_learnable_per_tensor_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
-			return
-		}
-		if does := backendOf(key).FakeQuantizeLearnablePerTensorAffine; does != nil {
-			return does(c, self, scale, zero, lo, hi, factor)
-		}
+		return c.backendOr(&quantized, "fake_quantize_learnable_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizeLearnablePerTensorAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizeLearnablePerTensorAffine(c, self, scale, zero, lo, hi, factor)
 	}
 	return quantized.FakeQuantizeLearnablePerTensorAffine(c, self, scale, zero, lo, hi, factor)
 }
 
 // FakeQuantizeLearnablePerChannelAffine implements the operator fake_quantize_learnable_per_channel_affine.
-func (c Context) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
+func (c Context) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(scale) | keys(zero)); key != 0 {
-		if err = checkKeys("fake_quantize_learnable_per_channel_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
-			return
-		}
-		if does := backendOf(key).FakeQuantizeLearnablePerChannelAffine; does != nil {
-			return does(c, self, scale, zero, axis, lo, hi, factor)
-		}
+		return c.backendOr(&quantized, "fake_quantize_learnable_per_channel_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizeLearnablePerChannelAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizeLearnablePerChannelAffine(c, self, scale, zero, axis, lo, hi, factor)
 	}
 	return quantized.FakeQuantizeLearnablePerChannelAffine(c, self, scale, zero, axis, lo, hi, factor)
 }
 
 // QuantizedAdd implements the operator quantized.add.
-func (c Context) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.add", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedAdd; does != nil {
-			return does(c, qa, qb, scale, zero)
-		}
+		return c.backendOr(&quantized, "quantized.add", key, unsafe.Offsetof(Backend{}.QuantizedAdd), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedAdd(c, qa, qb, scale, zero)
 	}
 	return quantized.QuantizedAdd(c, qa, qb, scale, zero)
 }
 
 // QuantizedAddRelu implements the operator quantized.add_relu.
-func (c Context) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.add_relu", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedAddRelu; does != nil {
-			return does(c, qa, qb, scale, zero)
-		}
+		return c.backendOr(&quantized, "quantized.add_relu", key, unsafe.Offsetof(Backend{}.QuantizedAddRelu), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedAddRelu(c, qa, qb, scale, zero)
 	}
 	return quantized.QuantizedAddRelu(c, qa, qb, scale, zero)
 }
 
 // QuantizedMul implements the operator quantized.mul.
-func (c Context) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.mul", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedMul; does != nil {
-			return does(c, qa, qb, scale, zero)
-		}
+		return c.backendOr(&quantized, "quantized.mul", key, unsafe.Offsetof(Backend{}.QuantizedMul), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMul(c, qa, qb, scale, zero)
 	}
 	return quantized.QuantizedMul(c, qa, qb, scale, zero)
 }
 
 // QuantizedMulRelu implements the operator quantized.mul_relu.
-func (c Context) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.mul_relu", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedMulRelu; does != nil {
-			return does(c, qa, qb, scale, zero)
-		}
+		return c.backendOr(&quantized, "quantized.mul_relu", key, unsafe.Offsetof(Backend{}.QuantizedMulRelu), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMulRelu(c, qa, qb, scale, zero)
 	}
 	return quantized.QuantizedMulRelu(c, qa, qb, scale, zero)
 }
 
 // QuantizedAddScalar implements the operator quantized.add_scalar.
-func (c Context) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(qa)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QuantizedAddScalar; does != nil {
-			return does(c, qa, b)
-		}
+		return c.backendOr(&quantized, "quantized.add_scalar", key, unsafe.Offsetof(Backend{}.QuantizedAddScalar), tensor.Sparse, 0, 0).QuantizedAddScalar(c, qa, b)
 	}
 	return quantized.QuantizedAddScalar(c, qa, b)
 }
 
 // QuantizedAddScalarRelu implements the operator quantized.add_scalar_relu.
-func (c Context) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(qa)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QuantizedAddScalarRelu; does != nil {
-			return does(c, qa, b)
-		}
+		return c.backendOr(&quantized, "quantized.add_scalar_relu", key, unsafe.Offsetof(Backend{}.QuantizedAddScalarRelu), tensor.Sparse, 0, 0).QuantizedAddScalarRelu(c, qa, b)
 	}
 	return quantized.QuantizedAddScalarRelu(c, qa, b)
 }
 
 // QuantizedMulScalar implements the operator quantized.mul_scalar.
-func (c Context) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(qa)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QuantizedMulScalar; does != nil {
-			return does(c, qa, b)
-		}
+		return c.backendOr(&quantized, "quantized.mul_scalar", key, unsafe.Offsetof(Backend{}.QuantizedMulScalar), tensor.Sparse, 0, 0).QuantizedMulScalar(c, qa, b)
 	}
 	return quantized.QuantizedMulScalar(c, qa, b)
 }
 
 // QuantizedMulScalarRelu implements the operator quantized.mul_scalar_relu.
-func (c Context) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(qa)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QuantizedMulScalarRelu; does != nil {
-			return does(c, qa, b)
-		}
+		return c.backendOr(&quantized, "quantized.mul_scalar_relu", key, unsafe.Offsetof(Backend{}.QuantizedMulScalarRelu), tensor.Sparse, 0, 0).QuantizedMulScalarRelu(c, qa, b)
 	}
 	return quantized.QuantizedMulScalarRelu(c, qa, b)
 }
 
 // QuantizedRelu6 implements the operator quantized.relu6.
-func (c Context) QuantizedRelu6(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QuantizedRelu6; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&quantized, "quantized.relu6", key, unsafe.Offsetof(Backend{}.QuantizedRelu6), tensor.Sparse, 0, 0).QuantizedRelu6(c, self)
 	}
 	return quantized.QuantizedRelu6(c, self)
 }
 
 // QuantizedCat implements the operator quantized.cat.
-func (c Context) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.cat", key, tensor.Sparse, keysOf(tensors), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedCat; does != nil {
-			return does(c, tensors, dim, scale, zero)
-		}
+		return c.backendOr(&quantized, "quantized.cat", key, unsafe.Offsetof(Backend{}.QuantizedCat), tensor.Sparse, keysOf(tensors), 0).QuantizedCat(c, tensors, dim, scale, zero)
 	}
 	return quantized.QuantizedCat(c, tensors, dim, scale, zero)
 }
 
 // QuantizedMatmul implements the operator quantized.matmul.
-func (c Context) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.matmul", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedMatmul; does != nil {
-			return does(c, qa, qb, scale, zero)
-		}
+		return c.backendOr(&quantized, "quantized.matmul", key, unsafe.Offsetof(Backend{}.QuantizedMatmul), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMatmul(c, qa, qb, scale, zero)
 	}
 	return quantized.QuantizedMatmul(c, qa, qb, scale, zero)
 }
 
 // QuantizedLinearPack implements the operator quantized.linear_pack.
-func (c Context) QuantizedLinearPack(weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedLinearPack(weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(weight)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).QuantizedLinearPack; does != nil {
-			return does(c, weight)
-		}
+		return c.backendOr(&quantized, "quantized.linear_pack", key, unsafe.Offsetof(Backend{}.QuantizedLinearPack), tensor.Sparse, 0, 0).QuantizedLinearPack(c, weight)
 	}
 	return quantized.QuantizedLinearPack(c, weight)
 }
 
 // QuantizedLinear implements the operator quantized.linear.
-func (c Context) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.linear", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedLinear; does != nil {
-			return does(c, self, weight, bias, scale, zero, packed)
-		}
+		return c.backendOr(&quantized, "quantized.linear", key, unsafe.Offsetof(Backend{}.QuantizedLinear), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinear(c, self, weight, bias, scale, zero, packed)
 	}
 	return quantized.QuantizedLinear(c, self, weight, bias, scale, zero, packed)
 }
 
 // QuantizedLinearRelu implements the operator quantized.linear_relu.
-func (c Context) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.linear_relu", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedLinearRelu; does != nil {
-			return does(c, self, weight, bias, scale, zero, packed)
-		}
+		return c.backendOr(&quantized, "quantized.linear_relu", key, unsafe.Offsetof(Backend{}.QuantizedLinearRelu), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinearRelu(c, self, weight, bias, scale, zero, packed)
 	}
 	return quantized.QuantizedLinearRelu(c, self, weight, bias, scale, zero, packed)
 }
 
 // QuantizedLinearDynamic implements the operator quantized.linear_dynamic.
-func (c Context) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.linear_dynamic", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedLinearDynamic; does != nil {
-			return does(c, self, weight, bias, reduce, packed)
-		}
+		return c.backendOr(&quantized, "quantized.linear_dynamic", key, unsafe.Offsetof(Backend{}.QuantizedLinearDynamic), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinearDynamic(c, self, weight, bias, reduce, packed)
 	}
 	return quantized.QuantizedLinearDynamic(c, self, weight, bias, reduce, packed)
 }
 
 // QuantizedConv2d implements the operator quantized.conv2d.
-func (c Context) QuantizedConv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedConv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedConv2d; does != nil {
-			return does(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
-		}
+		return c.backendOr(&quantized, "quantized.conv2d", key, unsafe.Offsetof(Backend{}.QuantizedConv2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).QuantizedConv2d(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
 	}
 	return quantized.QuantizedConv2d(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
 }
 
 // QuantizedConv2dRelu implements the operator quantized.conv2d_relu.
-func (c Context) QuantizedConv2dRelu(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func (c Context) QuantizedConv2dRelu(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
-		if err = checkKeys("quantized.conv2d_relu", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
-			return
-		}
-		if does := backendOf(key).QuantizedConv2dRelu; does != nil {
-			return does(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
-		}
+		return c.backendOr(&quantized, "quantized.conv2d_relu", key, unsafe.Offsetof(Backend{}.QuantizedConv2dRelu), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).QuantizedConv2dRelu(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
 	}
 	return quantized.QuantizedConv2dRelu(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
 }
 
 // GgufDequantize implements the operator gguf_dequantize.
-func (c Context) GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).GgufDequantize
-		if err = checkKeys("gguf_dequantize", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, kind, d)
+		return backendFor("gguf_dequantize", key, unsafe.Offsetof(Backend{}.GgufDequantize), tensor.Sparse, 0).GgufDequantize(c, self, kind, d)
 	}
 	return ops.GgufDequantize(self, kind, d)
 }
 
 // GgufLinear implements the operator gguf_linear.
-func (c Context) GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
-		does := backendOf(key).GgufLinear
-		if err = checkKeys("gguf_linear", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
-			return
-		}
-		return does(c, self, weight, kind, bias)
+		return backendFor("gguf_linear", key, unsafe.Offsetof(Backend{}.GgufLinear), tensor.Sparse, keys(self)|keys(weight)|keys(bias)).GgufLinear(c, self, weight, kind, bias)
 	}
 	return ops.GgufLinear(self, weight, kind, bias)
 }
@@ -10175,63 +6339,41 @@ func (c Context) GgufLinear(self, weight *tensor.Tensor, kind string, bias *tens
 // IntMm implements the operator _int_mm.
 func (c Context) IntMm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(mat2))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).IntMm
-		if err = checkKeys("_int_mm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, mat2)
+		return backendFor("_int_mm", key, unsafe.Offsetof(Backend{}.IntMm), keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2)).IntMm(c, out, self, mat2)
 	}
 	r0, err = ops.IntMm(out, self, mat2)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // WeightInt8packMm implements the operator _weight_int8pack_mm.
-func (c Context) WeightInt8packMm(self, mat2, scales *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) WeightInt8packMm(self, mat2, scales *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mat2) | keys(scales)); key != 0 {
-		does := backendOf(key).WeightInt8packMm
-		if err = checkKeys("_weight_int8pack_mm", key, tensor.Sparse, keys(self)|keys(mat2)|keys(scales), does != nil); err != nil {
-			return
-		}
-		return does(c, self, mat2, scales)
+		return backendFor("_weight_int8pack_mm", key, unsafe.Offsetof(Backend{}.WeightInt8packMm), tensor.Sparse, keys(self)|keys(mat2)|keys(scales)).WeightInt8packMm(c, self, mat2, scales)
 	}
 	return ops.WeightInt8packMm(self, mat2, scales)
 }
 
 // ConvertWeightToInt4packForCpu implements the operator _convert_weight_to_int4pack_for_cpu.
-func (c Context) ConvertWeightToInt4packForCpu(self *tensor.Tensor, x1 int64) (r0 *tensor.Tensor, err error) {
+func (c Context) ConvertWeightToInt4packForCpu(self *tensor.Tensor, x1 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).ConvertWeightToInt4packForCpu
-		if err = checkKeys("_convert_weight_to_int4pack_for_cpu", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, x1)
+		return backendFor("_convert_weight_to_int4pack_for_cpu", key, unsafe.Offsetof(Backend{}.ConvertWeightToInt4packForCpu), tensor.Sparse, 0).ConvertWeightToInt4packForCpu(c, self, x1)
 	}
 	return ops.ConvertWeightToInt4packForCpu(self, x1)
 }
 
 // WeightInt4packMmForCpu implements the operator _weight_int4pack_mm_for_cpu.
-func (c Context) WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mat2) | keys(scales)); key != 0 {
-		does := backendOf(key).WeightInt4packMmForCpu
-		if err = checkKeys("_weight_int4pack_mm_for_cpu", key, tensor.Sparse, keys(self)|keys(mat2)|keys(scales), does != nil); err != nil {
-			return
-		}
-		return does(c, self, mat2, group, scales)
+		return backendFor("_weight_int4pack_mm_for_cpu", key, unsafe.Offsetof(Backend{}.WeightInt4packMmForCpu), tensor.Sparse, keys(self)|keys(mat2)|keys(scales)).WeightInt4packMmForCpu(c, self, mat2, group, scales)
 	}
 	return ops.WeightInt4packMmForCpu(self, mat2, group, scales)
 }
 
 // ToString implements the operator to_string.
-func (c Context) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
+func (c Context) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).ToString
-		if err = checkKeys("to_string", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, precision, threshold, edgeItems, lineWidth, sci)
+		return backendFor("to_string", key, unsafe.Offsetof(Backend{}.ToString), tensor.Sparse, 0).ToString(c, self, precision, threshold, edgeItems, lineWidth, sci)
 	}
 	return ops.ToString(self, precision, threshold, edgeItems, lineWidth, sci)
 }
@@ -10257,35 +6399,25 @@ func (c Context) CanCast(from, to dtype.DType) (bool, error) {
 }
 
 // IsNonzero implements the operator is_nonzero.
-func (c Context) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
+func (c Context) IsNonzero(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).IsNonzero; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "is_nonzero", key, unsafe.Offsetof(Backend{}.IsNonzero), tensor.Sparse, 0, 0).IsNonzero(c, self)
 	}
 	return composed.IsNonzero(c, self)
 }
 
 // IsConj implements the operator is_conj.
-func (c Context) IsConj(self *tensor.Tensor) (r0 bool, err error) {
+func (c Context) IsConj(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).IsConj
-		if err = checkKeys("is_conj", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("is_conj", key, unsafe.Offsetof(Backend{}.IsConj), tensor.Sparse, 0).IsConj(c, self)
 	}
 	return ops.IsConj(self)
 }
 
 // IsNeg implements the operator is_neg.
-func (c Context) IsNeg(self *tensor.Tensor) (r0 bool, err error) {
+func (c Context) IsNeg(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).IsNeg
-		if err = checkKeys("is_neg", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("is_neg", key, unsafe.Offsetof(Backend{}.IsNeg), tensor.Sparse, 0).IsNeg(c, self)
 	}
 	return ops.IsNeg(self)
 }
@@ -10298,149 +6430,94 @@ func (c Context) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 // Rand implements the operator rand.
 func (c Context) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).Rand
-		if err = checkLayout("rand", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, size, g, d, layout, dev)
+		return backendOfLayout("rand", key, unsafe.Offsetof(Backend{}.Rand)).Rand(c, out, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Rand(out, size, g, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Randn implements the operator randn.
 func (c Context) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).Randn
-		if err = checkLayout("randn", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, size, g, d, layout, dev)
+		return backendOfLayout("randn", key, unsafe.Offsetof(Backend{}.Randn)).Randn(c, out, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randn(out, size, g, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Randint implements the operator randint.
 func (c Context) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).Randint
-		if err = checkLayout("randint", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, low, high, size, g, d, layout, dev)
+		return backendOfLayout("randint", key, unsafe.Offsetof(Backend{}.Randint)).Randint(c, out, low, high, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randint(out, low, high, size, g, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // RandintHigh implements the operator randint.
 func (c Context) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).RandintHigh
-		if err = checkLayout("randint", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, high, size, g, d, layout, dev)
+		return backendOfLayout("randint", key, unsafe.Offsetof(Backend{}.RandintHigh)).RandintHigh(c, out, high, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.RandintHigh(out, high, size, g, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Randperm implements the operator randperm.
 func (c Context) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).Randperm
-		if err = checkLayout("randperm", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, n, g, d, layout, dev)
+		return backendOfLayout("randperm", key, unsafe.Offsetof(Backend{}.Randperm)).Randperm(c, out, n, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randperm(out, n, g, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // RandLike implements the operator rand_like.
-func (c Context) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).RandLike
-		if err = checkKeys("rand_like", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, g, d, layout, dev, f)
+		return backendFor("rand_like", key, unsafe.Offsetof(Backend{}.RandLike), tensor.Sparse, 0).RandLike(c, self, g, d, layout, dev, f)
 	}
 	return ops.RandLike(self, g, d, layout, dev, f)
 }
 
 // RandnLike implements the operator randn_like.
-func (c Context) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).RandnLike
-		if err = checkKeys("randn_like", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, g, d, layout, dev, f)
+		return backendFor("randn_like", key, unsafe.Offsetof(Backend{}.RandnLike), tensor.Sparse, 0).RandnLike(c, self, g, d, layout, dev, f)
 	}
 	return ops.RandnLike(self, g, d, layout, dev, f)
 }
 
 // RandintLike implements the operator randint_like.
-func (c Context) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).RandintLike
-		if err = checkKeys("randint_like", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, low, high, g, d, layout, dev, f)
+		return backendFor("randint_like", key, unsafe.Offsetof(Backend{}.RandintLike), tensor.Sparse, 0).RandintLike(c, self, low, high, g, d, layout, dev, f)
 	}
 	return ops.RandintLike(self, low, high, g, d, layout, dev, f)
 }
 
 // RandintLikeHigh implements the operator randint_like.
-func (c Context) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Context) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).RandintLikeHigh
-		if err = checkKeys("randint_like", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, high, g, d, layout, dev, f)
+		return backendFor("randint_like", key, unsafe.Offsetof(Backend{}.RandintLikeHigh), tensor.Sparse, 0).RandintLikeHigh(c, self, high, g, d, layout, dev, f)
 	}
 	return ops.RandintLikeHigh(self, high, g, d, layout, dev, f)
 }
 
 // NormalTensors implements the operator normal.
-func (c Context) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(mean) | keys(std) | c.drawing()); key != 0 {
-		if err = checkKeys("normal", key, keys(mean)|keys(std), keys(out)|keys(mean)|keys(std), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NormalTensors == nil {
-			err = Unsupported("normal", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NormalTensors; does != nil {
-			return does(c, out, mean, std, g)
-		}
+		return c.backendOr(&composed, "normal", key, unsafe.Offsetof(Backend{}.NormalTensors), keys(mean)|keys(std), keys(out)|keys(mean)|keys(std), keys(out)).NormalTensors(c, out, mean, std, g)
 	}
 	return composed.NormalTensors(c, out, mean, std, g)
 }
@@ -10448,44 +6525,28 @@ func (c Context) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generato
 // NormalSize implements the operator normal.
 func (c Context) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
-		does := backendOf(key).NormalSize
-		if err = checkLayout("normal", key, does != nil); err != nil {
-			return
-		}
-		return does(c, out, mean, std, size, g, d, layout, dev)
+		return backendOfLayout("normal", key, unsafe.Offsetof(Backend{}.NormalSize)).NormalSize(c, out, mean, std, size, g, d, layout, dev)
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.NormalSize(out, mean, std, size, g, d, layout, dev)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Bernoulli implements the operator bernoulli.
 func (c Context) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).Bernoulli
-		if err = checkKeys("bernoulli", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, g)
+		return backendFor("bernoulli", key, unsafe.Offsetof(Backend{}.Bernoulli), keys(self), keys(out)|keys(self)).Bernoulli(c, out, self, g)
 	}
 	r0, err = ops.Bernoulli(out, self, g)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // BernoulliP implements the operator bernoulli.
-func (c Context) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).BernoulliP
-		if err = checkKeys("bernoulli", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, p, g)
+		return backendFor("bernoulli", key, unsafe.Offsetof(Backend{}.BernoulliP), tensor.Sparse, 0).BernoulliP(c, self, p, g)
 	}
 	return ops.BernoulliP(self, p, g)
 }
@@ -10493,85 +6554,57 @@ func (c Context) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator)
 // Multinomial implements the operator multinomial.
 func (c Context) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.drawing()); key != 0 {
-		does := backendOf(key).Multinomial
-		if err = checkKeys("multinomial", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, samples, replacement, g)
+		return backendFor("multinomial", key, unsafe.Offsetof(Backend{}.Multinomial), keys(self), keys(out)|keys(self)).Multinomial(c, out, self, samples, replacement, g)
 	}
 	r0, err = ops.Multinomial(out, self, samples, replacement, g)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Poisson implements the operator poisson.
-func (c Context) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).Poisson
-		if err = checkKeys("poisson", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, g)
+		return backendFor("poisson", key, unsafe.Offsetof(Backend{}.Poisson), tensor.Sparse, 0).Poisson(c, self, g)
 	}
 	return ops.Poisson(self, g)
 }
 
 // Binomial implements the operator binomial.
-func (c Context) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(count) | keys(prob) | c.drawing()); key != 0 {
-		does := backendOf(key).Binomial
-		if err = checkKeys("binomial", key, tensor.Sparse, keys(count)|keys(prob), does != nil); err != nil {
-			return
-		}
-		return does(c, count, prob, g)
+		return backendFor("binomial", key, unsafe.Offsetof(Backend{}.Binomial), tensor.Sparse, keys(count)|keys(prob)).Binomial(c, count, prob, g)
 	}
 	return ops.Binomial(count, prob, g)
 }
 
 // StandardGamma implements the operator _standard_gamma.
-func (c Context) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) StandardGamma(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).StandardGamma
-		if err = checkKeys("_standard_gamma", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, g)
+		return backendFor("_standard_gamma", key, unsafe.Offsetof(Backend{}.StandardGamma), tensor.Sparse, 0).StandardGamma(c, self, g)
 	}
 	return ops.StandardGamma(self, g)
 }
 
 // StandardGammaGrad implements the operator _standard_gamma_grad.
-func (c Context) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) StandardGammaGrad(self, output *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(output)); key != 0 {
-		does := backendOf(key).StandardGammaGrad
-		if err = checkKeys("_standard_gamma_grad", key, keys(self), keys(self)|keys(output), does != nil); err != nil {
-			return
-		}
-		return does(c, self, output)
+		return backendFor("_standard_gamma_grad", key, unsafe.Offsetof(Backend{}.StandardGammaGrad), keys(self), keys(self)|keys(output)).StandardGammaGrad(c, self, output)
 	}
 	return ops.StandardGammaGrad(self, output)
 }
 
 // SampleDirichlet implements the operator _sample_dirichlet.
-func (c Context) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+func (c Context) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		if does := backendOf(key).SampleDirichlet; does != nil {
-			return does(c, self, g)
-		}
+		return c.backendOr(&composed, "_sample_dirichlet", key, unsafe.Offsetof(Backend{}.SampleDirichlet), tensor.Sparse, 0, 0).SampleDirichlet(c, self, g)
 	}
 	return composed.SampleDirichlet(c, self, g)
 }
 
 // DirichletGrad implements the operator _dirichlet_grad.
-func (c Context) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) DirichletGrad(x, alpha, total *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(x) | keys(alpha) | keys(total)); key != 0 {
-		does := backendOf(key).DirichletGrad
-		if err = checkKeys("_dirichlet_grad", key, tensor.Sparse, keys(x)|keys(alpha)|keys(total), does != nil); err != nil {
-			return
-		}
-		return does(c, x, alpha, total)
+		return backendFor("_dirichlet_grad", key, unsafe.Offsetof(Backend{}.DirichletGrad), tensor.Sparse, keys(x)|keys(alpha)|keys(total)).DirichletGrad(c, x, alpha, total)
 	}
 	return ops.DirichletGrad(x, alpha, total)
 }
@@ -10579,187 +6612,117 @@ func (c Context) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tenso
 // FillUniform implements the operator uniform_.
 func (c Context) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillUniform
-		if err = checkKeys("uniform_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, from, to, g)
+		return backendFor("uniform_", key, unsafe.Offsetof(Backend{}.FillUniform), tensor.Sparse, 0).FillUniform(c, self, from, to, g)
 	}
 	err = ops.FillUniform(self, from, to, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillNormal implements the operator normal_.
 func (c Context) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillNormal
-		if err = checkKeys("normal_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, mean, std, g)
+		return backendFor("normal_", key, unsafe.Offsetof(Backend{}.FillNormal), tensor.Sparse, 0).FillNormal(c, self, mean, std, g)
 	}
 	err = ops.FillNormal(self, mean, std, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillRandom implements the operator random_.
 func (c Context) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillRandom
-		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, g)
+		return backendFor("random_", key, unsafe.Offsetof(Backend{}.FillRandom), tensor.Sparse, 0).FillRandom(c, self, g)
 	}
 	err = ops.FillRandom(self, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillRandomTo implements the operator random_.
 func (c Context) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillRandomTo
-		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, to, g)
+		return backendFor("random_", key, unsafe.Offsetof(Backend{}.FillRandomTo), tensor.Sparse, 0).FillRandomTo(c, self, to, g)
 	}
 	err = ops.FillRandomTo(self, to, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillRandomFrom implements the operator random_.
 func (c Context) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillRandomFrom
-		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, from, to, g)
+		return backendFor("random_", key, unsafe.Offsetof(Backend{}.FillRandomFrom), tensor.Sparse, 0).FillRandomFrom(c, self, from, to, g)
 	}
 	err = ops.FillRandomFrom(self, from, to, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillBernoulliEach implements the operator bernoulli_.
 func (c Context) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | keys(p) | c.drawing()); key != 0 {
-		does := backendOf(key).FillBernoulliEach
-		if err = checkKeys("bernoulli_", key, tensor.Sparse, keys(self)|keys(p), does != nil); err != nil {
-			return
-		}
-		return does(c, self, p, g)
+		return backendFor("bernoulli_", key, unsafe.Offsetof(Backend{}.FillBernoulliEach), tensor.Sparse, keys(self)|keys(p)).FillBernoulliEach(c, self, p, g)
 	}
 	err = ops.FillBernoulliEach(self, p, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillBernoulli implements the operator bernoulli_.
 func (c Context) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillBernoulli
-		if err = checkKeys("bernoulli_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, p, g)
+		return backendFor("bernoulli_", key, unsafe.Offsetof(Backend{}.FillBernoulli), tensor.Sparse, 0).FillBernoulli(c, self, p, g)
 	}
 	err = ops.FillBernoulli(self, p, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillExponential implements the operator exponential_.
 func (c Context) FillExponential(self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillExponential
-		if err = checkKeys("exponential_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, lambda, g)
+		return backendFor("exponential_", key, unsafe.Offsetof(Backend{}.FillExponential), tensor.Sparse, 0).FillExponential(c, self, lambda, g)
 	}
 	err = ops.FillExponential(self, lambda, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillCauchy implements the operator cauchy_.
 func (c Context) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillCauchy
-		if err = checkKeys("cauchy_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, median, sigma, g)
+		return backendFor("cauchy_", key, unsafe.Offsetof(Backend{}.FillCauchy), tensor.Sparse, 0).FillCauchy(c, self, median, sigma, g)
 	}
 	err = ops.FillCauchy(self, median, sigma, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillLogNormal implements the operator log_normal_.
 func (c Context) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillLogNormal
-		if err = checkKeys("log_normal_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, mean, std, g)
+		return backendFor("log_normal_", key, unsafe.Offsetof(Backend{}.FillLogNormal), tensor.Sparse, 0).FillLogNormal(c, self, mean, std, g)
 	}
 	err = ops.FillLogNormal(self, mean, std, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // FillGeometric implements the operator geometric_.
 func (c Context) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
-		does := backendOf(key).FillGeometric
-		if err = checkKeys("geometric_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, p, g)
+		return backendFor("geometric_", key, unsafe.Offsetof(Backend{}.FillGeometric), tensor.Sparse, 0).FillGeometric(c, self, p, g)
 	}
 	err = ops.FillGeometric(self, p, g)
-	if err == nil {
-		bumpVersion(self)
-	}
+	bumpVersion(err, self)
 	return
 }
 
 // GeneratorSetState implements the operator generator_set_state.
-func (c Context) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (err error) {
+func (c Context) GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
 	if key := c.highestKey((keys(state)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).GeneratorSetState
-		if err = checkKeys("generator_set_state", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, state)
+		return backendFor("generator_set_state", key, unsafe.Offsetof(Backend{}.GeneratorSetState), tensor.Sparse, 0).GeneratorSetState(c, self, state)
 	}
 	return ops.GeneratorSetState(self, state)
 }
@@ -10767,150 +6730,93 @@ func (c Context) GeneratorSetState(self *random.Generator, state *tensor.Tensor)
 // Sum implements the operator sum.
 func (c Context) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Sum
-		if err = checkKeys("sum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim, d)
+		return backendFor("sum", key, unsafe.Offsetof(Backend{}.Sum), keys(self), keys(out)|keys(self)).Sum(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Sum(out, self, dim, keepdim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Nansum implements the operator nansum.
 func (c Context) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Nansum
-		if err = checkKeys("nansum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim, d)
+		return backendFor("nansum", key, unsafe.Offsetof(Backend{}.Nansum), keys(self), keys(out)|keys(self)).Nansum(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Nansum(out, self, dim, keepdim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Prod implements the operator prod.
 func (c Context) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(3)); key != 0 {
-		does := backendOf(key).Prod
-		if err = checkKeys("prod", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim, d)
+		return backendFor("prod", key, unsafe.Offsetof(Backend{}.Prod), keys(self), keys(out)|keys(self)).Prod(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Prod(out, self, dim, keepdim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Mean implements the operator mean.
 func (c Context) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Mean
-		if err = checkKeys("mean", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim, d)
+		return backendFor("mean", key, unsafe.Offsetof(Backend{}.Mean), keys(self), keys(out)|keys(self)).Mean(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Mean(out, self, dim, keepdim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Nanmean implements the operator nanmean.
 func (c Context) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Nanmean
-		if err = checkKeys("nanmean", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim, d)
+		return backendFor("nanmean", key, unsafe.Offsetof(Backend{}.Nanmean), keys(self), keys(out)|keys(self)).Nanmean(c, out, self, dim, keepdim, d)
 	}
 	r0, err = ops.Nanmean(out, self, dim, keepdim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Any implements the operator any.
 func (c Context) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Any
-		if err = checkKeys("any", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim)
+		return backendFor("any", key, unsafe.Offsetof(Backend{}.Any), keys(self), keys(out)|keys(self)).Any(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Any(out, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // All implements the operator all.
 func (c Context) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).All
-		if err = checkKeys("all", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim)
+		return backendFor("all", key, unsafe.Offsetof(Backend{}.All), keys(self), keys(out)|keys(self)).All(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.All(out, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // CountNonzero implements the operator count_nonzero.
-func (c Context) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) CountNonzero(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).CountNonzero
-		if err = checkKeys("count_nonzero", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim)
+		return backendFor("count_nonzero", key, unsafe.Offsetof(Backend{}.CountNonzero), tensor.Sparse, 0).CountNonzero(c, self, dim)
 	}
 	return ops.CountNonzero(self, dim)
 }
 
 // Std implements the operator std.
-func (c Context) Std(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Std(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Std; does != nil {
-			return does(c, self, unbiased)
-		}
+		return c.backendOr(&composed, "std", key, unsafe.Offsetof(Backend{}.Std), tensor.Sparse, 0, 0).Std(c, self, unbiased)
 	}
 	return composed.Std(c, self, unbiased)
 }
 
 // StdDim implements the operator std.
-func (c Context) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
+func (c Context) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("std", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).StdDim == nil {
-			err = Unsupported("std", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).StdDim; does != nil {
-			return does(c, out, self, dim, unbiased, keepdim)
-		}
+		return c.backendOr(&composed, "std", key, unsafe.Offsetof(Backend{}.StdDim), keys(self), keys(out)|keys(self), keys(out)).StdDim(c, out, self, dim, unbiased, keepdim)
 	}
 	return composed.StdDim(c, out, self, dim, unbiased, keepdim)
 }
@@ -10918,42 +6824,25 @@ func (c Context) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim
 // StdCorrection implements the operator std.
 func (c Context) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).StdCorrection
-		if err = checkKeys("std", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, correction, keepdim)
+		return backendFor("std", key, unsafe.Offsetof(Backend{}.StdCorrection), keys(self), keys(out)|keys(self)).StdCorrection(c, out, self, dim, correction, keepdim)
 	}
 	r0, err = ops.StdCorrection(out, self, dim, correction, keepdim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Var implements the operator var.
-func (c Context) Var(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Var(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Var; does != nil {
-			return does(c, self, unbiased)
-		}
+		return c.backendOr(&composed, "var", key, unsafe.Offsetof(Backend{}.Var), tensor.Sparse, 0, 0).Var(c, self, unbiased)
 	}
 	return composed.Var(c, self, unbiased)
 }
 
 // VarDim implements the operator var.
-func (c Context) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
+func (c Context) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("var", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).VarDim == nil {
-			err = Unsupported("var", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).VarDim; does != nil {
-			return does(c, out, self, dim, unbiased, keepdim)
-		}
+		return c.backendOr(&composed, "var", key, unsafe.Offsetof(Backend{}.VarDim), keys(self), keys(out)|keys(self), keys(out)).VarDim(c, out, self, dim, unbiased, keepdim)
 	}
 	return composed.VarDim(c, out, self, dim, unbiased, keepdim)
 }
@@ -10961,79 +6850,57 @@ func (c Context) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim
 // VarCorrection implements the operator var.
 func (c Context) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).VarCorrection
-		if err = checkKeys("var", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, correction, keepdim)
+		return backendFor("var", key, unsafe.Offsetof(Backend{}.VarCorrection), keys(self), keys(out)|keys(self)).VarCorrection(c, out, self, dim, correction, keepdim)
 	}
 	r0, err = ops.VarCorrection(out, self, dim, correction, keepdim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // StdMean implements the operator std_mean.
-func (c Context) StdMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) StdMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).StdMean; does != nil {
-			return does(c, self, unbiased)
-		}
+		return c.backendOr(&composed, "std_mean", key, unsafe.Offsetof(Backend{}.StdMean), tensor.Sparse, 0, 0).StdMean(c, self, unbiased)
 	}
 	return composed.StdMean(c, self, unbiased)
 }
 
 // StdMeanDim implements the operator std_mean.
-func (c Context) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).StdMeanDim; does != nil {
-			return does(c, self, dim, unbiased, keepdim)
-		}
+		return c.backendOr(&composed, "std_mean", key, unsafe.Offsetof(Backend{}.StdMeanDim), tensor.Sparse, 0, 0).StdMeanDim(c, self, dim, unbiased, keepdim)
 	}
 	return composed.StdMeanDim(c, self, dim, unbiased, keepdim)
 }
 
 // StdMeanCorrection implements the operator std_mean.
-func (c Context) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).StdMeanCorrection
-		if err = checkKeys("std_mean", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, correction, keepdim)
+		return backendFor("std_mean", key, unsafe.Offsetof(Backend{}.StdMeanCorrection), tensor.Sparse, 0).StdMeanCorrection(c, self, dim, correction, keepdim)
 	}
 	return ops.StdMeanCorrection(self, dim, correction, keepdim)
 }
 
 // VarMean implements the operator var_mean.
-func (c Context) VarMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) VarMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).VarMean; does != nil {
-			return does(c, self, unbiased)
-		}
+		return c.backendOr(&composed, "var_mean", key, unsafe.Offsetof(Backend{}.VarMean), tensor.Sparse, 0, 0).VarMean(c, self, unbiased)
 	}
 	return composed.VarMean(c, self, unbiased)
 }
 
 // VarMeanDim implements the operator var_mean.
-func (c Context) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).VarMeanDim; does != nil {
-			return does(c, self, dim, unbiased, keepdim)
-		}
+		return c.backendOr(&composed, "var_mean", key, unsafe.Offsetof(Backend{}.VarMeanDim), tensor.Sparse, 0, 0).VarMeanDim(c, self, dim, unbiased, keepdim)
 	}
 	return composed.VarMeanDim(c, self, dim, unbiased, keepdim)
 }
 
 // VarMeanCorrection implements the operator var_mean.
-func (c Context) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func (c Context) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).VarMeanCorrection
-		if err = checkKeys("var_mean", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, correction, keepdim)
+		return backendFor("var_mean", key, unsafe.Offsetof(Backend{}.VarMeanCorrection), tensor.Sparse, 0).VarMeanCorrection(c, self, dim, correction, keepdim)
 	}
 	return ops.VarMeanCorrection(self, dim, correction, keepdim)
 }
@@ -11041,32 +6908,17 @@ func (c Context) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction 
 // Norm implements the operator norm.
 func (c Context) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Norm
-		if err = checkKeys("norm", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, p, dim, keepdim, d)
+		return backendFor("norm", key, unsafe.Offsetof(Backend{}.Norm), keys(self), keys(out)|keys(self)).Norm(c, out, self, p, dim, keepdim, d)
 	}
 	r0, err = ops.Norm(out, self, p, dim, keepdim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NormName implements the operator norm.
-func (c Context) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err = checkKeys("norm", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NormName == nil {
-			err = Unsupported("norm", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NormName; does != nil {
-			return does(c, out, self, p, dim, keepdim, d)
-		}
+		return c.backendOr(&composed, "norm", key, unsafe.Offsetof(Backend{}.NormName), keys(self), keys(out)|keys(self), keys(out)).NormName(c, out, self, p, dim, keepdim, d)
 	}
 	return composed.NormName(c, out, self, p, dim, keepdim, d)
 }
@@ -11074,606 +6926,400 @@ func (c Context) NormName(out, self *tensor.Tensor, p string, dim []int64, keepd
 // Amax implements the operator amax.
 func (c Context) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Amax
-		if err = checkKeys("amax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim)
+		return backendFor("amax", key, unsafe.Offsetof(Backend{}.Amax), keys(self), keys(out)|keys(self)).Amax(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Amax(out, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Amin implements the operator amin.
 func (c Context) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Amin
-		if err = checkKeys("amin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim)
+		return backendFor("amin", key, unsafe.Offsetof(Backend{}.Amin), keys(self), keys(out)|keys(self)).Amin(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Amin(out, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Max implements the operator max.
 func (c Context) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Max
-		if err = checkKeys("max", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("max", key, unsafe.Offsetof(Backend{}.Max), keys(self), keys(out)|keys(self)).Max(c, out, self)
 	}
 	r0, err = ops.Max(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // MaxDim implements the operator max.
 func (c Context) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).MaxDim
-		if err = checkKeys("max", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, dim, keepdim)
+		return backendFor("max", key, unsafe.Offsetof(Backend{}.MaxDim), keys(self), keys(outValues)|keys(outIndices)|keys(self)).MaxDim(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.MaxDim(outValues, outIndices, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Min implements the operator min.
 func (c Context) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Min
-		if err = checkKeys("min", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("min", key, unsafe.Offsetof(Backend{}.Min), keys(self), keys(out)|keys(self)).Min(c, out, self)
 	}
 	r0, err = ops.Min(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // MinDim implements the operator min.
 func (c Context) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).MinDim
-		if err = checkKeys("min", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, dim, keepdim)
+		return backendFor("min", key, unsafe.Offsetof(Backend{}.MinDim), keys(self), keys(outValues)|keys(outIndices)|keys(self)).MinDim(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.MinDim(outValues, outIndices, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Maximum implements the operator max.
 func (c Context) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Maximum
-		if err = checkKeys("max", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("max", key, unsafe.Offsetof(Backend{}.Maximum), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Maximum(c, out, self, other)
 	}
 	r0, err = ops.Maximum(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Minimum implements the operator min.
 func (c Context) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Minimum
-		if err = checkKeys("min", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("min", key, unsafe.Offsetof(Backend{}.Minimum), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Minimum(c, out, self, other)
 	}
 	r0, err = ops.Minimum(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Aminmax implements the operator aminmax.
 func (c Context) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outMin) | keys(outMax) | keys(self)); key != 0 {
-		does := backendOf(key).Aminmax
-		if err = checkKeys("aminmax", key, keys(self), keys(outMin)|keys(outMax)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outMin, outMax, self, dim, keepdim)
+		return backendFor("aminmax", key, unsafe.Offsetof(Backend{}.Aminmax), keys(self), keys(outMin)|keys(outMax)|keys(self)).Aminmax(c, outMin, outMax, self, dim, keepdim)
 	}
 	r0, r1, err = ops.Aminmax(outMin, outMax, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(outMin)
-		bumpVersion(outMax)
-	}
+	bumpVersion(err, outMin)
+	bumpVersion(err, outMax)
 	return
 }
 
 // Argmax implements the operator argmax.
 func (c Context) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Argmax
-		if err = checkKeys("argmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim)
+		return backendFor("argmax", key, unsafe.Offsetof(Backend{}.Argmax), keys(self), keys(out)|keys(self)).Argmax(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Argmax(out, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Argmin implements the operator argmin.
 func (c Context) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Argmin
-		if err = checkKeys("argmin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim)
+		return backendFor("argmin", key, unsafe.Offsetof(Backend{}.Argmin), keys(self), keys(out)|keys(self)).Argmin(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Argmin(out, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Floor implements the operator floor.
 func (c Context) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Floor
-		if err = checkKeys("floor", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("floor", key, unsafe.Offsetof(Backend{}.Floor), keys(self), keys(out)|keys(self)).Floor(c, out, self)
 	}
 	r0, err = ops.Floor(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Ceil implements the operator ceil.
 func (c Context) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Ceil
-		if err = checkKeys("ceil", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("ceil", key, unsafe.Offsetof(Backend{}.Ceil), keys(self), keys(out)|keys(self)).Ceil(c, out, self)
 	}
 	r0, err = ops.Ceil(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Trunc implements the operator trunc.
 func (c Context) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Trunc
-		if err = checkKeys("trunc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("trunc", key, unsafe.Offsetof(Backend{}.Trunc), keys(self), keys(out)|keys(self)).Trunc(c, out, self)
 	}
 	r0, err = ops.Trunc(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Round implements the operator round.
 func (c Context) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Round
-		if err = checkKeys("round", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, decimals)
+		return backendFor("round", key, unsafe.Offsetof(Backend{}.Round), keys(self), keys(out)|keys(self)).Round(c, out, self, decimals)
 	}
 	r0, err = ops.Round(out, self, decimals)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Frac implements the operator frac.
 func (c Context) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Frac
-		if err = checkKeys("frac", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("frac", key, unsafe.Offsetof(Backend{}.Frac), keys(self), keys(out)|keys(self)).Frac(c, out, self)
 	}
 	r0, err = ops.Frac(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ClampTensor implements the operator clamp.
 func (c Context) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(low) | keys(high)); key != 0 {
-		does := backendOf(key).ClampTensor
-		if err = checkKeys("clamp", key, keys(self)|keys(low)|keys(high), keys(out)|keys(self)|keys(low)|keys(high), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, low, high)
+		return backendFor("clamp", key, unsafe.Offsetof(Backend{}.ClampTensor), keys(self)|keys(low)|keys(high), keys(out)|keys(self)|keys(low)|keys(high)).ClampTensor(c, out, self, low, high)
 	}
 	r0, err = ops.ClampTensor(out, self, low, high)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Clamp implements the operator clamp.
 func (c Context) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Clamp
-		if err = checkKeys("clamp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, low, high)
+		return backendFor("clamp", key, unsafe.Offsetof(Backend{}.Clamp), keys(self), keys(out)|keys(self)).Clamp(c, out, self, low, high)
 	}
 	r0, err = ops.Clamp(out, self, low, high)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ClampMin implements the operator clamp_min.
 func (c Context) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(low)); key != 0 {
-		does := backendOf(key).ClampMin
-		if err = checkKeys("clamp_min", key, keys(self)|keys(low), keys(out)|keys(self)|keys(low), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, low)
+		return backendFor("clamp_min", key, unsafe.Offsetof(Backend{}.ClampMin), keys(self)|keys(low), keys(out)|keys(self)|keys(low)).ClampMin(c, out, self, low)
 	}
 	r0, err = ops.ClampMin(out, self, low)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // ClampMax implements the operator clamp_max.
 func (c Context) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(high)); key != 0 {
-		does := backendOf(key).ClampMax
-		if err = checkKeys("clamp_max", key, keys(self)|keys(high), keys(out)|keys(self)|keys(high), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, high)
+		return backendFor("clamp_max", key, unsafe.Offsetof(Backend{}.ClampMax), keys(self)|keys(high), keys(out)|keys(self)|keys(high)).ClampMax(c, out, self, high)
 	}
 	r0, err = ops.ClampMax(out, self, high)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Fmax implements the operator fmax.
 func (c Context) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Fmax
-		if err = checkKeys("fmax", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("fmax", key, unsafe.Offsetof(Backend{}.Fmax), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Fmax(c, out, self, other)
 	}
 	r0, err = ops.Fmax(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Fmin implements the operator fmin.
 func (c Context) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Fmin
-		if err = checkKeys("fmin", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("fmin", key, unsafe.Offsetof(Backend{}.Fmin), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Fmin(c, out, self, other)
 	}
 	r0, err = ops.Fmin(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Relu implements the operator relu.
 func (c Context) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Relu
-		if err = checkKeys("relu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("relu", key, unsafe.Offsetof(Backend{}.Relu), keys(self), keys(out)|keys(self)).Relu(c, out, self)
 	}
 	r0, err = ops.Relu(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Where implements the operator where.
 func (c Context) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(condition) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Where
-		if err = checkKeys("where", key, keys(condition)|keys(self)|keys(other), keys(out)|keys(condition)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, condition, self, other)
+		return backendFor("where", key, unsafe.Offsetof(Backend{}.Where), keys(condition)|keys(self)|keys(other), keys(out)|keys(condition)|keys(self)|keys(other)).Where(c, out, condition, self, other)
 	}
 	r0, err = ops.Where(out, condition, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Cumsum implements the operator cumsum.
 func (c Context) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Cumsum
-		if err = checkKeys("cumsum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, d)
+		return backendFor("cumsum", key, unsafe.Offsetof(Backend{}.Cumsum), keys(self), keys(out)|keys(self)).Cumsum(c, out, self, dim, d)
 	}
 	r0, err = ops.Cumsum(out, self, dim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Cumprod implements the operator cumprod.
 func (c Context) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Cumprod
-		if err = checkKeys("cumprod", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, d)
+		return backendFor("cumprod", key, unsafe.Offsetof(Backend{}.Cumprod), keys(self), keys(out)|keys(self)).Cumprod(c, out, self, dim, d)
 	}
 	r0, err = ops.Cumprod(out, self, dim, d)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Cummax implements the operator cummax.
 func (c Context) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).Cummax
-		if err = checkKeys("cummax", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, dim)
+		return backendFor("cummax", key, unsafe.Offsetof(Backend{}.Cummax), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Cummax(c, outValues, outIndices, self, dim)
 	}
 	r0, r1, err = ops.Cummax(outValues, outIndices, self, dim)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Cummin implements the operator cummin.
 func (c Context) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).Cummin
-		if err = checkKeys("cummin", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, dim)
+		return backendFor("cummin", key, unsafe.Offsetof(Backend{}.Cummin), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Cummin(c, outValues, outIndices, self, dim)
 	}
 	r0, r1, err = ops.Cummin(outValues, outIndices, self, dim)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Logcumsumexp implements the operator logcumsumexp.
 func (c Context) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Logcumsumexp
-		if err = checkKeys("logcumsumexp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim)
+		return backendFor("logcumsumexp", key, unsafe.Offsetof(Backend{}.Logcumsumexp), keys(self), keys(out)|keys(self)).Logcumsumexp(c, out, self, dim)
 	}
 	r0, err = ops.Logcumsumexp(out, self, dim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Logsumexp implements the operator logsumexp.
 func (c Context) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Logsumexp
-		if err = checkKeys("logsumexp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim, keepdim)
+		return backendFor("logsumexp", key, unsafe.Offsetof(Backend{}.Logsumexp), keys(self), keys(out)|keys(self)).Logsumexp(c, out, self, dim, keepdim)
 	}
 	r0, err = ops.Logsumexp(out, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // NnSoftmaxGradient implements the operator nn.softmax_gradient.
-func (c Context) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (r0 *tensor.Tensor, err error) {
+func (c Context) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(output)); key != 0 {
-		does := backendOf(key).NnSoftmaxGradient
-		if err = checkKeys("nn.softmax_gradient", key, keys(given), keys(given)|keys(output), does != nil); err != nil {
-			return
-		}
-		return does(c, given, output, dim, logarithm)
+		return backendFor("nn.softmax_gradient", key, unsafe.Offsetof(Backend{}.NnSoftmaxGradient), keys(given), keys(given)|keys(output)).NnSoftmaxGradient(c, given, output, dim, logarithm)
 	}
 	return ops.NnSoftmaxGradient(given, output, dim, logarithm)
 }
 
 // SignalWindowsBartlett implements the operator signal.windows.bartlett.
-func (c Context) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsBartlett; does != nil {
-			return does(c, m, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.bartlett", key, unsafe.Offsetof(Backend{}.SignalWindowsBartlett), tensor.Sparse, 0, 0).SignalWindowsBartlett(c, m, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsBartlett(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsBlackman implements the operator signal.windows.blackman.
-func (c Context) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsBlackman; does != nil {
-			return does(c, m, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.blackman", key, unsafe.Offsetof(Backend{}.SignalWindowsBlackman), tensor.Sparse, 0, 0).SignalWindowsBlackman(c, m, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsBlackman(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsCosine implements the operator signal.windows.cosine.
-func (c Context) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsCosine; does != nil {
-			return does(c, m, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.cosine", key, unsafe.Offsetof(Backend{}.SignalWindowsCosine), tensor.Sparse, 0, 0).SignalWindowsCosine(c, m, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsCosine(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsExponential implements the operator signal.windows.exponential.
-func (c Context) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsExponential; does != nil {
-			return does(c, m, center, tau, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.exponential", key, unsafe.Offsetof(Backend{}.SignalWindowsExponential), tensor.Sparse, 0, 0).SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
 }
 
 // SignalWindowsGaussian implements the operator signal.windows.gaussian.
-func (c Context) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsGaussian; does != nil {
-			return does(c, m, std, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.gaussian", key, unsafe.Offsetof(Backend{}.SignalWindowsGaussian), tensor.Sparse, 0, 0).SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralCosine implements the operator signal.windows.general_cosine.
-func (c Context) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsGeneralCosine; does != nil {
-			return does(c, m, weights, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.general_cosine", key, unsafe.Offsetof(Backend{}.SignalWindowsGeneralCosine), tensor.Sparse, 0, 0).SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralHamming implements the operator signal.windows.general_hamming.
-func (c Context) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsGeneralHamming; does != nil {
-			return does(c, m, alpha, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.general_hamming", key, unsafe.Offsetof(Backend{}.SignalWindowsGeneralHamming), tensor.Sparse, 0, 0).SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
 }
 
 // SignalWindowsHamming implements the operator signal.windows.hamming.
-func (c Context) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsHamming; does != nil {
-			return does(c, m, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.hamming", key, unsafe.Offsetof(Backend{}.SignalWindowsHamming), tensor.Sparse, 0, 0).SignalWindowsHamming(c, m, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsHamming(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsHann implements the operator signal.windows.hann.
-func (c Context) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsHann; does != nil {
-			return does(c, m, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.hann", key, unsafe.Offsetof(Backend{}.SignalWindowsHann), tensor.Sparse, 0, 0).SignalWindowsHann(c, m, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsHann(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsKaiser implements the operator signal.windows.kaiser.
-func (c Context) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsKaiser; does != nil {
-			return does(c, m, beta, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.kaiser", key, unsafe.Offsetof(Backend{}.SignalWindowsKaiser), tensor.Sparse, 0, 0).SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
 }
 
 // SignalWindowsNuttall implements the operator signal.windows.nuttall.
-func (c Context) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
-		if does := backendOf(key).SignalWindowsNuttall; does != nil {
-			return does(c, m, sym, d, layout, dev)
-		}
+		return c.backendOr(&composed, "signal.windows.nuttall", key, unsafe.Offsetof(Backend{}.SignalWindowsNuttall), tensor.Sparse, 0, 0).SignalWindowsNuttall(c, m, sym, d, layout, dev)
 	}
 	return composed.SignalWindowsNuttall(c, m, sym, d, layout, dev)
 }
@@ -11681,70 +7327,45 @@ func (c Context) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout t
 // Sort implements the operator sort.
 func (c Context) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).Sort
-		if err = checkKeys("sort", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, dim, descending)
+		return backendFor("sort", key, unsafe.Offsetof(Backend{}.Sort), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Sort(c, outValues, outIndices, self, dim, descending)
 	}
 	r0, r1, err = ops.Sort(outValues, outIndices, self, dim, descending)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // SortStable implements the operator sort.
 func (c Context) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).SortStable
-		if err = checkKeys("sort", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, x3, dim, descending)
+		return backendFor("sort", key, unsafe.Offsetof(Backend{}.SortStable), keys(self), keys(outValues)|keys(outIndices)|keys(self)).SortStable(c, outValues, outIndices, self, x3, dim, descending)
 	}
 	r0, r1, err = ops.SortStable(outValues, outIndices, self, x3, dim, descending)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Argsort implements the operator argsort.
-func (c Context) Argsort(self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).Argsort; does != nil {
-			return does(c, self, dim, descending)
-		}
+		return c.backendOr(&composed, "argsort", key, unsafe.Offsetof(Backend{}.Argsort), tensor.Sparse, 0, 0).Argsort(c, self, dim, descending)
 	}
 	return composed.Argsort(c, self, dim, descending)
 }
 
 // ArgsortStable implements the operator argsort.
-func (c Context) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
+func (c Context) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).ArgsortStable; does != nil {
-			return does(c, self, x2, dim, descending)
-		}
+		return c.backendOr(&composed, "argsort", key, unsafe.Offsetof(Backend{}.ArgsortStable), tensor.Sparse, 0, 0).ArgsortStable(c, self, x2, dim, descending)
 	}
 	return composed.ArgsortStable(c, self, x2, dim, descending)
 }
 
 // Msort implements the operator msort.
-func (c Context) Msort(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("msort", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Msort == nil {
-			err = Unsupported("msort", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Msort; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "msort", key, unsafe.Offsetof(Backend{}.Msort), keys(self), keys(out)|keys(self), keys(out)).Msort(c, out, self)
 	}
 	return composed.Msort(c, out, self)
 }
@@ -11752,28 +7373,18 @@ func (c Context) Msort(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Topk implements the operator topk.
 func (c Context) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).Topk
-		if err = checkKeys("topk", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, k, dim, largest, sorted)
+		return backendFor("topk", key, unsafe.Offsetof(Backend{}.Topk), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Topk(c, outValues, outIndices, self, k, dim, largest, sorted)
 	}
 	r0, r1, err = ops.Topk(outValues, outIndices, self, k, dim, largest, sorted)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Median implements the operator median.
-func (c Context) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Median(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Median
-		if err = checkKeys("median", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("median", key, unsafe.Offsetof(Backend{}.Median), tensor.Sparse, 0).Median(c, self)
 	}
 	return ops.Median(self)
 }
@@ -11781,28 +7392,18 @@ func (c Context) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MedianDim implements the operator median.
 func (c Context) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).MedianDim
-		if err = checkKeys("median", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, dim, keepdim)
+		return backendFor("median", key, unsafe.Offsetof(Backend{}.MedianDim), keys(self), keys(outValues)|keys(outIndices)|keys(self)).MedianDim(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.MedianDim(outValues, outIndices, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Nanmedian implements the operator nanmedian.
-func (c Context) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Nanmedian(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Nanmedian
-		if err = checkKeys("nanmedian", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("nanmedian", key, unsafe.Offsetof(Backend{}.Nanmedian), tensor.Sparse, 0).Nanmedian(c, self)
 	}
 	return ops.Nanmedian(self)
 }
@@ -11810,106 +7411,68 @@ func (c Context) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NanmedianDim implements the operator nanmedian.
 func (c Context) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).NanmedianDim
-		if err = checkKeys("nanmedian", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, dim, keepdim)
+		return backendFor("nanmedian", key, unsafe.Offsetof(Backend{}.NanmedianDim), keys(self), keys(outValues)|keys(outIndices)|keys(self)).NanmedianDim(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.NanmedianDim(outValues, outIndices, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Kthvalue implements the operator kthvalue.
 func (c Context) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).Kthvalue
-		if err = checkKeys("kthvalue", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, k, dim, keepdim)
+		return backendFor("kthvalue", key, unsafe.Offsetof(Backend{}.Kthvalue), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Kthvalue(c, outValues, outIndices, self, k, dim, keepdim)
 	}
 	r0, r1, err = ops.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Mode implements the operator mode.
 func (c Context) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
-		does := backendOf(key).Mode
-		if err = checkKeys("mode", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, outValues, outIndices, self, dim, keepdim)
+		return backendFor("mode", key, unsafe.Offsetof(Backend{}.Mode), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Mode(c, outValues, outIndices, self, dim, keepdim)
 	}
 	r0, r1, err = ops.Mode(outValues, outIndices, self, dim, keepdim)
-	if err == nil {
-		bumpVersion(outValues)
-		bumpVersion(outIndices)
-	}
+	bumpVersion(err, outValues)
+	bumpVersion(err, outIndices)
 	return
 }
 
 // Searchsorted implements the operator searchsorted.
 func (c Context) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Searchsorted
-		if err = checkKeys("searchsorted", key, keys(sorted)|keys(self)|keys(sorter), keys(out)|keys(sorted)|keys(self)|keys(sorter), does != nil); err != nil {
-			return
-		}
-		return does(c, out, sorted, self, outInt32, right, side, sorter)
+		return backendFor("searchsorted", key, unsafe.Offsetof(Backend{}.Searchsorted), keys(sorted)|keys(self)|keys(sorter), keys(out)|keys(sorted)|keys(self)|keys(sorter)).Searchsorted(c, out, sorted, self, outInt32, right, side, sorter)
 	}
 	r0, err = ops.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Bucketize implements the operator bucketize.
 func (c Context) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Bucketize
-		if err = checkKeys("bucketize", key, keys(self)|keys(boundaries), keys(out)|keys(self)|keys(boundaries), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, boundaries, outInt32, right)
+		return backendFor("bucketize", key, unsafe.Offsetof(Backend{}.Bucketize), keys(self)|keys(boundaries), keys(out)|keys(self)|keys(boundaries)).Bucketize(c, out, self, boundaries, outInt32, right)
 	}
 	r0, err = ops.Bucketize(out, self, boundaries, outInt32, right)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Unique implements the operator unique.
-func (c Context) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Unique
-		if err = checkKeys("unique", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, x1, returnInverse, returnCounts, dim)
+		return backendFor("unique", key, unsafe.Offsetof(Backend{}.Unique), tensor.Sparse, 0).Unique(c, self, x1, returnInverse, returnCounts, dim)
 	}
 	return ops.Unique(self, x1, returnInverse, returnCounts, dim)
 }
 
 // UniqueConsecutive implements the operator unique_consecutive.
-func (c Context) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).UniqueConsecutive
-		if err = checkKeys("unique_consecutive", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, returnInverse, returnCounts, dim)
+		return backendFor("unique_consecutive", key, unsafe.Offsetof(Backend{}.UniqueConsecutive), tensor.Sparse, 0).UniqueConsecutive(c, self, returnInverse, returnCounts, dim)
 	}
 	return ops.UniqueConsecutive(self, returnInverse, returnCounts, dim)
 }
@@ -11917,662 +7480,361 @@ func (c Context) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCou
 // Isin implements the operator isin.
 func (c Context) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Isin
-		if err = checkKeys("isin", key, keys(elements)|keys(testElements), keys(out)|keys(elements)|keys(testElements), does != nil); err != nil {
-			return
-		}
-		return does(c, out, elements, testElements, x3, invert)
+		return backendFor("isin", key, unsafe.Offsetof(Backend{}.Isin), keys(elements)|keys(testElements), keys(out)|keys(elements)|keys(testElements)).Isin(c, out, elements, testElements, x3, invert)
 	}
 	r0, err = ops.Isin(out, elements, testElements, x3, invert)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SparseCooTensor implements the operator sparse_coo_tensor.
-func (c Context) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(indices) | keys(values)); key != 0 {
-		if err = checkKeys("sparse_coo_tensor", key, tensor.Sparse, keys(indices)|keys(values), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SparseCooTensor; does != nil {
-			return does(c, indices, values, size, d, dev, coalesced)
-		}
-		if c.quantized(keys(indices) | keys(values)) {
-			err = Unsupported("sparse_coo_tensor", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse_coo_tensor", key, unsafe.Offsetof(Backend{}.SparseCooTensor), keys(indices)|keys(values), keys(indices)|keys(values)).SparseCooTensor(c, indices, values, size, d, dev, coalesced)
 	}
 	return parted.SparseCooTensor(c, indices, values, size, d, dev, coalesced)
 }
 
 // SparseCompressedTensor implements the operator sparse_compressed_tensor.
-func (c Context) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(compressed) | keys(plain) | keys(values) | l.Keys()); key != 0 {
-		if err = checkKeys("sparse_compressed_tensor", key, tensor.Sparse, keys(compressed)|keys(plain)|keys(values), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SparseCompressedTensor; does != nil {
-			return does(c, compressed, plain, values, size, d, l, dev)
-		}
-		if c.quantized(keys(compressed) | keys(plain) | keys(values) | l.Keys()) {
-			err = Unsupported("sparse_compressed_tensor", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse_compressed_tensor", key, unsafe.Offsetof(Backend{}.SparseCompressedTensor), keys(compressed)|keys(plain)|keys(values), keys(compressed)|keys(plain)|keys(values)|l.Keys()).SparseCompressedTensor(c, compressed, plain, values, size, d, l, dev)
 	}
 	return parted.SparseCompressedTensor(c, compressed, plain, values, size, d, l, dev)
 }
 
 // ToDense implements the operator to_dense.
-func (c Context) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
+func (c Context) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).ToDense; does != nil {
-			return does(c, self, d, x3)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("to_dense", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("to_dense", key, unsafe.Offsetof(Backend{}.ToDense), 0, keys(self)).ToDense(c, self, d, x3)
 	}
 	return parted.ToDense(c, self, d, x3)
 }
 
 // ToSparse implements the operator to_sparse.
-func (c Context) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | layout.Keys()); key != 0 {
-		if does := backendOf(key).ToSparse; does != nil {
-			return does(c, self, layout, blockSize, dense)
-		}
-		if c.quantized(keys(self) | layout.Keys()) {
-			err = Unsupported("to_sparse", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("to_sparse", key, unsafe.Offsetof(Backend{}.ToSparse), 0, keys(self)|layout.Keys()).ToSparse(c, self, layout, blockSize, dense)
 	}
 	return parted.ToSparse(c, self, layout, blockSize, dense)
 }
 
 // ToSparseDim implements the operator to_sparse.
-func (c Context) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) ToSparseDim(self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).ToSparseDim; does != nil {
-			return does(c, self, sparseDim)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("to_sparse", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("to_sparse", key, unsafe.Offsetof(Backend{}.ToSparseDim), 0, keys(self)).ToSparseDim(c, self, sparseDim)
 	}
 	return parted.ToSparseDim(c, self, sparseDim)
 }
 
 // ToSparseCoo implements the operator to_sparse_coo.
-func (c Context) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).ToSparseCoo; does != nil {
-			return does(c, self, dense)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("to_sparse_coo", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("to_sparse_coo", key, unsafe.Offsetof(Backend{}.ToSparseCoo), 0, keys(self)).ToSparseCoo(c, self, dense)
 	}
 	return parted.ToSparseCoo(c, self, dense)
 }
 
 // ToSparseCsr implements the operator to_sparse_csr.
-func (c Context) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).ToSparseCsr; does != nil {
-			return does(c, self, dense)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("to_sparse_csr", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("to_sparse_csr", key, unsafe.Offsetof(Backend{}.ToSparseCsr), 0, keys(self)).ToSparseCsr(c, self, dense)
 	}
 	return parted.ToSparseCsr(c, self, dense)
 }
 
 // ToSparseCsc implements the operator to_sparse_csc.
-func (c Context) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).ToSparseCsc; does != nil {
-			return does(c, self, dense)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("to_sparse_csc", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("to_sparse_csc", key, unsafe.Offsetof(Backend{}.ToSparseCsc), 0, keys(self)).ToSparseCsc(c, self, dense)
 	}
 	return parted.ToSparseCsc(c, self, dense)
 }
 
 // ToSparseBsr implements the operator to_sparse_bsr.
-func (c Context) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).ToSparseBsr; does != nil {
-			return does(c, self, blockSize, dense)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("to_sparse_bsr", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("to_sparse_bsr", key, unsafe.Offsetof(Backend{}.ToSparseBsr), 0, keys(self)).ToSparseBsr(c, self, blockSize, dense)
 	}
 	return parted.ToSparseBsr(c, self, blockSize, dense)
 }
 
 // ToSparseBsc implements the operator to_sparse_bsc.
-func (c Context) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).ToSparseBsc; does != nil {
-			return does(c, self, blockSize, dense)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("to_sparse_bsc", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("to_sparse_bsc", key, unsafe.Offsetof(Backend{}.ToSparseBsc), 0, keys(self)).ToSparseBsc(c, self, blockSize, dense)
 	}
 	return parted.ToSparseBsc(c, self, blockSize, dense)
 }
 
 // Coalesce implements the operator coalesce.
-func (c Context) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Coalesce(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Coalesce; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("coalesce", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("coalesce", key, unsafe.Offsetof(Backend{}.Coalesce), 0, keys(self)).Coalesce(c, self)
 	}
 	return parted.Coalesce(c, self)
 }
 
 // IsCoalesced implements the operator is_coalesced.
-func (c Context) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
+func (c Context) IsCoalesced(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).IsCoalesced; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("is_coalesced", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("is_coalesced", key, unsafe.Offsetof(Backend{}.IsCoalesced), 0, keys(self)).IsCoalesced(c, self)
 	}
 	return parted.IsCoalesced(c, self)
 }
 
 // Indices implements the operator indices.
-func (c Context) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Indices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Indices; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("indices", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("indices", key, unsafe.Offsetof(Backend{}.Indices), 0, keys(self)).Indices(c, self)
 	}
 	return parted.Indices(c, self)
 }
 
 // Values implements the operator values.
-func (c Context) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Values(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Values; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("values", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("values", key, unsafe.Offsetof(Backend{}.Values), 0, keys(self)).Values(c, self)
 	}
 	return parted.Values(c, self)
 }
 
 // RawIndices implements the operator coo_indices.
-func (c Context) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) RawIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).RawIndices; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("coo_indices", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("coo_indices", key, unsafe.Offsetof(Backend{}.RawIndices), 0, keys(self)).RawIndices(c, self)
 	}
 	return parted.RawIndices(c, self)
 }
 
 // RawValues implements the operator coo_values.
-func (c Context) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) RawValues(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).RawValues; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("coo_values", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("coo_values", key, unsafe.Offsetof(Backend{}.RawValues), 0, keys(self)).RawValues(c, self)
 	}
 	return parted.RawValues(c, self)
 }
 
 // CrowIndices implements the operator crow_indices.
-func (c Context) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) CrowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).CrowIndices; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("crow_indices", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("crow_indices", key, unsafe.Offsetof(Backend{}.CrowIndices), 0, keys(self)).CrowIndices(c, self)
 	}
 	return parted.CrowIndices(c, self)
 }
 
 // ColIndices implements the operator col_indices.
-func (c Context) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ColIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).ColIndices; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("col_indices", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("col_indices", key, unsafe.Offsetof(Backend{}.ColIndices), 0, keys(self)).ColIndices(c, self)
 	}
 	return parted.ColIndices(c, self)
 }
 
 // CcolIndices implements the operator ccol_indices.
-func (c Context) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) CcolIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).CcolIndices; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("ccol_indices", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("ccol_indices", key, unsafe.Offsetof(Backend{}.CcolIndices), 0, keys(self)).CcolIndices(c, self)
 	}
 	return parted.CcolIndices(c, self)
 }
 
 // RowIndices implements the operator row_indices.
-func (c Context) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) RowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).RowIndices; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("row_indices", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("row_indices", key, unsafe.Offsetof(Backend{}.RowIndices), 0, keys(self)).RowIndices(c, self)
 	}
 	return parted.RowIndices(c, self)
 }
 
 // SparseDim implements the operator sparse_dim.
-func (c Context) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
+func (c Context) SparseDim(self *tensor.Tensor) (int64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).SparseDim; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("sparse_dim", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse_dim", key, unsafe.Offsetof(Backend{}.SparseDim), 0, keys(self)).SparseDim(c, self)
 	}
 	return parted.SparseDim(c, self)
 }
 
 // DenseDim implements the operator dense_dim.
-func (c Context) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
+func (c Context) DenseDim(self *tensor.Tensor) (int64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).DenseDim; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("dense_dim", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("dense_dim", key, unsafe.Offsetof(Backend{}.DenseDim), 0, keys(self)).DenseDim(c, self)
 	}
 	return parted.DenseDim(c, self)
 }
 
 // Nnz implements the operator nnz.
-func (c Context) Nnz(self *tensor.Tensor) (r0 int64, err error) {
+func (c Context) Nnz(self *tensor.Tensor) (int64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		if does := backendOf(key).Nnz; does != nil {
-			return does(c, self)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("nnz", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("nnz", key, unsafe.Offsetof(Backend{}.Nnz), 0, keys(self)).Nnz(c, self)
 	}
 	return parted.Nnz(c, self)
 }
 
 // SparseMask implements the operator sparse_mask.
-func (c Context) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseMask(self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mask)); key != 0 {
-		if err = checkKeys("sparse_mask", key, tensor.Sparse, keys(self)|keys(mask), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SparseMask; does != nil {
-			return does(c, self, mask)
-		}
-		if c.quantized(keys(self) | keys(mask)) {
-			err = Unsupported("sparse_mask", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse_mask", key, unsafe.Offsetof(Backend{}.SparseMask), keys(self)|keys(mask), keys(self)|keys(mask)).SparseMask(c, self, mask)
 	}
 	return parted.SparseMask(c, self, mask)
 }
 
 // SparseResize implements the operator sparse_resize_.
-func (c Context) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
+func (c Context) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).SparseResize; does != nil {
-			return does(c, self, size, sparseDim, denseDims)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("sparse_resize_", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse_resize_", key, unsafe.Offsetof(Backend{}.SparseResize), 0, keys(self)).SparseResize(c, self, size, sparseDim, denseDims)
 	}
 	return parted.SparseResize(c, self, size, sparseDim, denseDims)
 }
 
 // SparseResizeAndClear implements the operator sparse_resize_and_clear_.
-func (c Context) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
+func (c Context) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).SparseResizeAndClear; does != nil {
-			return does(c, self, size, sparseDim, denseDims)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("sparse_resize_and_clear_", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse_resize_and_clear_", key, unsafe.Offsetof(Backend{}.SparseResizeAndClear), 0, keys(self)).SparseResizeAndClear(c, self, size, sparseDim, denseDims)
 	}
 	return parted.SparseResizeAndClear(c, self, size, sparseDim, denseDims)
 }
 
 // ResizeAsSparse implements the operator resize_as_sparse_.
-func (c Context) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
+func (c Context) ResizeAsSparse(self, template *tensor.Tensor) error {
 	if key := c.highestKey(keys(self) | keys(template)); key != 0 {
-		if err = checkKeys("resize_as_sparse_", key, tensor.Sparse, keys(self)|keys(template), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ResizeAsSparse; does != nil {
-			return does(c, self, template)
-		}
-		if c.quantized(keys(self) | keys(template)) {
-			err = Unsupported("resize_as_sparse_", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("resize_as_sparse_", key, unsafe.Offsetof(Backend{}.ResizeAsSparse), keys(self)|keys(template), keys(self)|keys(template)).ResizeAsSparse(c, self, template)
 	}
 	return parted.ResizeAsSparse(c, self, template)
 }
 
 // MarkCoalesced implements the operator mark_coalesced_.
-func (c Context) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
+func (c Context) MarkCoalesced(self *tensor.Tensor, coalesced bool) error {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).MarkCoalesced; does != nil {
-			return does(c, self, coalesced)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("mark_coalesced_", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("mark_coalesced_", key, unsafe.Offsetof(Backend{}.MarkCoalesced), 0, keys(self)).MarkCoalesced(c, self, coalesced)
 	}
 	return parted.MarkCoalesced(c, self, coalesced)
 }
 
 // Smm implements the operator smm.
-func (c Context) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Smm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mat2)); key != 0 {
-		if err = checkKeys("smm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Smm; does != nil {
-			return does(c, self, mat2)
-		}
-		if c.quantized(keys(self) | keys(mat2)) {
-			err = Unsupported("smm", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("smm", key, unsafe.Offsetof(Backend{}.Smm), keys(self)|keys(mat2), keys(self)|keys(mat2)).Smm(c, self, mat2)
 	}
 	return parted.Smm(c, self, mat2)
 }
 
 // Sspaddmm implements the operator sspaddmm.
-func (c Context) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
-		if err = checkKeys("sspaddmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Sspaddmm; does != nil {
-			return does(c, out, self, mat1, mat2, beta, alpha)
-		}
-		if c.quantized(keys(out) | keys(self) | keys(mat1) | keys(mat2)) {
-			err = Unsupported("sspaddmm", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sspaddmm", key, unsafe.Offsetof(Backend{}.Sspaddmm), keys(out)|keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).Sspaddmm(c, out, self, mat1, mat2, beta, alpha)
 	}
 	return parted.Sspaddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
 // Hspmm implements the operator hspmm.
-func (c Context) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Hspmm(out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(mat1) | keys(mat2)); key != 0 {
-		if err = checkKeys("hspmm", key, keys(mat1)|keys(mat2), keys(out)|keys(mat1)|keys(mat2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Hspmm; does != nil {
-			return does(c, out, mat1, mat2)
-		}
-		if c.quantized(keys(out) | keys(mat1) | keys(mat2)) {
-			err = Unsupported("hspmm", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("hspmm", key, unsafe.Offsetof(Backend{}.Hspmm), keys(out)|keys(mat1)|keys(mat2), keys(out)|keys(mat1)|keys(mat2)).Hspmm(c, out, mat1, mat2)
 	}
 	return parted.Hspmm(c, out, mat1, mat2)
 }
 
 // SparseSum implements the operator sparse.sum.
-func (c Context) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).SparseSum; does != nil {
-			return does(c, self, dim, d)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("sparse.sum", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse.sum", key, unsafe.Offsetof(Backend{}.SparseSum), 0, keys(self)).SparseSum(c, self, dim, d)
 	}
 	return parted.SparseSum(c, self, dim, d)
 }
 
 // SparseMm implements the operator sparse.mm.
-func (c Context) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseMm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mat2)); key != 0 {
-		if err = checkKeys("sparse.mm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SparseMm; does != nil {
-			return does(c, self, mat2)
-		}
-		if c.quantized(keys(self) | keys(mat2)) {
-			err = Unsupported("sparse.mm", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse.mm", key, unsafe.Offsetof(Backend{}.SparseMm), keys(self)|keys(mat2), keys(self)|keys(mat2)).SparseMm(c, self, mat2)
 	}
 	return parted.SparseMm(c, self, mat2)
 }
 
 // SparseMmReduce implements the operator sparse.mm.
-func (c Context) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mat2)); key != 0 {
-		if err = checkKeys("sparse.mm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SparseMmReduce; does != nil {
-			return does(c, self, mat2, reduce)
-		}
-		if c.quantized(keys(self) | keys(mat2)) {
-			err = Unsupported("sparse.mm", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse.mm", key, unsafe.Offsetof(Backend{}.SparseMmReduce), keys(self)|keys(mat2), keys(self)|keys(mat2)).SparseMmReduce(c, self, mat2, reduce)
 	}
 	return parted.SparseMmReduce(c, self, mat2, reduce)
 }
 
 // SparseAddmm implements the operator sparse.addmm.
-func (c Context) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
-		if err = checkKeys("sparse.addmm", key, tensor.Sparse, keys(self)|keys(mat1)|keys(mat2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SparseAddmm; does != nil {
-			return does(c, self, mat1, mat2, beta, alpha)
-		}
-		if c.quantized(keys(self) | keys(mat1) | keys(mat2)) {
-			err = Unsupported("sparse.addmm", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse.addmm", key, unsafe.Offsetof(Backend{}.SparseAddmm), keys(self)|keys(mat1)|keys(mat2), keys(self)|keys(mat1)|keys(mat2)).SparseAddmm(c, self, mat1, mat2, beta, alpha)
 	}
 	return parted.SparseAddmm(c, self, mat1, mat2, beta, alpha)
 }
 
 // SparseSampledAddmm implements the operator sparse.sampled_addmm.
-func (c Context) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
-		if err = checkKeys("sparse.sampled_addmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SparseSampledAddmm; does != nil {
-			return does(c, out, self, mat1, mat2, beta, alpha)
-		}
-		if c.quantized(keys(out) | keys(self) | keys(mat1) | keys(mat2)) {
-			err = Unsupported("sparse.sampled_addmm", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse.sampled_addmm", key, unsafe.Offsetof(Backend{}.SparseSampledAddmm), keys(out)|keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).SparseSampledAddmm(c, out, self, mat1, mat2, beta, alpha)
 	}
 	return parted.SparseSampledAddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
 // SparseSoftmax implements the operator sparse.softmax.
-func (c Context) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).SparseSoftmax; does != nil {
-			return does(c, self, dim, d)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("sparse.softmax", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse.softmax", key, unsafe.Offsetof(Backend{}.SparseSoftmax), 0, keys(self)).SparseSoftmax(c, self, dim, d)
 	}
 	return parted.SparseSoftmax(c, self, dim, d)
 }
 
 // SparseLogSoftmax implements the operator sparse.log_softmax.
-func (c Context) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).SparseLogSoftmax; does != nil {
-			return does(c, self, dim, d)
-		}
-		if c.quantized(keys(self)) {
-			err = Unsupported("sparse.log_softmax", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse.log_softmax", key, unsafe.Offsetof(Backend{}.SparseLogSoftmax), 0, keys(self)).SparseLogSoftmax(c, self, dim, d)
 	}
 	return parted.SparseLogSoftmax(c, self, dim, d)
 }
 
 // SparseSpdiags implements the operator sparse.spdiags.
-func (c Context) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(diagonals) | keys(offsets) | l.Keys()); key != 0 {
-		if err = checkKeys("sparse.spdiags", key, tensor.Sparse, keys(diagonals)|keys(offsets), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SparseSpdiags; does != nil {
-			return does(c, diagonals, offsets, size, l)
-		}
-		if c.quantized(keys(diagonals) | keys(offsets) | l.Keys()) {
-			err = Unsupported("sparse.spdiags", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse.spdiags", key, unsafe.Offsetof(Backend{}.SparseSpdiags), keys(diagonals)|keys(offsets), keys(diagonals)|keys(offsets)|l.Keys()).SparseSpdiags(c, diagonals, offsets, size, l)
 	}
 	return parted.SparseSpdiags(c, diagonals, offsets, size, l)
 }
 
 // SparseSpsolve implements the operator sparse.spsolve.
-func (c Context) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) SparseSpsolve(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
-		if err = checkKeys("sparse.spsolve", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).SparseSpsolve; does != nil {
-			return does(c, self, other)
-		}
-		if c.quantized(keys(self) | keys(other)) {
-			err = Unsupported("sparse.spsolve", tensor.Quantized)
-			return
-		}
+		return c.backendOfParts("sparse.spsolve", key, unsafe.Offsetof(Backend{}.SparseSpsolve), keys(self)|keys(other), keys(self)|keys(other)).SparseSpsolve(c, self, other)
 	}
 	return parted.SparseSpsolve(c, self, other)
 }
 
 // CsrSpmm implements the operator csr_spmm.
-func (c Context) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
-		does := backendOf(key).CsrSpmm
-		if err = checkKeys("csr_spmm", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(mat), does != nil); err != nil {
-			return
-		}
-		return does(c, crow, col, values, mat)
+		return backendFor("csr_spmm", key, unsafe.Offsetof(Backend{}.CsrSpmm), tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(mat)).CsrSpmm(c, crow, col, values, mat)
 	}
 	return ops.CsrSpmm(crow, col, values, mat)
 }
 
 // CsrSddmm implements the operator csr_sddmm.
-func (c Context) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(crow) | keys(col) | keys(mat1) | keys(mat2)); key != 0 {
-		does := backendOf(key).CsrSddmm
-		if err = checkKeys("csr_sddmm", key, tensor.Sparse, keys(crow)|keys(col)|keys(mat1)|keys(mat2), does != nil); err != nil {
-			return
-		}
-		return does(c, crow, col, mat1, mat2)
+		return backendFor("csr_sddmm", key, unsafe.Offsetof(Backend{}.CsrSddmm), tensor.Sparse, keys(crow)|keys(col)|keys(mat1)|keys(mat2)).CsrSddmm(c, crow, col, mat1, mat2)
 	}
 	return ops.CsrSddmm(crow, col, mat1, mat2)
 }
 
 // CsrSpgemm implements the operator csr_spgemm.
-func (c Context) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
-		does := backendOf(key).CsrSpgemm
-		if err = checkKeys("csr_spgemm", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues), does != nil); err != nil {
-			return
-		}
-		return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
+		return backendFor("csr_spgemm", key, unsafe.Offsetof(Backend{}.CsrSpgemm), tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)).CsrSpgemm(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
 	}
 	return ops.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
 
 // CsrSpadd implements the operator csr_spadd.
-func (c Context) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
-		does := backendOf(key).CsrSpadd
-		if err = checkKeys("csr_spadd", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues), does != nil); err != nil {
-			return
-		}
-		return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
+		return backendFor("csr_spadd", key, unsafe.Offsetof(Backend{}.CsrSpadd), tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)).CsrSpadd(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
 	}
 	return ops.CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
@@ -12580,1034 +7842,648 @@ func (c Context) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *t
 // Erf implements the operator erf.
 func (c Context) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Erf
-		if err = checkKeys("erf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("erf", key, unsafe.Offsetof(Backend{}.Erf), keys(self), keys(out)|keys(self)).Erf(c, out, self)
 	}
 	r0, err = ops.Erf(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Erfc implements the operator erfc.
 func (c Context) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Erfc
-		if err = checkKeys("erfc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("erfc", key, unsafe.Offsetof(Backend{}.Erfc), keys(self), keys(out)|keys(self)).Erfc(c, out, self)
 	}
 	r0, err = ops.Erfc(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Erfinv implements the operator erfinv.
 func (c Context) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		does := backendOf(key).Erfinv
-		if err = checkKeys("erfinv", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("erfinv", key, unsafe.Offsetof(Backend{}.Erfinv), keys(self), keys(out)|keys(self)).Erfinv(c, out, self)
 	}
 	r0, err = ops.Erfinv(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Lgamma implements the operator lgamma.
 func (c Context) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Lgamma
-		if err = checkKeys("lgamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("lgamma", key, unsafe.Offsetof(Backend{}.Lgamma), keys(self), keys(out)|keys(self)).Lgamma(c, out, self)
 	}
 	r0, err = ops.Lgamma(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Digamma implements the operator digamma.
 func (c Context) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Digamma
-		if err = checkKeys("digamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("digamma", key, unsafe.Offsetof(Backend{}.Digamma), keys(self), keys(out)|keys(self)).Digamma(c, out, self)
 	}
 	r0, err = ops.Digamma(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // I0 implements the operator i0.
 func (c Context) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).I0
-		if err = checkKeys("i0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("i0", key, unsafe.Offsetof(Backend{}.I0), keys(self), keys(out)|keys(self)).I0(c, out, self)
 	}
 	r0, err = ops.I0(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Sinc implements the operator sinc.
 func (c Context) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Sinc
-		if err = checkKeys("sinc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("sinc", key, unsafe.Offsetof(Backend{}.Sinc), keys(self), keys(out)|keys(self)).Sinc(c, out, self)
 	}
 	r0, err = ops.Sinc(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Logit implements the operator logit.
 func (c Context) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Logit
-		if err = checkKeys("logit", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, eps)
+		return backendFor("logit", key, unsafe.Offsetof(Backend{}.Logit), keys(self), keys(out)|keys(self)).Logit(c, out, self, eps)
 	}
 	r0, err = ops.Logit(out, self, eps)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Polygamma implements the operator polygamma.
 func (c Context) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Polygamma
-		if err = checkKeys("polygamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, n, self)
+		return backendFor("polygamma", key, unsafe.Offsetof(Backend{}.Polygamma), keys(self), keys(out)|keys(self)).Polygamma(c, out, n, self)
 	}
 	r0, err = ops.Polygamma(out, n, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Mvlgamma implements the operator mvlgamma.
 func (c Context) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Mvlgamma
-		if err = checkKeys("mvlgamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, p)
+		return backendFor("mvlgamma", key, unsafe.Offsetof(Backend{}.Mvlgamma), keys(self), keys(out)|keys(self)).Mvlgamma(c, out, self, p)
 	}
 	r0, err = ops.Mvlgamma(out, self, p)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Igamma implements the operator igamma.
 func (c Context) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Igamma
-		if err = checkKeys("igamma", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("igamma", key, unsafe.Offsetof(Backend{}.Igamma), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Igamma(c, out, self, other)
 	}
 	r0, err = ops.Igamma(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Igammac implements the operator igammac.
 func (c Context) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Igammac
-		if err = checkKeys("igammac", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("igammac", key, unsafe.Offsetof(Backend{}.Igammac), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Igammac(c, out, self, other)
 	}
 	r0, err = ops.Igammac(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Logaddexp implements the operator logaddexp.
 func (c Context) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Logaddexp
-		if err = checkKeys("logaddexp", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("logaddexp", key, unsafe.Offsetof(Backend{}.Logaddexp), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Logaddexp(c, out, self, other)
 	}
 	r0, err = ops.Logaddexp(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Logaddexp2 implements the operator logaddexp2.
 func (c Context) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Logaddexp2
-		if err = checkKeys("logaddexp2", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("logaddexp2", key, unsafe.Offsetof(Backend{}.Logaddexp2), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Logaddexp2(c, out, self, other)
 	}
 	r0, err = ops.Logaddexp2(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Xlogy implements the operator xlogy.
 func (c Context) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Xlogy
-		if err = checkKeys("xlogy", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("xlogy", key, unsafe.Offsetof(Backend{}.Xlogy), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Xlogy(c, out, self, other)
 	}
 	r0, err = ops.Xlogy(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Gcd implements the operator gcd.
 func (c Context) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Gcd
-		if err = checkKeys("gcd", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("gcd", key, unsafe.Offsetof(Backend{}.Gcd), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Gcd(c, out, self, other)
 	}
 	r0, err = ops.Gcd(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Lcm implements the operator lcm.
 func (c Context) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Lcm
-		if err = checkKeys("lcm", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("lcm", key, unsafe.Offsetof(Backend{}.Lcm), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Lcm(c, out, self, other)
 	}
 	r0, err = ops.Lcm(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Nextafter implements the operator nextafter.
 func (c Context) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Nextafter
-		if err = checkKeys("nextafter", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("nextafter", key, unsafe.Offsetof(Backend{}.Nextafter), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Nextafter(c, out, self, other)
 	}
 	r0, err = ops.Nextafter(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Heaviside implements the operator heaviside.
 func (c Context) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(values)); key != 0 {
-		does := backendOf(key).Heaviside
-		if err = checkKeys("heaviside", key, keys(self)|keys(values), keys(out)|keys(self)|keys(values), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, values)
+		return backendFor("heaviside", key, unsafe.Offsetof(Backend{}.Heaviside), keys(self)|keys(values), keys(out)|keys(self)|keys(values)).Heaviside(c, out, self, values)
 	}
 	r0, err = ops.Heaviside(out, self, values)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Ldexp implements the operator ldexp.
 func (c Context) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).Ldexp
-		if err = checkKeys("ldexp", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("ldexp", key, unsafe.Offsetof(Backend{}.Ldexp), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Ldexp(c, out, self, other)
 	}
 	r0, err = ops.Ldexp(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Frexp implements the operator frexp.
 func (c Context) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(mantissa) | keys(exponent) | keys(self)); key != 0 {
-		does := backendOf(key).Frexp
-		if err = checkKeys("frexp", key, tensor.Sparse, keys(mantissa)|keys(exponent)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, mantissa, exponent, self)
+		return backendFor("frexp", key, unsafe.Offsetof(Backend{}.Frexp), tensor.Sparse, keys(mantissa)|keys(exponent)|keys(self)).Frexp(c, mantissa, exponent, self)
 	}
 	r0, r1, err = ops.Frexp(mantissa, exponent, self)
-	if err == nil {
-		bumpVersion(mantissa)
-		bumpVersion(exponent)
-	}
+	bumpVersion(err, mantissa)
+	bumpVersion(err, exponent)
 	return
 }
 
 // NanToNum implements the operator nan_to_num.
 func (c Context) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).NanToNum
-		if err = checkKeys("nan_to_num", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, nan, posinf, neginf)
+		return backendFor("nan_to_num", key, unsafe.Offsetof(Backend{}.NanToNum), keys(self), keys(out)|keys(self)).NanToNum(c, out, self, nan, posinf, neginf)
 	}
 	r0, err = ops.NanToNum(out, self, nan, posinf, neginf)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Deg2rad implements the operator deg2rad.
 func (c Context) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Deg2rad
-		if err = checkKeys("deg2rad", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("deg2rad", key, unsafe.Offsetof(Backend{}.Deg2rad), keys(self), keys(out)|keys(self)).Deg2rad(c, out, self)
 	}
 	r0, err = ops.Deg2rad(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Rad2deg implements the operator rad2deg.
 func (c Context) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Rad2deg
-		if err = checkKeys("rad2deg", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("rad2deg", key, unsafe.Offsetof(Backend{}.Rad2deg), keys(self), keys(out)|keys(self)).Rad2deg(c, out, self)
 	}
 	r0, err = ops.Rad2deg(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialXlog1py implements the operator special.xlog1py.
 func (c Context) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).SpecialXlog1py
-		if err = checkKeys("special.xlog1py", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("special.xlog1py", key, unsafe.Offsetof(Backend{}.SpecialXlog1py), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).SpecialXlog1py(c, out, self, other)
 	}
 	r0, err = ops.SpecialXlog1py(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialZeta implements the operator special.zeta.
 func (c Context) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).SpecialZeta
-		if err = checkKeys("special.zeta", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, other)
+		return backendFor("special.zeta", key, unsafe.Offsetof(Backend{}.SpecialZeta), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).SpecialZeta(c, out, self, other)
 	}
 	r0, err = ops.SpecialZeta(out, self, other)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialEntr implements the operator special.entr.
 func (c Context) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialEntr
-		if err = checkKeys("special.entr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.entr", key, unsafe.Offsetof(Backend{}.SpecialEntr), keys(self), keys(out)|keys(self)).SpecialEntr(c, out, self)
 	}
 	r0, err = ops.SpecialEntr(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialErfcx implements the operator special.erfcx.
 func (c Context) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialErfcx
-		if err = checkKeys("special.erfcx", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.erfcx", key, unsafe.Offsetof(Backend{}.SpecialErfcx), keys(self), keys(out)|keys(self)).SpecialErfcx(c, out, self)
 	}
 	r0, err = ops.SpecialErfcx(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialNdtr implements the operator special.ndtr.
 func (c Context) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialNdtr
-		if err = checkKeys("special.ndtr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.ndtr", key, unsafe.Offsetof(Backend{}.SpecialNdtr), keys(self), keys(out)|keys(self)).SpecialNdtr(c, out, self)
 	}
 	r0, err = ops.SpecialNdtr(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialLogNdtr implements the operator special.log_ndtr.
 func (c Context) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialLogNdtr
-		if err = checkKeys("special.log_ndtr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.log_ndtr", key, unsafe.Offsetof(Backend{}.SpecialLogNdtr), keys(self), keys(out)|keys(self)).SpecialLogNdtr(c, out, self)
 	}
 	r0, err = ops.SpecialLogNdtr(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialNdtri implements the operator special.ndtri.
 func (c Context) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialNdtri
-		if err = checkKeys("special.ndtri", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.ndtri", key, unsafe.Offsetof(Backend{}.SpecialNdtri), keys(self), keys(out)|keys(self)).SpecialNdtri(c, out, self)
 	}
 	r0, err = ops.SpecialNdtri(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialI0e implements the operator special.i0e.
 func (c Context) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialI0e
-		if err = checkKeys("special.i0e", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.i0e", key, unsafe.Offsetof(Backend{}.SpecialI0e), keys(self), keys(out)|keys(self)).SpecialI0e(c, out, self)
 	}
 	r0, err = ops.SpecialI0e(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialI1 implements the operator special.i1.
 func (c Context) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialI1
-		if err = checkKeys("special.i1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.i1", key, unsafe.Offsetof(Backend{}.SpecialI1), keys(self), keys(out)|keys(self)).SpecialI1(c, out, self)
 	}
 	r0, err = ops.SpecialI1(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialI1e implements the operator special.i1e.
 func (c Context) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialI1e
-		if err = checkKeys("special.i1e", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.i1e", key, unsafe.Offsetof(Backend{}.SpecialI1e), keys(self), keys(out)|keys(self)).SpecialI1e(c, out, self)
 	}
 	r0, err = ops.SpecialI1e(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialBesselJ0 implements the operator special.bessel_j0.
 func (c Context) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialBesselJ0
-		if err = checkKeys("special.bessel_j0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.bessel_j0", key, unsafe.Offsetof(Backend{}.SpecialBesselJ0), keys(self), keys(out)|keys(self)).SpecialBesselJ0(c, out, self)
 	}
 	r0, err = ops.SpecialBesselJ0(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialBesselJ1 implements the operator special.bessel_j1.
 func (c Context) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialBesselJ1
-		if err = checkKeys("special.bessel_j1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.bessel_j1", key, unsafe.Offsetof(Backend{}.SpecialBesselJ1), keys(self), keys(out)|keys(self)).SpecialBesselJ1(c, out, self)
 	}
 	r0, err = ops.SpecialBesselJ1(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialBesselY0 implements the operator special.bessel_y0.
 func (c Context) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialBesselY0
-		if err = checkKeys("special.bessel_y0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.bessel_y0", key, unsafe.Offsetof(Backend{}.SpecialBesselY0), keys(self), keys(out)|keys(self)).SpecialBesselY0(c, out, self)
 	}
 	r0, err = ops.SpecialBesselY0(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialBesselY1 implements the operator special.bessel_y1.
 func (c Context) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialBesselY1
-		if err = checkKeys("special.bessel_y1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.bessel_y1", key, unsafe.Offsetof(Backend{}.SpecialBesselY1), keys(self), keys(out)|keys(self)).SpecialBesselY1(c, out, self)
 	}
 	r0, err = ops.SpecialBesselY1(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
 func (c Context) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialModifiedBesselK0
-		if err = checkKeys("special.modified_bessel_k0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.modified_bessel_k0", key, unsafe.Offsetof(Backend{}.SpecialModifiedBesselK0), keys(self), keys(out)|keys(self)).SpecialModifiedBesselK0(c, out, self)
 	}
 	r0, err = ops.SpecialModifiedBesselK0(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
 func (c Context) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialModifiedBesselK1
-		if err = checkKeys("special.modified_bessel_k1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.modified_bessel_k1", key, unsafe.Offsetof(Backend{}.SpecialModifiedBesselK1), keys(self), keys(out)|keys(self)).SpecialModifiedBesselK1(c, out, self)
 	}
 	r0, err = ops.SpecialModifiedBesselK1(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
 func (c Context) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialScaledModifiedBesselK0
-		if err = checkKeys("special.scaled_modified_bessel_k0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.scaled_modified_bessel_k0", key, unsafe.Offsetof(Backend{}.SpecialScaledModifiedBesselK0), keys(self), keys(out)|keys(self)).SpecialScaledModifiedBesselK0(c, out, self)
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK0(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
 func (c Context) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SpecialScaledModifiedBesselK1
-		if err = checkKeys("special.scaled_modified_bessel_k1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.scaled_modified_bessel_k1", key, unsafe.Offsetof(Backend{}.SpecialScaledModifiedBesselK1), keys(self), keys(out)|keys(self)).SpecialScaledModifiedBesselK1(c, out, self)
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK1(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
 func (c Context) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialSphericalBesselJ0
-		if err = checkKeys("special.spherical_bessel_j0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.spherical_bessel_j0", key, unsafe.Offsetof(Backend{}.SpecialSphericalBesselJ0), keys(self), keys(out)|keys(self)).SpecialSphericalBesselJ0(c, out, self)
 	}
 	r0, err = ops.SpecialSphericalBesselJ0(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialAiryAi implements the operator special.airy_ai.
 func (c Context) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialAiryAi
-		if err = checkKeys("special.airy_ai", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("special.airy_ai", key, unsafe.Offsetof(Backend{}.SpecialAiryAi), keys(self), keys(out)|keys(self)).SpecialAiryAi(c, out, self)
 	}
 	r0, err = ops.SpecialAiryAi(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
 func (c Context) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialChebyshevPolynomialT
-		if err = checkKeys("special.chebyshev_polynomial_t", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.chebyshev_polynomial_t", key, unsafe.Offsetof(Backend{}.SpecialChebyshevPolynomialT), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialChebyshevPolynomialT(c, out, x, n)
 	}
 	r0, err = ops.SpecialChebyshevPolynomialT(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
 func (c Context) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialChebyshevPolynomialU
-		if err = checkKeys("special.chebyshev_polynomial_u", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.chebyshev_polynomial_u", key, unsafe.Offsetof(Backend{}.SpecialChebyshevPolynomialU), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialChebyshevPolynomialU(c, out, x, n)
 	}
 	r0, err = ops.SpecialChebyshevPolynomialU(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
 func (c Context) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialChebyshevPolynomialV
-		if err = checkKeys("special.chebyshev_polynomial_v", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.chebyshev_polynomial_v", key, unsafe.Offsetof(Backend{}.SpecialChebyshevPolynomialV), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialChebyshevPolynomialV(c, out, x, n)
 	}
 	r0, err = ops.SpecialChebyshevPolynomialV(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
 func (c Context) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialChebyshevPolynomialW
-		if err = checkKeys("special.chebyshev_polynomial_w", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.chebyshev_polynomial_w", key, unsafe.Offsetof(Backend{}.SpecialChebyshevPolynomialW), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialChebyshevPolynomialW(c, out, x, n)
 	}
 	r0, err = ops.SpecialChebyshevPolynomialW(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialHermitePolynomialH implements the operator special.hermite_polynomial_h.
 func (c Context) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialHermitePolynomialH
-		if err = checkKeys("special.hermite_polynomial_h", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.hermite_polynomial_h", key, unsafe.Offsetof(Backend{}.SpecialHermitePolynomialH), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialHermitePolynomialH(c, out, x, n)
 	}
 	r0, err = ops.SpecialHermitePolynomialH(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialHermitePolynomialHe implements the operator special.hermite_polynomial_he.
 func (c Context) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialHermitePolynomialHe
-		if err = checkKeys("special.hermite_polynomial_he", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.hermite_polynomial_he", key, unsafe.Offsetof(Backend{}.SpecialHermitePolynomialHe), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialHermitePolynomialHe(c, out, x, n)
 	}
 	r0, err = ops.SpecialHermitePolynomialHe(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialLaguerrePolynomialL implements the operator special.laguerre_polynomial_l.
 func (c Context) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialLaguerrePolynomialL
-		if err = checkKeys("special.laguerre_polynomial_l", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.laguerre_polynomial_l", key, unsafe.Offsetof(Backend{}.SpecialLaguerrePolynomialL), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialLaguerrePolynomialL(c, out, x, n)
 	}
 	r0, err = ops.SpecialLaguerrePolynomialL(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialLegendrePolynomialP implements the operator special.legendre_polynomial_p.
 func (c Context) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialLegendrePolynomialP
-		if err = checkKeys("special.legendre_polynomial_p", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.legendre_polynomial_p", key, unsafe.Offsetof(Backend{}.SpecialLegendrePolynomialP), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialLegendrePolynomialP(c, out, x, n)
 	}
 	r0, err = ops.SpecialLegendrePolynomialP(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialShiftedChebyshevPolynomialT implements the operator special.shifted_chebyshev_polynomial_t.
 func (c Context) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialShiftedChebyshevPolynomialT
-		if err = checkKeys("special.shifted_chebyshev_polynomial_t", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.shifted_chebyshev_polynomial_t", key, unsafe.Offsetof(Backend{}.SpecialShiftedChebyshevPolynomialT), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialShiftedChebyshevPolynomialT(c, out, x, n)
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialT(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialShiftedChebyshevPolynomialU implements the operator special.shifted_chebyshev_polynomial_u.
 func (c Context) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialShiftedChebyshevPolynomialU
-		if err = checkKeys("special.shifted_chebyshev_polynomial_u", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.shifted_chebyshev_polynomial_u", key, unsafe.Offsetof(Backend{}.SpecialShiftedChebyshevPolynomialU), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialShiftedChebyshevPolynomialU(c, out, x, n)
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialU(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialShiftedChebyshevPolynomialV implements the operator special.shifted_chebyshev_polynomial_v.
 func (c Context) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialShiftedChebyshevPolynomialV
-		if err = checkKeys("special.shifted_chebyshev_polynomial_v", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.shifted_chebyshev_polynomial_v", key, unsafe.Offsetof(Backend{}.SpecialShiftedChebyshevPolynomialV), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialShiftedChebyshevPolynomialV(c, out, x, n)
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialV(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SpecialShiftedChebyshevPolynomialW implements the operator special.shifted_chebyshev_polynomial_w.
 func (c Context) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).SpecialShiftedChebyshevPolynomialW
-		if err = checkKeys("special.shifted_chebyshev_polynomial_w", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
-			return
-		}
-		return does(c, out, x, n)
+		return backendFor("special.shifted_chebyshev_polynomial_w", key, unsafe.Offsetof(Backend{}.SpecialShiftedChebyshevPolynomialW), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialShiftedChebyshevPolynomialW(c, out, x, n)
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialW(out, x, n)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Diff implements the operator diff.
-func (c Context) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(prepend) | keys(append)); key != 0 {
-		if err = checkKeys("diff", key, keys(self)|keys(prepend)|keys(append), keys(out)|keys(self)|keys(prepend)|keys(append), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Diff == nil {
-			err = Unsupported("diff", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Diff; does != nil {
-			return does(c, out, self, n, dim, prepend, append)
-		}
+		return c.backendOr(&composed, "diff", key, unsafe.Offsetof(Backend{}.Diff), keys(self)|keys(prepend)|keys(append), keys(out)|keys(self)|keys(prepend)|keys(append), keys(out)).Diff(c, out, self, n, dim, prepend, append)
 	}
 	return composed.Diff(c, out, self, n, dim, prepend, append)
 }
 
 // Trapezoid implements the operator trapezoid.
-func (c Context) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(y)); key != 0 {
-		if does := backendOf(key).Trapezoid; does != nil {
-			return does(c, y, dx, dim)
-		}
+		return c.backendOr(&composed, "trapezoid", key, unsafe.Offsetof(Backend{}.Trapezoid), tensor.Sparse, 0, 0).Trapezoid(c, y, dx, dim)
 	}
 	return composed.Trapezoid(c, y, dx, dim)
 }
 
 // TrapezoidX implements the operator trapezoid.
-func (c Context) TrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(y) | keys(x)); key != 0 {
-		if err = checkKeys("trapezoid", key, tensor.Sparse, keys(y)|keys(x), true); err != nil {
-			return
-		}
-		if does := backendOf(key).TrapezoidX; does != nil {
-			return does(c, y, x, dim)
-		}
+		return c.backendOr(&composed, "trapezoid", key, unsafe.Offsetof(Backend{}.TrapezoidX), tensor.Sparse, keys(y)|keys(x), 0).TrapezoidX(c, y, x, dim)
 	}
 	return composed.TrapezoidX(c, y, x, dim)
 }
 
 // CumulativeTrapezoid implements the operator cumulative_trapezoid.
-func (c Context) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(y)); key != 0 {
-		if does := backendOf(key).CumulativeTrapezoid; does != nil {
-			return does(c, y, dx, dim)
-		}
+		return c.backendOr(&composed, "cumulative_trapezoid", key, unsafe.Offsetof(Backend{}.CumulativeTrapezoid), tensor.Sparse, 0, 0).CumulativeTrapezoid(c, y, dx, dim)
 	}
 	return composed.CumulativeTrapezoid(c, y, dx, dim)
 }
 
 // CumulativeTrapezoidX implements the operator cumulative_trapezoid.
-func (c Context) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(y) | keys(x)); key != 0 {
-		if err = checkKeys("cumulative_trapezoid", key, tensor.Sparse, keys(y)|keys(x), true); err != nil {
-			return
-		}
-		if does := backendOf(key).CumulativeTrapezoidX; does != nil {
-			return does(c, y, x, dim)
-		}
+		return c.backendOr(&composed, "cumulative_trapezoid", key, unsafe.Offsetof(Backend{}.CumulativeTrapezoidX), tensor.Sparse, keys(y)|keys(x), 0).CumulativeTrapezoidX(c, y, x, dim)
 	}
 	return composed.CumulativeTrapezoidX(c, y, x, dim)
 }
 
 // Cov implements the operator cov.
-func (c Context) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(fweights) | keys(aweights)); key != 0 {
-		if err = checkKeys("cov", key, tensor.Sparse, keys(self)|keys(fweights)|keys(aweights), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Cov; does != nil {
-			return does(c, self, correction, fweights, aweights)
-		}
+		return c.backendOr(&composed, "cov", key, unsafe.Offsetof(Backend{}.Cov), tensor.Sparse, keys(self)|keys(fweights)|keys(aweights), 0).Cov(c, self, correction, fweights, aweights)
 	}
 	return composed.Cov(c, self, correction, fweights, aweights)
 }
 
 // Corrcoef implements the operator corrcoef.
-func (c Context) Corrcoef(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Corrcoef; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "corrcoef", key, unsafe.Offsetof(Backend{}.Corrcoef), tensor.Sparse, 0, 0).Corrcoef(c, self)
 	}
 	return composed.Corrcoef(c, self)
 }
 
 // Cross implements the operator cross.
-func (c Context) Cross(out, self, other *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err = checkKeys("cross", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Cross == nil {
-			err = Unsupported("cross", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Cross; does != nil {
-			return does(c, out, self, other, dim)
-		}
+		return c.backendOr(&composed, "cross", key, unsafe.Offsetof(Backend{}.Cross), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Cross(c, out, self, other, dim)
 	}
 	return composed.Cross(c, out, self, other, dim)
 }
 
 // Trace implements the operator trace.
-func (c Context) Trace(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
-		if does := backendOf(key).Trace; does != nil {
-			return does(c, self)
-		}
+		return c.backendOr(&composed, "trace", key, unsafe.Offsetof(Backend{}.Trace), tensor.Sparse, 0, 0).Trace(c, self)
 	}
 	return composed.Trace(c, self)
 }
 
 // Dist implements the operator dist.
-func (c Context) Dist(self, other *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(other) | c.casting(2)); key != 0 {
-		if err = checkKeys("dist", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).Dist; does != nil {
-			return does(c, self, other, p)
-		}
+		return c.backendOr(&composed, "dist", key, unsafe.Offsetof(Backend{}.Dist), tensor.Sparse, keys(self)|keys(other), 0).Dist(c, self, other, p)
 	}
 	return composed.Dist(c, self, other, p)
 }
 
 // Bincount implements the operator bincount.
-func (c Context) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weights)); key != 0 {
-		does := backendOf(key).Bincount
-		if err = checkKeys("bincount", key, tensor.Sparse, keys(self)|keys(weights), does != nil); err != nil {
-			return
-		}
-		return does(c, self, weights, minlength)
+		return backendFor("bincount", key, unsafe.Offsetof(Backend{}.Bincount), tensor.Sparse, keys(self)|keys(weights)).Bincount(c, self, weights, minlength)
 	}
 	return ops.Bincount(self, weights, minlength)
 }
@@ -13615,157 +8491,95 @@ func (c Context) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *te
 // Histc implements the operator histc.
 func (c Context) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
-		does := backendOf(key).Histc
-		if err = checkKeys("histc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, bins, low, high)
+		return backendFor("histc", key, unsafe.Offsetof(Backend{}.Histc), keys(self), keys(out)|keys(self)).Histc(c, out, self, bins, low, high)
 	}
 	r0, err = ops.Histc(out, self, bins, low, high)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Histogram implements the operator histogram.
 func (c Context) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outHist) | keys(outEdges) | keys(self) | keys(weight)); key != 0 {
-		does := backendOf(key).Histogram
-		if err = checkKeys("histogram", key, keys(self)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(weight), does != nil); err != nil {
-			return
-		}
-		return does(c, outHist, outEdges, self, bins, ranges, weight, density)
+		return backendFor("histogram", key, unsafe.Offsetof(Backend{}.Histogram), keys(self)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(weight)).Histogram(c, outHist, outEdges, self, bins, ranges, weight, density)
 	}
 	r0, r1, err = ops.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
-	if err == nil {
-		bumpVersion(outHist)
-		bumpVersion(outEdges)
-	}
+	bumpVersion(err, outHist)
+	bumpVersion(err, outEdges)
 	return
 }
 
 // HistogramEdges implements the operator histogram.
 func (c Context) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outHist) | keys(outEdges) | keys(self) | keys(bins) | keys(weight)); key != 0 {
-		does := backendOf(key).HistogramEdges
-		if err = checkKeys("histogram", key, keys(self)|keys(bins)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(bins)|keys(weight), does != nil); err != nil {
-			return
-		}
-		return does(c, outHist, outEdges, self, bins, weight, density)
+		return backendFor("histogram", key, unsafe.Offsetof(Backend{}.HistogramEdges), keys(self)|keys(bins)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(bins)|keys(weight)).HistogramEdges(c, outHist, outEdges, self, bins, weight, density)
 	}
 	r0, r1, err = ops.HistogramEdges(outHist, outEdges, self, bins, weight, density)
-	if err == nil {
-		bumpVersion(outHist)
-		bumpVersion(outEdges)
-	}
+	bumpVersion(err, outHist)
+	bumpVersion(err, outEdges)
 	return
 }
 
 // Histogramdd implements the operator histogramdd.
-func (c Context) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
+func (c Context) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight)); key != 0 {
-		does := backendOf(key).Histogramdd
-		if err = checkKeys("histogramdd", key, tensor.Sparse, keys(self)|keys(weight), does != nil); err != nil {
-			return
-		}
-		return does(c, self, bins, ranges, weight, density)
+		return backendFor("histogramdd", key, unsafe.Offsetof(Backend{}.Histogramdd), tensor.Sparse, keys(self)|keys(weight)).Histogramdd(c, self, bins, ranges, weight, density)
 	}
 	return ops.Histogramdd(self, bins, ranges, weight, density)
 }
 
 // HistogramddEdges implements the operator histogramdd.
-func (c Context) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
+func (c Context) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keysOf(bins) | keys(weight)); key != 0 {
-		does := backendOf(key).HistogramddEdges
-		if err = checkKeys("histogramdd", key, tensor.Sparse, keys(self)|keysOf(bins)|keys(weight), does != nil); err != nil {
-			return
-		}
-		return does(c, self, bins, x2, weight, density)
+		return backendFor("histogramdd", key, unsafe.Offsetof(Backend{}.HistogramddEdges), tensor.Sparse, keys(self)|keysOf(bins)|keys(weight)).HistogramddEdges(c, self, bins, x2, weight, density)
 	}
 	return ops.HistogramddEdges(self, bins, x2, weight, density)
 }
 
 // Quantile implements the operator quantile.
-func (c Context) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
+func (c Context) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
-		if err = checkKeys("quantile", key, keys(self)|keys(q), keys(out)|keys(self)|keys(q), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Quantile == nil {
-			err = Unsupported("quantile", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Quantile; does != nil {
-			return does(c, out, self, q, dim, keepdim, interpolation)
-		}
+		return c.backendOr(&composed, "quantile", key, unsafe.Offsetof(Backend{}.Quantile), keys(self)|keys(q), keys(out)|keys(self)|keys(q), keys(out)).Quantile(c, out, self, q, dim, keepdim, interpolation)
 	}
 	return composed.Quantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
 // Nanquantile implements the operator nanquantile.
-func (c Context) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
+func (c Context) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
-		if err = checkKeys("nanquantile", key, keys(self)|keys(q), keys(out)|keys(self)|keys(q), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Nanquantile == nil {
-			err = Unsupported("nanquantile", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Nanquantile; does != nil {
-			return does(c, out, self, q, dim, keepdim, interpolation)
-		}
+		return c.backendOr(&composed, "nanquantile", key, unsafe.Offsetof(Backend{}.Nanquantile), keys(self)|keys(q), keys(out)|keys(self)|keys(q), keys(out)).Nanquantile(c, out, self, q, dim, keepdim, interpolation)
 	}
 	return composed.Nanquantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
 // Gradient implements the operator gradient.
-func (c Context) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).Gradient; does != nil {
-			return does(c, self, spacing, dims, edgeOrder)
-		}
+		return c.backendOr(&composed, "gradient", key, unsafe.Offsetof(Backend{}.Gradient), tensor.Sparse, 0, 0).Gradient(c, self, spacing, dims, edgeOrder)
 	}
 	return composed.Gradient(c, self, spacing, dims, edgeOrder)
 }
 
 // GradientScalars implements the operator gradient.
-func (c Context) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).GradientScalars; does != nil {
-			return does(c, self, spacing, dims, edgeOrder)
-		}
+		return c.backendOr(&composed, "gradient", key, unsafe.Offsetof(Backend{}.GradientScalars), tensor.Sparse, 0, 0).GradientScalars(c, self, spacing, dims, edgeOrder)
 	}
 	return composed.GradientScalars(c, self, spacing, dims, edgeOrder)
 }
 
 // GradientTensors implements the operator gradient.
-func (c Context) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keysOf(spacing)); key != 0 {
-		if err = checkKeys("gradient", key, tensor.Sparse, keys(self)|keysOf(spacing), true); err != nil {
-			return
-		}
-		if does := backendOf(key).GradientTensors; does != nil {
-			return does(c, self, spacing, dims, edgeOrder)
-		}
+		return c.backendOr(&composed, "gradient", key, unsafe.Offsetof(Backend{}.GradientTensors), tensor.Sparse, keys(self)|keysOf(spacing), 0).GradientTensors(c, self, spacing, dims, edgeOrder)
 	}
 	return composed.GradientTensors(c, self, spacing, dims, edgeOrder)
 }
 
 // Renorm implements the operator renorm.
-func (c Context) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func (c Context) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
-		if err = checkKeys("renorm", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Renorm == nil {
-			err = Unsupported("renorm", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).Renorm; does != nil {
-			return does(c, out, self, p, dim, maxnorm)
-		}
+		return c.backendOr(&composed, "renorm", key, unsafe.Offsetof(Backend{}.Renorm), keys(self), keys(out)|keys(self), keys(out)).Renorm(c, out, self, p, dim, maxnorm)
 	}
 	return composed.Renorm(c, out, self, p, dim, maxnorm)
 }
@@ -13787,61 +8601,41 @@ func (c Context) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dty
 }
 
 // DataPtr implements the operator data_ptr.
-func (c Context) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
+func (c Context) DataPtr(self *tensor.Tensor) (uintptr, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).DataPtr
-		if err = checkKeys("data_ptr", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("data_ptr", key, unsafe.Offsetof(Backend{}.DataPtr), tensor.Sparse, 0).DataPtr(c, self)
 	}
 	return ops.DataPtr(self)
 }
 
 // IsReadOnly implements the operator is_read_only.
-func (c Context) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
+func (c Context) IsReadOnly(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).IsReadOnly
-		if err = checkKeys("is_read_only", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("is_read_only", key, unsafe.Offsetof(Backend{}.IsReadOnly), tensor.Sparse, 0).IsReadOnly(c, self)
 	}
 	return ops.IsReadOnly(self)
 }
 
 // UntypedStorage implements the operator untyped_storage.
-func (c Context) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error) {
+func (c Context) UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).UntypedStorage
-		if err = checkKeys("untyped_storage", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("untyped_storage", key, unsafe.Offsetof(Backend{}.UntypedStorage), tensor.Sparse, 0).UntypedStorage(c, self)
 	}
 	return ops.UntypedStorage(self)
 }
 
 // Lend implements the operator lend.
-func (c Context) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
+func (c Context) Lend(self *tensor.Tensor) (*tensor.Tensor, uintptr, bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).Lend
-		if err = checkKeys("lend", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("lend", key, unsafe.Offsetof(Backend{}.Lend), tensor.Sparse, 0).Lend(c, self)
 	}
 	return ops.Lend(self)
 }
 
 // FromFile implements the operator from_file.
-func (c Context) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+func (c Context) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(l.Keys()); key != 0 {
-		does := backendOf(key).FromFile
-		if err = checkLayout("from_file", key, does != nil); err != nil {
-			return
-		}
-		return does(c, filename, share, size, d, l, dev)
+		return backendOfLayout("from_file", key, unsafe.Offsetof(Backend{}.FromFile)).FromFile(c, filename, share, size, d, l, dev)
 	}
 	dev = c.place(dev)
 	return ops.FromFile(filename, share, size, d, l, dev)
@@ -13850,187 +8644,128 @@ func (c Context) FromFile(filename string, share ops.Bool, size ops.Int, d dtype
 // ShareMemory implements the operator share_memory_.
 func (c Context) ShareMemory(self *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).ShareMemory
-		if err = checkKeys("share_memory_", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("share_memory_", key, unsafe.Offsetof(Backend{}.ShareMemory), tensor.Sparse, 0).ShareMemory(c, self)
 	}
 	err = ops.ShareMemory(self)
 	return
 }
 
 // IsShared implements the operator is_shared.
-func (c Context) IsShared(self *tensor.Tensor) (r0 bool, err error) {
+func (c Context) IsShared(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).IsShared
-		if err = checkKeys("is_shared", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("is_shared", key, unsafe.Offsetof(Backend{}.IsShared), tensor.Sparse, 0).IsShared(c, self)
 	}
 	return ops.IsShared(self)
 }
 
 // PinMemory implements the operator pin_memory.
-func (c Context) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).PinMemory
-		if err = checkKeys("pin_memory", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("pin_memory", key, unsafe.Offsetof(Backend{}.PinMemory), tensor.Sparse, 0).PinMemory(c, self)
 	}
 	return ops.PinMemory(self)
 }
 
 // RecordStream implements the operator record_stream.
-func (c Context) RecordStream(self *tensor.Tensor, stream int64) (err error) {
+func (c Context) RecordStream(self *tensor.Tensor, stream int64) error {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).RecordStream
-		if err = checkKeys("record_stream", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, stream)
+		return backendFor("record_stream", key, unsafe.Offsetof(Backend{}.RecordStream), tensor.Sparse, 0).RecordStream(c, self, stream)
 	}
 	return ops.RecordStream(self, stream)
 }
 
 // IsPinned implements the operator is_pinned.
-func (c Context) IsPinned(self *tensor.Tensor) (r0 bool, err error) {
+func (c Context) IsPinned(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).IsPinned
-		if err = checkKeys("is_pinned", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("is_pinned", key, unsafe.Offsetof(Backend{}.IsPinned), tensor.Sparse, 0).IsPinned(c, self)
 	}
 	return ops.IsPinned(self)
 }
 
 // View implements the operator view.
-func (c Context) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) View(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).View
-		if err = checkKeys("view", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size)
+		return backendFor("view", key, unsafe.Offsetof(Backend{}.View), tensor.Sparse, 0).View(c, self, size)
 	}
 	return ops.View(self, size)
 }
 
 // ViewDtype implements the operator view.
-func (c Context) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) ViewDtype(self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
-		does := backendOf(key).ViewDtype
-		if err = checkKeys("view", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, d)
+		return backendFor("view", key, unsafe.Offsetof(Backend{}.ViewDtype), tensor.Sparse, 0).ViewDtype(c, self, d)
 	}
 	return ops.ViewDtype(self, d)
 }
 
 // ViewAs implements the operator view_as.
-func (c Context) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
-		if err = checkKeys("view_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ViewAs; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "view_as", key, unsafe.Offsetof(Backend{}.ViewAs), tensor.Sparse, keys(self)|keys(other), 0).ViewAs(c, self, other)
 	}
 	return composed.ViewAs(c, self, other)
 }
 
 // Reshape implements the operator reshape.
-func (c Context) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Reshape(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Reshape
-		if err = checkKeys("reshape", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size)
+		return backendFor("reshape", key, unsafe.Offsetof(Backend{}.Reshape), tensor.Sparse, 0).Reshape(c, self, size)
 	}
 	return ops.Reshape(self, size)
 }
 
 // ReshapeAs implements the operator reshape_as.
-func (c Context) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ReshapeAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
-		does := backendOf(key).ReshapeAs
-		if err = checkKeys("reshape_as", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
-			return
-		}
-		return does(c, self, other)
+		return backendFor("reshape_as", key, unsafe.Offsetof(Backend{}.ReshapeAs), tensor.Sparse, keys(self)|keys(other)).ReshapeAs(c, self, other)
 	}
 	return ops.ReshapeAs(self, other)
 }
 
 // Flatten implements the operator flatten.
-func (c Context) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Flatten(self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Flatten
-		if err = checkKeys("flatten", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, start, end)
+		return backendFor("flatten", key, unsafe.Offsetof(Backend{}.Flatten), tensor.Sparse, 0).Flatten(c, self, start, end)
 	}
 	return ops.Flatten(self, start, end)
 }
 
 // FlattenOutDim implements the operator flatten.
-func (c Context) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (r0 *tensor.Tensor, err error) {
+func (c Context) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).FlattenOutDim; does != nil {
-			return does(c, self, start, end, outDim)
-		}
+		return c.backendOr(&composed, "flatten", key, unsafe.Offsetof(Backend{}.FlattenOutDim), tensor.Sparse, 0, 0).FlattenOutDim(c, self, start, end, outDim)
 	}
 	return composed.FlattenOutDim(c, self, start, end, outDim)
 }
 
 // FlattenDims implements the operator flatten.
-func (c Context) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (r0 *tensor.Tensor, err error) {
+func (c Context) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).FlattenDims; does != nil {
-			return does(c, self, dims, outDim)
-		}
+		return c.backendOr(&composed, "flatten", key, unsafe.Offsetof(Backend{}.FlattenDims), tensor.Sparse, 0, 0).FlattenDims(c, self, dims, outDim)
 	}
 	return composed.FlattenDims(c, self, dims, outDim)
 }
 
 // Unflatten implements the operator unflatten.
-func (c Context) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Unflatten
-		if err = checkKeys("unflatten", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, sizes)
+		return backendFor("unflatten", key, unsafe.Offsetof(Backend{}.Unflatten), tensor.Sparse, 0).Unflatten(c, self, dim, sizes)
 	}
 	return ops.Unflatten(self, dim, sizes)
 }
 
 // UnflattenNames implements the operator unflatten_names.
-func (c Context) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (r0 *tensor.Tensor, err error) {
+func (c Context) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).UnflattenNames; does != nil {
-			return does(c, self, dim, sizes, names)
-		}
+		return c.backendOr(&composed, "unflatten_names", key, unsafe.Offsetof(Backend{}.UnflattenNames), tensor.Sparse, 0, 0).UnflattenNames(c, self, dim, sizes, names)
 	}
 	return composed.UnflattenNames(c, self, dim, sizes, names)
 }
 
 // Ravel implements the operator ravel.
-func (c Context) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Ravel(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Ravel
-		if err = checkKeys("ravel", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("ravel", key, unsafe.Offsetof(Backend{}.Ravel), tensor.Sparse, 0).Ravel(c, self)
 	}
 	return ops.Ravel(self)
 }
@@ -14038,152 +8773,99 @@ func (c Context) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // TransposeMatrix implements the operator t.
 func (c Context) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).TransposeMatrix
-		if err = checkKeys("t", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("t", key, unsafe.Offsetof(Backend{}.TransposeMatrix), keys(self), keys(out)|keys(self)).TransposeMatrix(c, out, self)
 	}
 	r0, err = ops.TransposeMatrix(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Transpose implements the operator transpose.
 func (c Context) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Transpose
-		if err = checkKeys("transpose", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim0, dim1)
+		return backendFor("transpose", key, unsafe.Offsetof(Backend{}.Transpose), keys(self), keys(out)|keys(self)).Transpose(c, out, self, dim0, dim1)
 	}
 	r0, err = ops.Transpose(out, self, dim0, dim1)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Permute implements the operator permute.
-func (c Context) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Permute(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Permute
-		if err = checkKeys("permute", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dims)
+		return backendFor("permute", key, unsafe.Offsetof(Backend{}.Permute), tensor.Sparse, 0).Permute(c, self, dims)
 	}
 	return ops.Permute(self, dims)
 }
 
 // Movedim implements the operator movedim.
-func (c Context) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Movedim(self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Movedim
-		if err = checkKeys("movedim", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, source, destination)
+		return backendFor("movedim", key, unsafe.Offsetof(Backend{}.Movedim), tensor.Sparse, 0).Movedim(c, self, source, destination)
 	}
 	return ops.Movedim(self, source, destination)
 }
 
 // MovedimList implements the operator movedim.
-func (c Context) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) MovedimList(self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).MovedimList
-		if err = checkKeys("movedim", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, source, destination)
+		return backendFor("movedim", key, unsafe.Offsetof(Backend{}.MovedimList), tensor.Sparse, 0).MovedimList(c, self, source, destination)
 	}
 	return ops.MovedimList(self, source, destination)
 }
 
 // TransposeAll implements the operator T.
-func (c Context) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) TransposeAll(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).TransposeAll
-		if err = checkKeys("T", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("T", key, unsafe.Offsetof(Backend{}.TransposeAll), tensor.Sparse, 0).TransposeAll(c, self)
 	}
 	return ops.TransposeAll(self)
 }
 
 // TransposeLast implements the operator mT.
-func (c Context) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) TransposeLast(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).TransposeLast
-		if err = checkKeys("mT", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("mT", key, unsafe.Offsetof(Backend{}.TransposeLast), tensor.Sparse, 0).TransposeLast(c, self)
 	}
 	return ops.TransposeLast(self)
 }
 
 // Adjoint implements the operator mH.
-func (c Context) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Adjoint(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Adjoint
-		if err = checkKeys("mH", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("mH", key, unsafe.Offsetof(Backend{}.Adjoint), tensor.Sparse, 0).Adjoint(c, self)
 	}
 	return ops.Adjoint(self)
 }
 
 // AdjointMatrix implements the operator H.
-func (c Context) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) AdjointMatrix(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).AdjointMatrix
-		if err = checkKeys("H", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("H", key, unsafe.Offsetof(Backend{}.AdjointMatrix), tensor.Sparse, 0).AdjointMatrix(c, self)
 	}
 	return ops.AdjointMatrix(self)
 }
 
 // Expand implements the operator expand.
-func (c Context) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tensor, err error) {
+func (c Context) Expand(self *tensor.Tensor, size []int64, x2 bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Expand
-		if err = checkKeys("expand", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size, x2)
+		return backendFor("expand", key, unsafe.Offsetof(Backend{}.Expand), tensor.Sparse, 0).Expand(c, self, size, x2)
 	}
 	return ops.Expand(self, size, x2)
 }
 
 // ExpandAs implements the operator expand_as.
-func (c Context) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
-		if err = checkKeys("expand_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
-			return
-		}
-		if does := backendOf(key).ExpandAs; does != nil {
-			return does(c, self, other)
-		}
+		return c.backendOr(&composed, "expand_as", key, unsafe.Offsetof(Backend{}.ExpandAs), tensor.Sparse, keys(self)|keys(other), 0).ExpandAs(c, self, other)
 	}
 	return composed.ExpandAs(c, self, other)
 }
 
 // BroadcastTo implements the operator broadcast_to.
-func (c Context) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) BroadcastTo(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).BroadcastTo
-		if err = checkKeys("broadcast_to", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, size)
+		return backendFor("broadcast_to", key, unsafe.Offsetof(Backend{}.BroadcastTo), tensor.Sparse, 0).BroadcastTo(c, self, size)
 	}
 	return ops.BroadcastTo(self, size)
 }
@@ -14191,112 +8873,71 @@ func (c Context) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tens
 // Squeeze implements the operator squeeze.
 func (c Context) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Squeeze
-		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self)
+		return backendFor("squeeze", key, unsafe.Offsetof(Backend{}.Squeeze), keys(self), keys(out)|keys(self)).Squeeze(c, out, self)
 	}
 	r0, err = ops.Squeeze(out, self)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SqueezeDim implements the operator squeeze.
 func (c Context) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SqueezeDim
-		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim)
+		return backendFor("squeeze", key, unsafe.Offsetof(Backend{}.SqueezeDim), keys(self), keys(out)|keys(self)).SqueezeDim(c, out, self, dim)
 	}
 	r0, err = ops.SqueezeDim(out, self, dim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // SqueezeDims implements the operator squeeze.
 func (c Context) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).SqueezeDims
-		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dims)
+		return backendFor("squeeze", key, unsafe.Offsetof(Backend{}.SqueezeDims), keys(self), keys(out)|keys(self)).SqueezeDims(c, out, self, dims)
 	}
 	r0, err = ops.SqueezeDims(out, self, dims)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Unsqueeze implements the operator unsqueeze.
 func (c Context) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).Unsqueeze
-		if err = checkKeys("unsqueeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, dim)
+		return backendFor("unsqueeze", key, unsafe.Offsetof(Backend{}.Unsqueeze), keys(self), keys(out)|keys(self)).Unsqueeze(c, out, self, dim)
 	}
 	r0, err = ops.Unsqueeze(out, self, dim)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Narrow implements the operator narrow.
-func (c Context) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Narrow(self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Narrow
-		if err = checkKeys("narrow", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, start, length)
+		return backendFor("narrow", key, unsafe.Offsetof(Backend{}.Narrow), tensor.Sparse, 0).Narrow(c, self, dim, start, length)
 	}
 	return ops.Narrow(self, dim, start, length)
 }
 
 // NarrowTensor implements the operator narrow.
-func (c Context) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(start)); key != 0 {
-		if err = checkKeys("narrow", key, tensor.Sparse, keys(self)|keys(start), true); err != nil {
-			return
-		}
-		if does := backendOf(key).NarrowTensor; does != nil {
-			return does(c, self, dim, start, length)
-		}
+		return c.backendOr(&composed, "narrow", key, unsafe.Offsetof(Backend{}.NarrowTensor), tensor.Sparse, keys(self)|keys(start), 0).NarrowTensor(c, self, dim, start, length)
 	}
 	return composed.NarrowTensor(c, self, dim, start, length)
 }
 
 // Select implements the operator select.
-func (c Context) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Select(self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Select
-		if err = checkKeys("select", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, index)
+		return backendFor("select", key, unsafe.Offsetof(Backend{}.Select), tensor.Sparse, 0).Select(c, self, dim, index)
 	}
 	return ops.Select(self, dim, index)
 }
 
 // Slice implements the operator slice.
-func (c Context) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Slice
-		if err = checkKeys("slice", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, start, end, step)
+		return backendFor("slice", key, unsafe.Offsetof(Backend{}.Slice), tensor.Sparse, 0).Slice(c, self, dim, start, end, step)
 	}
 	return ops.Slice(self, dim, start, end, step)
 }
@@ -14304,726 +8945,401 @@ func (c Context) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step 
 // AsStrided implements the operator as_strided.
 func (c Context) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		does := backendOf(key).AsStrided
-		if err = checkKeys("as_strided", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
-			return
-		}
-		return does(c, out, self, size, stride, offset)
+		return backendFor("as_strided", key, unsafe.Offsetof(Backend{}.AsStrided), keys(self), keys(out)|keys(self)).AsStrided(c, out, self, size, stride, offset)
 	}
 	r0, err = ops.AsStrided(out, self, size, stride, offset)
-	if err == nil {
-		bumpVersion(out)
-	}
+	bumpVersion(err, out)
 	return
 }
 
 // Unfold implements the operator unfold.
-func (c Context) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Unfold(self *tensor.Tensor, dim, size, step int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Unfold
-		if err = checkKeys("unfold", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim, size, step)
+		return backendFor("unfold", key, unsafe.Offsetof(Backend{}.Unfold), tensor.Sparse, 0).Unfold(c, self, dim, size, step)
 	}
 	return ops.Unfold(self, dim, size, step)
 }
 
 // Diagonal implements the operator diagonal.
-func (c Context) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+func (c Context) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Diagonal
-		if err = checkKeys("diagonal", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, offset, dim1, dim2)
+		return backendFor("diagonal", key, unsafe.Offsetof(Backend{}.Diagonal), tensor.Sparse, 0).Diagonal(c, self, offset, dim1, dim2)
 	}
 	return ops.Diagonal(self, offset, dim1, dim2)
 }
 
 // DiagonalOutdim implements the operator diagonal.
-func (c Context) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (r0 *tensor.Tensor, err error) {
+func (c Context) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).DiagonalOutdim; does != nil {
-			return does(c, self, outdim, dim1, dim2, offset)
-		}
+		return c.backendOr(&composed, "diagonal", key, unsafe.Offsetof(Backend{}.DiagonalOutdim), tensor.Sparse, 0, 0).DiagonalOutdim(c, self, outdim, dim1, dim2, offset)
 	}
 	return composed.DiagonalOutdim(c, self, outdim, dim1, dim2, offset)
 }
 
 // Detach implements the operator detach.
-func (c Context) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) Detach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Detach
-		if err = checkKeys("detach", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self)
+		return backendFor("detach", key, unsafe.Offsetof(Backend{}.Detach), tensor.Sparse, 0).Detach(c, self)
 	}
 	return ops.Detach(self)
 }
 
 // Unbind implements the operator unbind.
-func (c Context) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Unbind
-		if err = checkKeys("unbind", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, dim)
+		return backendFor("unbind", key, unsafe.Offsetof(Backend{}.Unbind), tensor.Sparse, 0).Unbind(c, self, dim)
 	}
 	return ops.Unbind(self, dim)
 }
 
 // Split implements the operator split.
-func (c Context) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Split
-		if err = checkKeys("split", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, splitSize, dim)
+		return backendFor("split", key, unsafe.Offsetof(Backend{}.Split), tensor.Sparse, 0).Split(c, self, splitSize, dim)
 	}
 	return ops.Split(self, splitSize, dim)
 }
 
 // SplitWithSizes implements the operator split.
-func (c Context) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).SplitWithSizes
-		if err = checkKeys("split", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sizes, dim)
+		return backendFor("split", key, unsafe.Offsetof(Backend{}.SplitWithSizes), tensor.Sparse, 0).SplitWithSizes(c, self, sizes, dim)
 	}
 	return ops.SplitWithSizes(self, sizes, dim)
 }
 
 // Chunk implements the operator chunk.
-func (c Context) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Chunk
-		if err = checkKeys("chunk", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, chunks, dim)
+		return backendFor("chunk", key, unsafe.Offsetof(Backend{}.Chunk), tensor.Sparse, 0).Chunk(c, self, chunks, dim)
 	}
 	return ops.Chunk(self, chunks, dim)
 }
 
 // UnsafeChunk implements the operator unsafe_chunk.
-func (c Context) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).UnsafeChunk
-		if err = checkKeys("unsafe_chunk", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, chunks, dim)
+		return backendFor("unsafe_chunk", key, unsafe.Offsetof(Backend{}.UnsafeChunk), tensor.Sparse, 0).UnsafeChunk(c, self, chunks, dim)
 	}
 	return ops.UnsafeChunk(self, chunks, dim)
 }
 
 // UnsafeSplit implements the operator unsafe_split.
-func (c Context) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).UnsafeSplit
-		if err = checkKeys("unsafe_split", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, splitSize, dim)
+		return backendFor("unsafe_split", key, unsafe.Offsetof(Backend{}.UnsafeSplit), tensor.Sparse, 0).UnsafeSplit(c, self, splitSize, dim)
 	}
 	return ops.UnsafeSplit(self, splitSize, dim)
 }
 
 // UnsafeSplitWithSizes implements the operator unsafe_split_with_sizes.
-func (c Context) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).UnsafeSplitWithSizes
-		if err = checkKeys("unsafe_split_with_sizes", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sizes, dim)
+		return backendFor("unsafe_split_with_sizes", key, unsafe.Offsetof(Backend{}.UnsafeSplitWithSizes), tensor.Sparse, 0).UnsafeSplitWithSizes(c, self, sizes, dim)
 	}
 	return ops.UnsafeSplitWithSizes(self, sizes, dim)
 }
 
 // TensorSplit implements the operator tensor_split.
-func (c Context) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) TensorSplit(self *tensor.Tensor, sections, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).TensorSplit
-		if err = checkKeys("tensor_split", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sections, dim)
+		return backendFor("tensor_split", key, unsafe.Offsetof(Backend{}.TensorSplit), tensor.Sparse, 0).TensorSplit(c, self, sections, dim)
 	}
 	return ops.TensorSplit(self, sections, dim)
 }
 
 // TensorSplitIndices implements the operator tensor_split.
-func (c Context) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).TensorSplitIndices
-		if err = checkKeys("tensor_split", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, indices, dim)
+		return backendFor("tensor_split", key, unsafe.Offsetof(Backend{}.TensorSplitIndices), tensor.Sparse, 0).TensorSplitIndices(c, self, indices, dim)
 	}
 	return ops.TensorSplitIndices(self, indices, dim)
 }
 
 // TensorSplitTensor implements the operator tensor_split.
-func (c Context) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(indicesOrSections)); key != 0 {
-		if err = checkKeys("tensor_split", key, tensor.Sparse, keys(self)|keys(indicesOrSections), true); err != nil {
-			return
-		}
-		if does := backendOf(key).TensorSplitTensor; does != nil {
-			return does(c, self, indicesOrSections, dim)
-		}
+		return c.backendOr(&composed, "tensor_split", key, unsafe.Offsetof(Backend{}.TensorSplitTensor), tensor.Sparse, keys(self)|keys(indicesOrSections), 0).TensorSplitTensor(c, self, indicesOrSections, dim)
 	}
 	return composed.TensorSplitTensor(c, self, indicesOrSections, dim)
 }
 
 // Hsplit implements the operator hsplit.
-func (c Context) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) Hsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Hsplit
-		if err = checkKeys("hsplit", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sections)
+		return backendFor("hsplit", key, unsafe.Offsetof(Backend{}.Hsplit), tensor.Sparse, 0).Hsplit(c, self, sections)
 	}
 	return ops.Hsplit(self, sections)
 }
 
 // HsplitIndices implements the operator hsplit.
-func (c Context) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) HsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).HsplitIndices
-		if err = checkKeys("hsplit", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, indices)
+		return backendFor("hsplit", key, unsafe.Offsetof(Backend{}.HsplitIndices), tensor.Sparse, 0).HsplitIndices(c, self, indices)
 	}
 	return ops.HsplitIndices(self, indices)
 }
 
 // Vsplit implements the operator vsplit.
-func (c Context) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) Vsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Vsplit
-		if err = checkKeys("vsplit", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sections)
+		return backendFor("vsplit", key, unsafe.Offsetof(Backend{}.Vsplit), tensor.Sparse, 0).Vsplit(c, self, sections)
 	}
 	return ops.Vsplit(self, sections)
 }
 
 // VsplitIndices implements the operator vsplit.
-func (c Context) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) VsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).VsplitIndices
-		if err = checkKeys("vsplit", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, indices)
+		return backendFor("vsplit", key, unsafe.Offsetof(Backend{}.VsplitIndices), tensor.Sparse, 0).VsplitIndices(c, self, indices)
 	}
 	return ops.VsplitIndices(self, indices)
 }
 
 // Dsplit implements the operator dsplit.
-func (c Context) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) Dsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).Dsplit
-		if err = checkKeys("dsplit", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, sections)
+		return backendFor("dsplit", key, unsafe.Offsetof(Backend{}.Dsplit), tensor.Sparse, 0).Dsplit(c, self, sections)
 	}
 	return ops.Dsplit(self, sections)
 }
 
 // DsplitIndices implements the operator dsplit.
-func (c Context) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) DsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		does := backendOf(key).DsplitIndices
-		if err = checkKeys("dsplit", key, tensor.Sparse, 0, does != nil); err != nil {
-			return
-		}
-		return does(c, self, indices)
+		return backendFor("dsplit", key, unsafe.Offsetof(Backend{}.DsplitIndices), tensor.Sparse, 0).DsplitIndices(c, self, indices)
 	}
 	return ops.DsplitIndices(self, indices)
 }
 
 // ViewCopy implements the operator view_copy.
-func (c Context) ViewCopy(out, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) ViewCopy(out, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("view_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewCopy == nil {
-			err = Unsupported("view_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).ViewCopy; does != nil {
-			return does(c, out, self, size)
-		}
+		return c.backendOr(&composed, "view_copy", key, unsafe.Offsetof(Backend{}.ViewCopy), keys(self), keys(out)|keys(self), keys(out)).ViewCopy(c, out, self, size)
 	}
 	return composed.ViewCopy(c, out, self, size)
 }
 
 // ViewCopyDtype implements the operator view_copy.
-func (c Context) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Context) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("view_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewCopyDtype == nil {
-			err = Unsupported("view_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).ViewCopyDtype; does != nil {
-			return does(c, out, self, dtype)
-		}
+		return c.backendOr(&composed, "view_copy", key, unsafe.Offsetof(Backend{}.ViewCopyDtype), keys(self), keys(out)|keys(self), keys(out)).ViewCopyDtype(c, out, self, dtype)
 	}
 	return composed.ViewCopyDtype(c, out, self, dtype)
 }
 
 // ExpandCopy implements the operator expand_copy.
-func (c Context) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (r0 *tensor.Tensor, err error) {
+func (c Context) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("expand_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ExpandCopy == nil {
-			err = Unsupported("expand_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).ExpandCopy; does != nil {
-			return does(c, out, self, size, implicit)
-		}
+		return c.backendOr(&composed, "expand_copy", key, unsafe.Offsetof(Backend{}.ExpandCopy), keys(self), keys(out)|keys(self), keys(out)).ExpandCopy(c, out, self, size, implicit)
 	}
 	return composed.ExpandCopy(c, out, self, size, implicit)
 }
 
 // PermuteCopy implements the operator permute_copy.
-func (c Context) PermuteCopy(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) PermuteCopy(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("permute_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).PermuteCopy == nil {
-			err = Unsupported("permute_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).PermuteCopy; does != nil {
-			return does(c, out, self, dims)
-		}
+		return c.backendOr(&composed, "permute_copy", key, unsafe.Offsetof(Backend{}.PermuteCopy), keys(self), keys(out)|keys(self), keys(out)).PermuteCopy(c, out, self, dims)
 	}
 	return composed.PermuteCopy(c, out, self, dims)
 }
 
 // TransposeCopy implements the operator transpose_copy.
-func (c Context) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
+func (c Context) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("transpose_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).TransposeCopy == nil {
-			err = Unsupported("transpose_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).TransposeCopy; does != nil {
-			return does(c, out, self, dim0, dim1)
-		}
+		return c.backendOr(&composed, "transpose_copy", key, unsafe.Offsetof(Backend{}.TransposeCopy), keys(self), keys(out)|keys(self), keys(out)).TransposeCopy(c, out, self, dim0, dim1)
 	}
 	return composed.TransposeCopy(c, out, self, dim0, dim1)
 }
 
 // TCopy implements the operator t_copy.
-func (c Context) TCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) TCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("t_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).TCopy == nil {
-			err = Unsupported("t_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).TCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "t_copy", key, unsafe.Offsetof(Backend{}.TCopy), keys(self), keys(out)|keys(self), keys(out)).TCopy(c, out, self)
 	}
 	return composed.TCopy(c, out, self)
 }
 
 // SqueezeCopy implements the operator squeeze_copy.
-func (c Context) SqueezeCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) SqueezeCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SqueezeCopy == nil {
-			err = Unsupported("squeeze_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).SqueezeCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopy), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopy(c, out, self)
 	}
 	return composed.SqueezeCopy(c, out, self)
 }
 
 // SqueezeCopyDim implements the operator squeeze_copy.
-func (c Context) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SqueezeCopyDim == nil {
-			err = Unsupported("squeeze_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).SqueezeCopyDim; does != nil {
-			return does(c, out, self, dim)
-		}
+		return c.backendOr(&composed, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopyDim), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopyDim(c, out, self, dim)
 	}
 	return composed.SqueezeCopyDim(c, out, self, dim)
 }
 
 // SqueezeCopyDims implements the operator squeeze_copy.
-func (c Context) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
+func (c Context) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SqueezeCopyDims == nil {
-			err = Unsupported("squeeze_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).SqueezeCopyDims; does != nil {
-			return does(c, out, self, dim)
-		}
+		return c.backendOr(&composed, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopyDims), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopyDims(c, out, self, dim)
 	}
 	return composed.SqueezeCopyDims(c, out, self, dim)
 }
 
 // UnsqueezeCopy implements the operator unsqueeze_copy.
-func (c Context) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func (c Context) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("unsqueeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).UnsqueezeCopy == nil {
-			err = Unsupported("unsqueeze_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).UnsqueezeCopy; does != nil {
-			return does(c, out, self, dim)
-		}
+		return c.backendOr(&composed, "unsqueeze_copy", key, unsafe.Offsetof(Backend{}.UnsqueezeCopy), keys(self), keys(out)|keys(self), keys(out)).UnsqueezeCopy(c, out, self, dim)
 	}
 	return composed.UnsqueezeCopy(c, out, self, dim)
 }
 
 // NarrowCopy implements the operator narrow_copy.
-func (c Context) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
+func (c Context) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("narrow_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NarrowCopy == nil {
-			err = Unsupported("narrow_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).NarrowCopy; does != nil {
-			return does(c, out, self, dim, start, length)
-		}
+		return c.backendOr(&composed, "narrow_copy", key, unsafe.Offsetof(Backend{}.NarrowCopy), keys(self), keys(out)|keys(self), keys(out)).NarrowCopy(c, out, self, dim, start, length)
 	}
 	return composed.NarrowCopy(c, out, self, dim, start, length)
 }
 
 // SelectCopy implements the operator select_copy.
-func (c Context) SelectCopy(out, self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
+func (c Context) SelectCopy(out, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("select_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SelectCopy == nil {
-			err = Unsupported("select_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).SelectCopy; does != nil {
-			return does(c, out, self, dim, index)
-		}
+		return c.backendOr(&composed, "select_copy", key, unsafe.Offsetof(Backend{}.SelectCopy), keys(self), keys(out)|keys(self), keys(out)).SelectCopy(c, out, self, dim, index)
 	}
 	return composed.SelectCopy(c, out, self, dim, index)
 }
 
 // SliceCopy implements the operator slice_copy.
-func (c Context) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
+func (c Context) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("slice_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SliceCopy == nil {
-			err = Unsupported("slice_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).SliceCopy; does != nil {
-			return does(c, out, self, dim, start, end, step)
-		}
+		return c.backendOr(&composed, "slice_copy", key, unsafe.Offsetof(Backend{}.SliceCopy), keys(self), keys(out)|keys(self), keys(out)).SliceCopy(c, out, self, dim, start, end, step)
 	}
 	return composed.SliceCopy(c, out, self, dim, start, end, step)
 }
 
 // AsStridedCopy implements the operator as_strided_copy.
-func (c Context) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (r0 *tensor.Tensor, err error) {
+func (c Context) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("as_strided_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AsStridedCopy == nil {
-			err = Unsupported("as_strided_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).AsStridedCopy; does != nil {
-			return does(c, out, self, size, stride, storage_offset)
-		}
+		return c.backendOr(&composed, "as_strided_copy", key, unsafe.Offsetof(Backend{}.AsStridedCopy), keys(self), keys(out)|keys(self), keys(out)).AsStridedCopy(c, out, self, size, stride, storage_offset)
 	}
 	return composed.AsStridedCopy(c, out, self, size, stride, storage_offset)
 }
 
 // UnfoldCopy implements the operator unfold_copy.
-func (c Context) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (r0 *tensor.Tensor, err error) {
+func (c Context) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("unfold_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).UnfoldCopy == nil {
-			err = Unsupported("unfold_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).UnfoldCopy; does != nil {
-			return does(c, out, self, dimension, size, step)
-		}
+		return c.backendOr(&composed, "unfold_copy", key, unsafe.Offsetof(Backend{}.UnfoldCopy), keys(self), keys(out)|keys(self), keys(out)).UnfoldCopy(c, out, self, dimension, size, step)
 	}
 	return composed.UnfoldCopy(c, out, self, dimension, size, step)
 }
 
 // DiagonalCopy implements the operator diagonal_copy.
-func (c Context) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+func (c Context) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("diagonal_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).DiagonalCopy == nil {
-			err = Unsupported("diagonal_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).DiagonalCopy; does != nil {
-			return does(c, out, self, offset, dim1, dim2)
-		}
+		return c.backendOr(&composed, "diagonal_copy", key, unsafe.Offsetof(Backend{}.DiagonalCopy), keys(self), keys(out)|keys(self), keys(out)).DiagonalCopy(c, out, self, offset, dim1, dim2)
 	}
 	return composed.DiagonalCopy(c, out, self, offset, dim1, dim2)
 }
 
 // DetachCopy implements the operator detach_copy.
-func (c Context) DetachCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) DetachCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("detach_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).DetachCopy == nil {
-			err = Unsupported("detach_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).DetachCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "detach_copy", key, unsafe.Offsetof(Backend{}.DetachCopy), keys(self), keys(out)|keys(self), keys(out)).DetachCopy(c, out, self)
 	}
 	return composed.DetachCopy(c, out, self)
 }
 
 // UnbindCopy implements the operator unbind_copy.
-func (c Context) UnbindCopy(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) UnbindCopy(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).UnbindCopy; does != nil {
-			return does(c, self, dim)
-		}
+		return c.backendOr(&composed, "unbind_copy", key, unsafe.Offsetof(Backend{}.UnbindCopy), tensor.Sparse, 0, 0).UnbindCopy(c, self, dim)
 	}
 	return composed.UnbindCopy(c, self, dim)
 }
 
 // SplitCopy implements the operator split_copy.
-func (c Context) SplitCopy(self *tensor.Tensor, split_size, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) SplitCopy(self *tensor.Tensor, split_size, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).SplitCopy; does != nil {
-			return does(c, self, split_size, dim)
-		}
+		return c.backendOr(&composed, "split_copy", key, unsafe.Offsetof(Backend{}.SplitCopy), tensor.Sparse, 0, 0).SplitCopy(c, self, split_size, dim)
 	}
 	return composed.SplitCopy(c, self, split_size, dim)
 }
 
 // SplitWithSizesCopy implements the operator split_with_sizes_copy.
-func (c Context) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Context) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
-		if does := backendOf(key).SplitWithSizesCopy; does != nil {
-			return does(c, self, split_sizes, dim)
-		}
+		return c.backendOr(&composed, "split_with_sizes_copy", key, unsafe.Offsetof(Backend{}.SplitWithSizesCopy), tensor.Sparse, 0, 0).SplitWithSizesCopy(c, self, split_sizes, dim)
 	}
 	return composed.SplitWithSizesCopy(c, self, split_sizes, dim)
 }
 
 // ViewAsRealCopy implements the operator view_as_real_copy.
-func (c Context) ViewAsRealCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ViewAsRealCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("view_as_real_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewAsRealCopy == nil {
-			err = Unsupported("view_as_real_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).ViewAsRealCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "view_as_real_copy", key, unsafe.Offsetof(Backend{}.ViewAsRealCopy), keys(self), keys(out)|keys(self), keys(out)).ViewAsRealCopy(c, out, self)
 	}
 	return composed.ViewAsRealCopy(c, out, self)
 }
 
 // ViewAsComplexCopy implements the operator view_as_complex_copy.
-func (c Context) ViewAsComplexCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ViewAsComplexCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("view_as_complex_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewAsComplexCopy == nil {
-			err = Unsupported("view_as_complex_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).ViewAsComplexCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "view_as_complex_copy", key, unsafe.Offsetof(Backend{}.ViewAsComplexCopy), keys(self), keys(out)|keys(self), keys(out)).ViewAsComplexCopy(c, out, self)
 	}
 	return composed.ViewAsComplexCopy(c, out, self)
 }
 
 // IndicesCopy implements the operator indices_copy.
-func (c Context) IndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) IndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).IndicesCopy == nil {
-			err = Unsupported("indices_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).IndicesCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "indices_copy", key, unsafe.Offsetof(Backend{}.IndicesCopy), keys(self), keys(out)|keys(self), keys(out)).IndicesCopy(c, out, self)
 	}
 	return composed.IndicesCopy(c, out, self)
 }
 
 // ValuesCopy implements the operator values_copy.
-func (c Context) ValuesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ValuesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("values_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ValuesCopy == nil {
-			err = Unsupported("values_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).ValuesCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "values_copy", key, unsafe.Offsetof(Backend{}.ValuesCopy), keys(self), keys(out)|keys(self), keys(out)).ValuesCopy(c, out, self)
 	}
 	return composed.ValuesCopy(c, out, self)
 }
 
 // CrowIndicesCopy implements the operator crow_indices_copy.
-func (c Context) CrowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) CrowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("crow_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CrowIndicesCopy == nil {
-			err = Unsupported("crow_indices_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).CrowIndicesCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "crow_indices_copy", key, unsafe.Offsetof(Backend{}.CrowIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).CrowIndicesCopy(c, out, self)
 	}
 	return composed.CrowIndicesCopy(c, out, self)
 }
 
 // ColIndicesCopy implements the operator col_indices_copy.
-func (c Context) ColIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) ColIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("col_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ColIndicesCopy == nil {
-			err = Unsupported("col_indices_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).ColIndicesCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "col_indices_copy", key, unsafe.Offsetof(Backend{}.ColIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).ColIndicesCopy(c, out, self)
 	}
 	return composed.ColIndicesCopy(c, out, self)
 }
 
 // CcolIndicesCopy implements the operator ccol_indices_copy.
-func (c Context) CcolIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) CcolIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("ccol_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CcolIndicesCopy == nil {
-			err = Unsupported("ccol_indices_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).CcolIndicesCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "ccol_indices_copy", key, unsafe.Offsetof(Backend{}.CcolIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).CcolIndicesCopy(c, out, self)
 	}
 	return composed.CcolIndicesCopy(c, out, self)
 }
 
 // RowIndicesCopy implements the operator row_indices_copy.
-func (c Context) RowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) RowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("row_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).RowIndicesCopy == nil {
-			err = Unsupported("row_indices_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).RowIndicesCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "row_indices_copy", key, unsafe.Offsetof(Backend{}.RowIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).RowIndicesCopy(c, out, self)
 	}
 	return composed.RowIndicesCopy(c, out, self)
 }
 
 // AliasCopy implements the operator alias_copy.
-func (c Context) AliasCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Context) AliasCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
-		if err = checkKeys("alias_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
-			return
-		}
-		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AliasCopy == nil {
-			err = Unsupported("alias_copy", tensor.Quantized)
-			return
-		}
-		if does := backendOf(key).AliasCopy; does != nil {
-			return does(c, out, self)
-		}
+		return c.backendOr(&composed, "alias_copy", key, unsafe.Offsetof(Backend{}.AliasCopy), keys(self), keys(out)|keys(self), keys(out)).AliasCopy(c, out, self)
 	}
 	return composed.AliasCopy(c, out, self)
 }

@@ -213,7 +213,7 @@ type Backend struct {
 	ScatterReduceValue                       func(c Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (*tensor.Tensor, error)
 	ScatterAdd                               func(c Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error)
 	ScatterReduce                            func(c Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error)
-	SegmentReduce                            func(c Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error)
+	SegmentReduce                            func(c Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unchecked bool, initial dtype.Scalar) (*tensor.Tensor, error)
 	IndexAdd                                 func(c Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)
 	IndexCopy                                func(c Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error)
 	IndexFill                                func(c Context, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (*tensor.Tensor, error)

@@ -52,7 +52,7 @@ func generateFacade(out *output, ops []*schema.Operator) error {
 	if err != nil {
 		return err
 	}
-	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
+	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir, "unsafe": "unsafe"}
 	for _, dir := range slices.Sorted(maps.Keys(tables)) {
 		if err := readPackage(dir, declared, imports); err != nil {
 			return err
@@ -385,7 +385,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 	for _, f := range all {
 		fmt.Fprintf(&b, "\n// %s implements the operator %s.\n", f.name, f.op)
 		keys := f.keysExpression()
-		fmt.Fprintf(&b, "func (c Context) %s%s {\n", f.name, f.formatSignature(keys != "" || f.table == "" && len(f.written) > 0))
+		fmt.Fprintf(&b, "func (c Context) %s%s {\n", f.name, f.formatSignature(f.table == "" && len(f.written) > 0))
 		if keys != "" {
 			f.writeDelegation(&b)
 		}
@@ -397,7 +397,6 @@ func facadeMethods(all []*function, imports map[string]string) string {
 // writeDelegation writes the call of the backend of the first dispatch key that the call has not handled. Without a function in the
 // backend an operator of package ops returns an error; others are decomposed.
 func (f *function) writeDelegation(b *strings.Builder) {
-	fmt.Fprintf(b, "if key := c.highestKey(%s); key != 0 {\n", f.keysAhead())
 	read, all := "tensor.Sparse", keysOf(f.params)
 	if f.hasOut() && !strings.Contains(f.keysAhead(), "layout.Keys()") { // factories, whose out determines the layout
 		read = cmp.Or(f.operandKeys(), "0")
@@ -405,26 +404,20 @@ func (f *function) writeDelegation(b *strings.Builder) {
 	if f.filed || !strings.Contains(all, "|") && !strings.Contains(all, "keysOf") {
 		all = "0"
 	}
-	if f.table == "" {
-		check := fmt.Sprintf("checkKeys(%q, key, %s, %s, does != nil)", f.op, read, all)
-		if f.operandKeys() == f.layoutKeys() {
-			check = fmt.Sprintf("checkLayout(%q, key, does != nil)", f.op)
-		}
-		fmt.Fprintf(b, "does := backendOf(key).%s\nif err = %s; err != nil {\nreturn\n}\nreturn does(c, %s)\n}\n", f.name, check, f.argumentList())
-		return
+	arguments := fmt.Sprintf("%q, key, unsafe.Offsetof(Backend{}.%s)", f.op, f.name)
+	var backend string
+	switch {
+	case f.table == "" && f.operandKeys() == f.layoutKeys():
+		backend = fmt.Sprintf("backendOfLayout(%s)", arguments)
+	case f.table == "":
+		backend = fmt.Sprintf("backendFor(%s, %s, %s)", arguments, read, all)
+	case f.isOfParts():
+		backend = fmt.Sprintf("c.backendOfParts(%s, %s, %s)", arguments, all, f.keysExpression())
+	default:
+		outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) }))
+		backend = fmt.Sprintf("c.backendOr(&%s, %s, %s, %s, %s)", f.table, arguments, read, all, cmp.Or(outs, "0"))
 	}
-	if read != "tensor.Sparse" || all != "0" {
-		fmt.Fprintf(b, "if err = checkKeys(%q, key, %s, %s, true); err != nil {\nreturn\n}\n", f.op, read, all)
-	}
-	if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && !f.isOfParts() {
-		// The intermediate ops of a decomposition would write only the integers of its output. The same holds for autograd.
-		fmt.Fprintf(b, "if c.quantized(%s) && backendOf(tensor.Quantized).%s == nil {\nerr = Unsupported(%q, tensor.Quantized)\nreturn\n}\n", outs, f.name, f.op)
-	}
-	fmt.Fprintf(b, "if does := backendOf(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.argumentList())
-	if f.isOfParts() {
-		fmt.Fprintf(b, "if c.quantized(%s) {\nerr = Unsupported(%q, tensor.Quantized)\nreturn\n}\n", f.keysExpression(), f.op)
-	}
-	b.WriteString("}\n")
+	fmt.Fprintf(b, "if key := c.highestKey(%s); key != 0 {\nreturn %s.%s(c, %s)\n}\n", f.keysAhead(), backend, f.name, f.argumentList())
 }
 
 // deviceParam returns the name of the device parameter that defaults to the thread's device: that of a factory without an operand or
@@ -472,11 +465,10 @@ func (f *function) writeCall(b *strings.Builder) {
 		b.WriteString("return\n}\n")
 		return
 	}
-	b.WriteString("if err == nil {\n")
 	for _, p := range f.written {
-		fmt.Fprintf(b, "bumpVersion(%s)\n", p.name)
+		fmt.Fprintf(b, "bumpVersion(err, %s)\n", p.name)
 	}
-	b.WriteString("}\nreturn\n}\n")
+	b.WriteString("return\n}\n")
 }
 
 func facadeBackend(all []*function, imports map[string]string) string {
