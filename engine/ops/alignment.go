@@ -61,7 +61,8 @@ func newAlignment(s *scope, logs, targets *tensor.Tensor, steps, labels []int64,
 			a.Failf("targets must have sum(target_lengths) = %d labels, but has %d", sum, targets.Sizes()[0])
 		}
 	case targets.Sizes()[0] != sizes[1] || targets.Sizes()[1] < a.most:
-		a.Failf("targets must have %d rows, one for each batch element, of at least %d labels, but has sizes %v", sizes[1], a.most, targets.Sizes())
+		a.Failf("targets must have %d rows, one for each batch element, of at least %d labels, but has sizes %v", sizes[1], a.most,
+			targets.Sizes())
 	default:
 		for i := range labels {
 			a.Starts[i] = int64(i) * targets.Sizes()[1]
@@ -74,13 +75,16 @@ func newAlignment(s *scope, logs, targets *tensor.Tensor, steps, labels []int64,
 	return a
 }
 
-// NnAlignment returns the loss of each batch element, the partial sums up to each step, and the divisor of a mean: the number of labels, at least 1.
-func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (losses, forward, counts *tensor.Tensor, err error) {
+// NnAlignment returns the loss of each batch element, the partial sums up to each step, and the divisor of a mean: the number of labels, at
+// least 1.
+func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64,
+	finite bool) (losses, forward, counts *tensor.Tensor, err error) {
 	s := newScope("ctc_loss")
 	defer s.Close(&err)
 	a := newAlignment(s, logs, targets, times, labels, blank)
 	examples := logs.Sizes()[1]
-	list := []*tensor.Tensor{a.newEmpty(logs, dtype.Float64, examples), a.newEmpty(logs, dtype.Float64, examples, logs.Sizes()[0], a.most), a.newEmpty(logs, dtype.Int64, examples)}
+	list := []*tensor.Tensor{a.newEmpty(logs, dtype.Float64, examples), a.newEmpty(logs, dtype.Float64, examples, logs.Sizes()[0], a.most),
+		a.newEmpty(logs, dtype.Int64, examples)}
 	a.Losses, a.Forward = list[0], list[1]
 	a.Check(backend.WriteInts(a.Op, list[2], func(to []int64) {
 		for i, n := range labels {
@@ -93,17 +97,21 @@ func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int6
 }
 
 // NnAlignmentGradient returns the gradient with respect to logs, the result of log_softmax.
-func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses,
+	forward *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("ctc_loss")
 	defer s.Close(&err)
 	a := newAlignment(s, logs, targets, times, labels, blank)
 	sizes := logs.Sizes()
-	if !slices.Equal(losses.Sizes(), sizes[1:2]) || !slices.Equal(given.Sizes(), sizes[1:2]) || !slices.Equal(forward.Sizes(), []int64{sizes[1], sizes[0], a.most}) {
-		a.Failf("losses, their gradients and log_alpha must have one entry for each batch element, but have sizes %v, %v and %v", losses.Sizes(), given.Sizes(), forward.Sizes())
+	if !slices.Equal(losses.Sizes(), sizes[1:2]) || !slices.Equal(given.Sizes(), sizes[1:2]) ||
+		!slices.Equal(forward.Sizes(), []int64{sizes[1], sizes[0], a.most}) {
+		a.Failf("losses, their gradients and log_alpha must have one entry for each batch element, but have sizes %v, %v and %v", losses.Sizes(),
+			given.Sizes(), forward.Sizes())
 	}
 	_, err = tensoriter.Device(a.Op, logs, given, losses, forward)
 	a.Check(err)
-	a.Given, a.Losses, a.Forward, a.Finite = a.castRowMajor(given, dtype.Float64), a.castRowMajor(losses, dtype.Float64), a.castRowMajor(forward, dtype.Float64), finite
+	a.Given, a.Losses, a.Forward, a.Finite = a.castRowMajor(given, dtype.Float64), a.castRowMajor(losses, dtype.Float64),
+		a.castRowMajor(forward, dtype.Float64), finite
 	a.Gradient = a.newEmpty(logs, logs.DType(), sizes...)
 	a.Check(backend.On(logs).Align(a.Op, a.Alignment))
 	return a.Return(a.Gradient)

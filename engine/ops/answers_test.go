@@ -57,7 +57,9 @@ func TestTrianglesOfFarDiagonals(t *testing.T) {
 // Operators of one tensor with exact answers, from values in float32.
 func TestResultsForSpecialValues(t *testing.T) {
 	negative := math.Copysign(0, -1)
-	whole := func(f func(out, x *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error)) func(x *tensor.Tensor) (*tensor.Tensor, error) {
+	whole := func(
+		f func(out, x *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error),
+	) func(x *tensor.Tensor) (*tensor.Tensor, error) {
 		return func(x *tensor.Tensor) (*tensor.Tensor, error) { return f(nil, x, nil, false) }
 	}
 	nansum := func(x *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Nansum(nil, x, nil, false, dtype.Int64) }
@@ -70,7 +72,8 @@ func TestResultsForSpecialValues(t *testing.T) {
 		defer indices.Release()
 		return ctx.Stack(nil, []*tensor.Tensor{values, indices}, 0)
 	}
-	inHalf := func(f func(out, x *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error)) func(x *tensor.Tensor) (*tensor.Tensor, error) {
+	inHalf := func(f func(out, x *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error)) func(x *tensor.Tensor) (
+		*tensor.Tensor, error) {
 		return func(x *tensor.Tensor) (*tensor.Tensor, error) { return f(nil, x, nil, false, dtype.Float16) }
 	}
 	trapezoid := func(x *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Trapezoid(x, unscale, 0) }
@@ -224,7 +227,9 @@ func TestWorkspaceOfSelection(t *testing.T) {
 			{"kthvalue", operand + 4*n, func() (*tensor.Tensor, *tensor.Tensor, error) { return ctx.Kthvalue(nil, nil, x, n/2, 0, false) }},
 			{"median", operand + 4*n, func() (*tensor.Tensor, *tensor.Tensor, error) { return ctx.MedianDim(nil, nil, x, 0, false) }},
 			{"mode", operand + 4*n, func() (*tensor.Tensor, *tensor.Tensor, error) { return ctx.Mode(nil, nil, x, 0, false) }},
-			{"sort", operand + 8*n + n*map[int64]int64{1: 0, 2: 8, 4: 8, 8: 24}[d.Size()], func() (*tensor.Tensor, *tensor.Tensor, error) { return ctx.Sort(nil, nil, x, 0, false) }},
+			{"sort", operand + 8*n + n*map[int64]int64{1: 0, 2: 8, 4: 8, 8: 24}[d.Size()], func() (*tensor.Tensor, *tensor.Tensor, error) {
+				return ctx.Sort(nil, nil, x, 0, false)
+			}},
 		} {
 			before := storage.MemoryStats().InUse
 			storage.ResetPeak()
@@ -259,13 +264,18 @@ func TestResultsForSmallTensors(t *testing.T) {
 		sizes []int64
 		want  []float64
 	}{
-		{"topk", func() (*tensor.Tensor, error) { return first(ctx.Topk(nil, nil, number, 0, 0, true, true)) }, dtype.Float32, []int64{}, []float64{3}},
-		{"topk", func() (*tensor.Tensor, error) { return second(ctx.Topk(nil, nil, number, 0, 0, true, true)) }, dtype.Int64, []int64{}, []float64{0}},
-		{"kthvalue", func() (*tensor.Tensor, error) { return first(ctx.Kthvalue(nil, nil, truth, 1, 0, false)) }, dtype.Bool, []int64{}, []float64{1}},
+		{"topk", func() (*tensor.Tensor, error) { return first(ctx.Topk(nil, nil, number, 0, 0, true, true)) }, dtype.Float32, []int64{},
+			[]float64{3}},
+		{"topk", func() (*tensor.Tensor, error) { return second(ctx.Topk(nil, nil, number, 0, 0, true, true)) }, dtype.Int64, []int64{},
+			[]float64{0}},
+		{"kthvalue", func() (*tensor.Tensor, error) { return first(ctx.Kthvalue(nil, nil, truth, 1, 0, false)) }, dtype.Bool, []int64{},
+			[]float64{1}},
 		{"mT", func() (*tensor.Tensor, error) { return ctx.TransposeLast(number) }, dtype.Float32, []int64{}, []float64{3}},
 		{"mH", func() (*tensor.Tensor, error) { return ctx.Adjoint(number) }, dtype.Float32, []int64{}, []float64{3}},
-		{"softmax", func() (*tensor.Tensor, error) { return ctx.Softmax(nil, nothing(dtype.Int64, 2, 0), 1, dtype.None) }, dtype.Int64, []int64{2, 0}, nil},
-		{"cummax", func() (*tensor.Tensor, error) { return first(ctx.Cummax(nil, nil, nothing(dtype.Complex64, 0), 0)) }, dtype.Complex64, []int64{0}, nil},
+		{"softmax", func() (*tensor.Tensor, error) { return ctx.Softmax(nil, nothing(dtype.Int64, 2, 0), 1, dtype.None) }, dtype.Int64,
+			[]int64{2, 0}, nil},
+		{"cummax", func() (*tensor.Tensor, error) { return first(ctx.Cummax(nil, nil, nothing(dtype.Complex64, 0), 0)) }, dtype.Complex64,
+			[]int64{0}, nil},
 		{"mode", func() (*tensor.Tensor, error) {
 			return first(ctx.Mode(nil, nil, nothing(dtype.Complex64, 0, 2), 1, false))
 		}, dtype.Complex64, []int64{0}, nil},
@@ -275,11 +285,13 @@ func TestResultsForSmallTensors(t *testing.T) {
 		{"matmul", func() (*tensor.Tensor, error) {
 			return ctx.Matmul(nil, nothing(dtype.Bool, 2, 0), nothing(dtype.Bool, 0, 2))
 		}, dtype.Bool, []int64{2, 2}, []float64{0, 0, 0, 0}},
-		{"mv", func() (*tensor.Tensor, error) { return ctx.Mv(nil, nothing(dtype.Bool, 2, 0), nothing(dtype.Bool, 0)) }, dtype.Bool, []int64{2}, []float64{0, 0}},
+		{"mv", func() (*tensor.Tensor, error) { return ctx.Mv(nil, nothing(dtype.Bool, 2, 0), nothing(dtype.Bool, 0)) }, dtype.Bool, []int64{2},
+			[]float64{0, 0}},
 		{"bmm", func() (*tensor.Tensor, error) {
 			return ctx.Bmm(nil, nothing(dtype.Bool, 0, 2, 2), nothing(dtype.Bool, 0, 2, 2))
 		}, dtype.Bool, []int64{0, 2, 2}, nil},
-		{"cumsum of no bool", func() (*tensor.Tensor, error) { return ctx.Cumsum(nil, nothing(dtype.Bool, 0), 0, dtype.Bool) }, dtype.Bool, []int64{0}, nil},
+		{"cumsum of no bool", func() (*tensor.Tensor, error) { return ctx.Cumsum(nil, nothing(dtype.Bool, 0), 0, dtype.Bool) }, dtype.Bool,
+			[]int64{0}, nil},
 		{"index_reduce", func() (*tensor.Tensor, error) {
 			return ctx.IndexReduce(nil, truths, 0, given(t, dtype.Int64, []int64{2}, 1, 1), truths, "amax", true)
 		}, dtype.Bool, []int64{2}, []float64{1, 1}},
@@ -299,11 +311,14 @@ func TestResultsForSmallTensors(t *testing.T) {
 		f    func() (*tensor.Tensor, error)
 		text string
 	}{
-		{func() (*tensor.Tensor, error) { return ctx.Roll(number, []int64{1}, []int64{0}) }, "roll: dimension specified as 0 but tensor has no dimensions"},
-		{func() (*tensor.Tensor, error) { return ctx.TakeAlongDim(nil, number, zeroes, 0) }, "take_along_dim: dimension specified as 0 but tensor has no dimensions"},
+		{func() (*tensor.Tensor, error) { return ctx.Roll(number, []int64{1}, []int64{0}) },
+			"roll: dimension specified as 0 but tensor has no dimensions"},
+		{func() (*tensor.Tensor, error) { return ctx.TakeAlongDim(nil, number, zeroes, 0) },
+			"take_along_dim: dimension specified as 0 but tensor has no dimensions"},
 		{func() (*tensor.Tensor, error) { return ctx.Cumsum(truths, truths, 0, dtype.None) }, "cumsum: not implemented for dtype bool"},
 		{func() (*tensor.Tensor, error) { return ctx.Cumprod(nil, truths, 0, dtype.Bool) }, "cumprod: not implemented for dtype bool"},
-		{func() (*tensor.Tensor, error) { return ctx.Nansum(nil, number, nil, false, dtype.Complex64) }, "nansum: not implemented for dtype complex64"},
+		{func() (*tensor.Tensor, error) { return ctx.Nansum(nil, number, nil, false, dtype.Complex64) },
+			"nansum: not implemented for dtype complex64"},
 		{func() (*tensor.Tensor, error) {
 			return first(ctx.Frexp(given(t, dtype.Float32, []int64{1}, 0), nil, given(t, dtype.Float16, []int64{1}, 1)))
 		}, "frexp: expected mantissa to have dtype float16, the result's, but got float32"},
@@ -328,7 +343,8 @@ func TestScatteredSumsOfSixteenBits(t *testing.T) {
 		for i := range values {
 			values[i] = 1
 		}
-		source, index, zero := given(t, d, []int64{n}, values...), given(t, dtype.Int64, []int64{n}, make([]float64, n)...), given(t, d, []int64{1}, 0)
+		source, index, zero := given(t, d, []int64{n}, values...), given(t, dtype.Int64, []int64{n}, make([]float64, n)...),
+			given(t, d, []int64{1}, 0)
 		for name, c := range map[string]struct {
 			want float64
 			call func() (*tensor.Tensor, error)

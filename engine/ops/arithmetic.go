@@ -18,7 +18,8 @@ var (
 // checkAlpha returns an error for a factor that the result's dtype cannot hold.
 func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
 	if c := alpha.DType().Category(); c > max(result.Category(), dtype.Integral) || c == dtype.Boolean && result != dtype.Bool {
-		return status.Runtimef("%s: %s %v must be of the category of the result's dtype %v or a lower one, and bool only with bool", op, name, alpha, result)
+		return status.Runtimef("%s: %s %v must be of the category of the result's dtype %v or a lower one, and bool only with bool", op, name,
+			alpha, result)
 	}
 	return checkFits(op, alpha, result)
 }
@@ -136,7 +137,8 @@ func Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 // Addcdiv computes self + value*tensor1/tensor2.
 func Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
 	if tensor1.DType().Category() < dtype.Floating && tensor2.DType().Category() < dtype.Floating {
-		return nil, status.Runtimef("addcdiv: integer division of tensor1 (%v) by tensor2 (%v) is not supported; convert one of them to a floating dtype", tensor1.DType(), tensor2.DType())
+		return nil, status.Runtimef("addcdiv: integer division of tensor1 (%v) by tensor2 (%v) is not supported; convert one of them to a floating dtype",
+			tensor1.DType(), tensor2.DType())
 	}
 	if err := checkFits("addcdiv", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err

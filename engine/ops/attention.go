@@ -39,7 +39,9 @@ func newAttention(s *scope, query, key, value, mask *tensor.Tensor, causal bool,
 	if d := query.DType(); d != d.Compute() || !d.IsFloatingPoint() {
 		a.Failf("not implemented for %v; convert to float32 or float64", d)
 	}
-	_, err := tensoriter.Device(a.Op, slices.DeleteFunc([]*tensor.Tensor{query, key, value, mask}, func(t *tensor.Tensor) bool { return t == nil })...)
+	_, err := tensoriter.Device(a.Op, slices.DeleteFunc([]*tensor.Tensor{query, key, value, mask}, func(t *tensor.Tensor) bool {
+		return t == nil
+	})...)
 	a.Check(err)
 	a.Query, a.Key, a.Value = a.adjacentRows(query), a.adjacentRows(key), a.adjacentRows(value)
 	return a
@@ -76,7 +78,8 @@ func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float6
 }
 
 // NnAttentionGradient returns the gradients of query, key, value and mask; those that are not requested are empty.
-func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQ, ofK, ofV, ofM *tensor.Tensor, err error) {
+func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue,
+	ofMask bool) (ofQ, ofK, ofV, ofM *tensor.Tensor, err error) {
 	s := newScope("nn_attention_gradient")
 	defer s.Close(&err)
 	a := newAttention(s, query, k, value, mask, causal, scale)

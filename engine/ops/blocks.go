@@ -74,7 +74,8 @@ func GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType) (_ *tensor.
 	}
 	in := s.castRowMajor(self, dtype.Uint8)
 	to := s.Track(tensor.Empty(s.Op, sizes, dtype.Float32, self.Device()))
-	s.Check(backend.On(in).Dequantize(s.Op, backend.Dequantization{To: to, Blocks: in, Type: known.Number, Values: known.Values, Bytes: known.Bytes}))
+	s.Check(backend.On(in).Dequantize(s.Op, backend.Dequantization{To: to, Blocks: in, Type: known.Number, Values: known.Values,
+		Bytes: known.Bytes}))
 	return s.Return(s.castRowMajor(to, d))
 }
 
@@ -89,7 +90,8 @@ func GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (
 	for _, size := range self.Sizes()[:self.Dim()-1] {
 		m *= size
 	}
-	w := backend.BlockLinear{A: s.castRowMajor(s.reshapeTo(self, m, k), dtype.Float32), Blocks: s.castRowMajor(weight, dtype.Uint8), Type: known.Number}
+	w := backend.BlockLinear{A: s.castRowMajor(s.reshapeTo(self, m, k), dtype.Float32), Blocks: s.castRowMajor(weight, dtype.Uint8),
+		Type: known.Number}
 	if bias != nil {
 		w.Bias = s.castRowMajor(bias, dtype.Float32)
 	}

@@ -130,7 +130,8 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"nn_convolution_weight":    convolved(1),
 	"conv_tbc": func(p profile, t *testing.T) map[string]any {
 		cube := []int64{1, 1, 1}
-		return map[string]any{"self": given(t, p.d, cube, 1), "weight": given(t, p.d, cube, 1), "bias": given(t, p.d, []int64{1}, 1), "pad": int64(0)}
+		return map[string]any{"self": given(t, p.d, cube, 1), "weight": given(t, p.d, cube, 1), "bias": given(t, p.d, []int64{1}, 1),
+			"pad": int64(0)}
 	},
 	"max_pool1d":                          pooled(1),
 	"max_pool2d":                          pooled(2),
@@ -163,7 +164,8 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"nn_from_columns":                     pooled(1),
 	"nn_fold": func(p profile, t *testing.T) map[string]any {
 		one := []int64{1}
-		return map[string]any{"self": given(t, p.d, []int64{1, 1, 1}, 1), "output_size": one, "kernel_size": one, "dilation": one, "padding": []int64{0}, "stride": one}
+		return map[string]any{"self": given(t, p.d, []int64{1, 1, 1}, 1), "output_size": one, "kernel_size": one, "dilation": one,
+			"padding": []int64{0}, "stride": one}
 	},
 	"nn_fractional_max_pool2d":              fractional(2),
 	"nn_fractional_max_pool3d":              fractional(3),
@@ -232,8 +234,10 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		if len(p.sizes) != 2 || p.sizes[1] == 0 || p.sizes[1] > 100 {
 			return nil
 		}
-		n, set := p.sizes[1], map[string]any{"embed_dim_to_check": p.sizes[1], "num_heads": int64(1), "is_causal": false, "use_separate_proj_weight": false, "dropout_p": 0.0}
-		for _, name := range []string{"in_proj_bias", "bias_k", "bias_v", "out_proj_bias", "key_padding_mask", "attn_mask", "q_proj_weight", "k_proj_weight", "v_proj_weight", "static_k", "static_v"} {
+		n, set := p.sizes[1], map[string]any{"embed_dim_to_check": p.sizes[1], "num_heads": int64(1), "is_causal": false,
+			"use_separate_proj_weight": false, "dropout_p": 0.0}
+		for _, name := range []string{"in_proj_bias", "bias_k", "bias_v", "out_proj_bias", "key_padding_mask", "attn_mask", "q_proj_weight",
+			"k_proj_weight", "v_proj_weight", "static_k", "static_v"} {
 			set[name] = (*tensor.Tensor)(nil)
 		}
 		set["in_proj_weight"] = profile{p.d, []int64{3 * n, n}, nil, onesLike}.tensor(t, "")
@@ -244,7 +248,8 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		if len(p.sizes) != 2 || max(p.sizes[0], p.sizes[1]) > 100 {
 			return nil
 		}
-		return map[string]any{"linear_weight": profile{p.d, []int64{2, p.sizes[1]}, nil, onesLike}.tensor(t, ""), "target": profile{dtype.Int64, p.sizes[:1], nil, zeros}.tensor(t, ""),
+		return map[string]any{"linear_weight": profile{p.d, []int64{2, p.sizes[1]}, nil, onesLike}.tensor(t, ""),
+			"target":       profile{dtype.Int64, p.sizes[:1], nil, zeros}.tensor(t, ""),
 			"ignore_index": int64(-100), "rows": int64(2)}
 	},
 	"nn_nll_loss":          labelled,
@@ -405,8 +410,10 @@ func pooled(n int) func(p profile, t *testing.T) map[string]any {
 		one := slices.Repeat([]int64{1}, n)
 		sizes := append([]int64{1, 1}, one...)
 		x := given(t, p.d, sizes, 1)
-		return map[string]any{"self": x, "given": x, "indices": given(t, dtype.Int64, sizes, 0), "sizes": one, "output_size": one, "kernel_size": one, "stride": one,
-			"padding": slices.Repeat([]int64{0}, n), "dilation": one, "norm_type": 2.0, "divisor": int64(0), "divisor_override": ops.Int(1), "format": shape.Contiguous}
+		return map[string]any{"self": x, "given": x, "indices": given(t, dtype.Int64, sizes, 0), "sizes": one, "output_size": one,
+			"kernel_size": one, "stride": one,
+			"padding": slices.Repeat([]int64{0}, n), "dilation": one, "norm_type": 2.0, "divisor": int64(0), "divisor_override": ops.Int(1),
+			"format": shape.Contiguous}
 	}
 }
 
@@ -414,7 +421,8 @@ func pooled(n int) func(p profile, t *testing.T) map[string]any {
 func fractional(n int) func(p profile, t *testing.T) map[string]any {
 	return func(p profile, t *testing.T) map[string]any {
 		one := slices.Repeat([]int64{1}, n)
-		return map[string]any{"self": given(t, p.d, append([]int64{1, 1}, one...), 1), "samples": given(t, p.d, []int64{1, 1, int64(n)}, make([]float64, n)...), "random_samples": given(t, p.d, []int64{1, 1, int64(n)}, make([]float64, n)...),
+		return map[string]any{"self": given(t, p.d, append([]int64{1, 1}, one...), 1), "samples": given(t, p.d, []int64{1, 1, int64(n)},
+			make([]float64, n)...), "random_samples": given(t, p.d, []int64{1, 1, int64(n)}, make([]float64, n)...),
 			"sizes": one, "output_size": one, "kernel_size": one}
 	}
 }
@@ -433,20 +441,24 @@ func sampledCall(n int, mode any) func(p profile, t *testing.T) map[string]any {
 	return func(p profile, t *testing.T) map[string]any {
 		one := slices.Repeat([]int64{1}, n)
 		x, d := given(t, p.d, append([]int64{1, 1}, one...), 1), int64(n)
-		return map[string]any{"self": x, "given": x, "grid": given(t, p.d, append(append([]int64{1}, one...), d), make([]float64, d)...), "theta": given(t, p.d, []int64{1, d, d + 1}, make([]float64, d*(d+1))...), "sizes": one,
+		return map[string]any{"self": x, "given": x, "grid": given(t, p.d, append(append([]int64{1}, one...), d), make([]float64, d)...),
+			"theta": given(t, p.d, []int64{1, d, d + 1}, make([]float64, d*(d+1))...), "sizes": one,
 			"size": append([]int64{1, 1}, one...), "mode": mode, "padding_mode": "zeros", "interpolation_mode": int64(0), "padding": int64(0)}
 	}
 }
 
-// recurrent returns the arguments of a recurrent layer with one unit for one step. States have `before` dimensions before those of a matrix.
+// recurrent returns the arguments of a recurrent layer with one unit for one step. States have `before` dimensions before those of a
+// matrix.
 func recurrent(gates int64, before int) func(p profile, t *testing.T) map[string]any {
 	return func(p profile, t *testing.T) map[string]any {
 		matrix := given(t, p.d, []int64{1, 1}, 1)
 		state := given(t, p.d, append(slices.Repeat([]int64{1}, before), 1, 1), 1)
 		weight := profile{p.d, []int64{gates, 1}, nil, onesLike}.tensor(t, "")
-		own := map[string]any{"input": state, "data": matrix, "batch_sizes": given(t, dtype.Int64, []int64{1}, 1), "params": []*tensor.Tensor{weight, weight},
-			"num_layers": int64(1), "dropout": 0.0, "w_ih": weight, "w_hh": weight, "weight": weight, "hx": state, "x": matrix, "given": matrix, "given_hn": matrix,
-			"output": matrix, "batches": []int64{1}, "cells": "tanh"}
+		own := map[string]any{"input": state, "data": matrix, "batch_sizes": given(t, dtype.Int64, []int64{1}, 1),
+			"params":     []*tensor.Tensor{weight, weight},
+			"num_layers": int64(1), "dropout": 0.0, "w_ih": weight, "w_hh": weight, "weight": weight, "hx": state, "x": matrix, "given": matrix,
+			"given_hn": matrix,
+			"output":   matrix, "batches": []int64{1}, "cells": "tanh"}
 		for _, name := range []string{"given_cn", "gates", "kept"} {
 			own[name] = profile{p.d, []int64{0, 1}, nil, onesLike}.tensor(t, "")
 		}
@@ -460,14 +472,16 @@ func recurrent(gates int64, before int) func(p profile, t *testing.T) map[string
 // packed returns the arguments of operators that pack and pad one sequence of one step.
 func packed(p profile, t *testing.T) map[string]any {
 	count := given(t, dtype.Int64, []int64{1}, 1)
-	return map[string]any{"input": given(t, p.d, []int64{1, 1}, 1), "data": given(t, p.d, []int64{1}, 1), "self": count, "lengths": count, "batch_sizes": count,
-		"counts": count, "sequences": int64(1), "total_length": int64(-1)}
+	return map[string]any{"input": given(t, p.d, []int64{1, 1}, 1), "data": given(t, p.d, []int64{1}, 1), "self": count, "lengths": count,
+		"batch_sizes": count,
+		"counts":      count, "sequences": int64(1), "total_length": int64(-1)}
 }
 
 // checkAligned returns an error for storages that are not aligned for elements of d.
 func checkAligned(p profile, t *testing.T) map[string]any {
 	one := []int64{1}
-	return map[string]any{"input_lengths": one, "target_lengths": one, "log_probs": given(t, p.d, []int64{1, 1, 2}, 1, 1), "targets": given(t, dtype.Int64, []int64{1, 1}, 1), "times": one, "labels": one,
+	return map[string]any{"input_lengths": one, "target_lengths": one, "log_probs": given(t, p.d, []int64{1, 1, 2}, 1, 1),
+		"targets": given(t, dtype.Int64, []int64{1, 1}, 1), "times": one, "labels": one,
 		"blank": int64(0), "reduction": int64(1), "given": given(t, dtype.Float64, one, 1), "losses": given(t, dtype.Float64, one, 1),
 		"forward": given(t, dtype.Float64, []int64{1, 1, 3}, 1, 1, 1)}
 }
@@ -482,7 +496,8 @@ func alignedByTensors(p profile, t *testing.T) map[string]any {
 // inBags are the arguments of a bag of one row.
 func inBags(p profile, t *testing.T) map[string]any {
 	zero := given(t, dtype.Int64, []int64{1}, 0)
-	return map[string]any{"weight": given(t, p.d, []int64{1, 1}, 1), "indices": zero, "self": zero, "offsets": zero, "col": zero, "crow": given(t, dtype.Int64, []int64{2}, 0, 1),
+	return map[string]any{"weight": given(t, p.d, []int64{1, 1}, 1), "indices": zero, "self": zero, "offsets": zero, "col": zero,
+		"crow": given(t, dtype.Int64, []int64{2}, 0, 1),
 		"mode": int64(0), "padding_idx": ops.NoInt}
 }
 
@@ -506,7 +521,8 @@ func (p profile) regular(t *testing.T) *tensor.Tensor {
 func system(p profile, t *testing.T) map[string]any {
 	rows := given(t, dtype.Int32, []int64{2}, 1, 2)
 	a, b := p.regular(t), given(t, p.d, []int64{2, 1}, 2, 8)
-	return map[string]any{"self": a, "A": a, "LU": a, "LD": a, "LU_data": a, "input": a, "tau": given(t, p.d, []int64{2}, 0, 0), "pivots": rows, "LU_pivots": rows, "B": b, "other": b,
+	return map[string]any{"self": a, "A": a, "LU": a, "LD": a, "LU_data": a, "input": a, "tau": given(t, p.d, []int64{2}, 0, 0),
+		"pivots": rows, "LU_pivots": rows, "B": b, "other": b,
 		"n": int64(2), "ind": int64(1), "dim": []int64{0, 1}, "ord": "fro", "p": "fro"}
 }
 
@@ -626,7 +642,8 @@ func (p profile) argument(t *testing.T, a schema.Arg, want reflect.Type) (v refl
 	case int64:
 		n, _ := strconv.ParseInt(a.Default, 10, 64)
 		switch a.Name {
-		case "k", "p", "length", "size", "step", "sections", "chunks", "split_size", "repeats", "steps", "num_samples", "n", "dim1", "axis1", "high", "to", "edge_order":
+		case "k", "p", "length", "size", "step", "sections", "chunks", "split_size", "repeats", "steps", "num_samples", "n", "dim1", "axis1",
+			"high", "to", "edge_order":
 			n = max(n, 1)
 		}
 		v.SetInt(n)
@@ -769,7 +786,8 @@ func everyOperator(t *testing.T) []*schema.Operator {
 	require.NoError(t, err)
 	var list []*schema.Operator
 	for _, o := range all {
-		if o.Category != "gradient" && o.Category != "file" && o.Category != "query" && o.Category != "sparse" && o.Category != "quantized" && operators[o.CName()] != nil {
+		if o.Category != "gradient" && o.Category != "file" && o.Category != "query" && o.Category != "sparse" && o.Category != "quantized" &&
+			operators[o.CName()] != nil {
 			list = append(list, o)
 		}
 	}
@@ -804,7 +822,8 @@ func lastNormalized(p profile, _ *testing.T) map[string]any {
 func channelsNormalized(p profile, _ *testing.T) map[string]any {
 	var none *tensor.Tensor
 	call := map[string]any{
-		"num_groups": int64(1), "group": int64(1), "examples": int64(1), "groups": int64(1), "channels": int64(1), "eps": 1.0, "momentum": 0.5, "training": true, "use_input_stats": true,
+		"num_groups": int64(1), "group": int64(1), "examples": int64(1), "groups": int64(1), "channels": int64(1), "eps": 1.0, "momentum": 0.5,
+		"training": true, "use_input_stats": true,
 	}
 	for _, name := range []string{"weight", "bias", "running_mean", "running_var", "given_mean", "given_rstd"} {
 		call[name] = none

@@ -31,7 +31,8 @@ func Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, erro
 }
 
 // ToOptions converts dtype, device or memory format; it is self itself when nothing changes and copy is not set.
-func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if layout != tensor.NoLayout && layout != self.Layout() {
 		return nil, status.Runtimef("to: options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
 	}

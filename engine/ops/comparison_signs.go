@@ -12,7 +12,8 @@ import (
 func comparisonDType(self, other *tensor.Tensor) (common dtype.DType, across bool) {
 	common = resultType(self, other)
 	a, b := self.DType(), other.DType()
-	if a == b || a.Category() > dtype.Integral || b.Category() > dtype.Integral || !isWideUnsigned(self) && !isWideUnsigned(other) || canHold(common, self) && canHold(common, other) {
+	if a == b || a.Category() > dtype.Integral || b.Category() > dtype.Integral || !isWideUnsigned(self) && !isWideUnsigned(other) ||
+		canHold(common, self) && canHold(common, other) {
 		return common, false
 	}
 	wide := dtype.Promote(a, b)
@@ -45,7 +46,8 @@ func canHold(d dtype.DType, t *tensor.Tensor) bool {
 type below struct{ self, other bool }
 
 func init() {
-	for p, below := range map[*pointwise]below{eq: {false, false}, ne: {true, true}, lt: {true, false}, le: {true, false}, gt: {false, true}, ge: {false, true}} {
+	for p, below := range map[*pointwise]below{eq: {false, false}, ne: {true, true}, lt: {true, false}, le: {true, false}, gt: {false, true},
+		ge: {false, true}} {
 		p.mixed = func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 			common, across := comparisonDType(self, other)
 			if across {

@@ -13,21 +13,26 @@ import (
 )
 
 // NnConvolution makes results of images and kernels.
-func NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	c := convolution{op: "nn_convolution", sizes: sizes, Convolution: backend.Convolution{Images: self, Kernels: weight, Bias: bias, Making: backend.Results,
-		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
+func NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64,
+	format shape.MemoryFormat) (*tensor.Tensor, error) {
+	c := convolution{op: "nn_convolution", sizes: sizes,
+		Convolution: backend.Convolution{Images: self, Kernels: weight, Bias: bias, Making: backend.Results,
+			Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
 	return c.newResult(format)
 }
 
 // NnConvolutionTranspose makes images of results and kernels.
-func NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	c := convolution{op: "nn_convolution_transpose", sizes: sizes, Convolution: backend.Convolution{Results: self, Kernels: weight, Bias: bias, Making: backend.Images,
-		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
+func NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64,
+	format shape.MemoryFormat) (*tensor.Tensor, error) {
+	c := convolution{op: "nn_convolution_transpose", sizes: sizes,
+		Convolution: backend.Convolution{Results: self, Kernels: weight, Bias: bias, Making: backend.Images,
+			Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
 	return c.newResult(format)
 }
 
 // NnConvolutionWeight makes kernels of images and results.
-func NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
+func NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64,
+	format shape.MemoryFormat) (*tensor.Tensor, error) {
 	const op = "nn_convolution_weight"
 	if d := self.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
 		return nil, status.NotImplementedf("%s: gradients are not implemented for %v", op, d)
@@ -37,7 +42,8 @@ func NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, d
 	return c.newResult(format)
 }
 
-// convolution describes a convolution of which one tensor is computed from the two others. It holds the sizes of that tensor after the first two.
+// convolution describes a convolution of which one tensor is computed from the two others. It holds the sizes of that tensor after the
+// first two.
 type convolution struct {
 	backend.Convolution
 	op    string
@@ -128,7 +134,8 @@ func (c *convolution) computeSizes(a, b *tensor.Tensor) ([]int64, error) {
 		return nil, status.Runtimef("%s: sizes %v and %v are incompatible with groups=%d", c.op, a.Sizes(), b.Sizes(), c.Groups)
 	}
 	if c.Bias != nil && (c.Bias.Dim() != 1 || c.Bias.Sizes()[0] != sizes[1]) {
-		return nil, status.Runtimef("%s: expected bias to be 1-dimensional with %d elements, but got bias of size %v", c.op, sizes[1], c.Bias.Sizes())
+		return nil, status.Runtimef("%s: expected bias to be 1-dimensional with %d elements, but got bias of size %v", c.op, sizes[1],
+			c.Bias.Sizes())
 	}
 	for i := range n {
 		const most = 1 << 60 // which the kernels can count with

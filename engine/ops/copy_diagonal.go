@@ -71,14 +71,16 @@ func (s *scope) replaceView(to, src *tensor.Tensor, see func(*tensor.Tensor) (*t
 	part := s.Track(see(to))
 	switch {
 	case !slices.Equal(part.Sizes(), src.Sizes()):
-		s.Check(status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", s.Op, src.Sizes(), part.Sizes()))
+		s.Check(status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", s.Op, src.Sizes(),
+			part.Sizes()))
 	default:
 		s.Check(assignTensor(s.Op, part, src))
 	}
 }
 
 // copyReplacingView returns a copy of self in which src replaces the part that see views.
-func copyReplacingView(op string, self, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
+func copyReplacingView(op string, self, src *tensor.Tensor,
+	see func(*tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
 	defer s.Close(&err)
 	to := s.Track(cloneTensor(op, self, self.DType(), self.Device(), shape.Preserve))

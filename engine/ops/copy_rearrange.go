@@ -21,7 +21,8 @@ func Repeat(self *tensor.Tensor, repeats []int64) (*tensor.Tensor, error) {
 func repeatTensor(op string, self *tensor.Tensor, repeats []int64) (_ *tensor.Tensor, err error) {
 	lead := len(repeats) - self.Dim()
 	if lead < 0 {
-		return nil, status.Runtimef("%s: number of dimensions of repeat dims %v can not be smaller than number of dimensions of tensor %v", op, repeats, self.Sizes())
+		return nil, status.Runtimef("%s: number of dimensions of repeat dims %v can not be smaller than number of dimensions of tensor %v", op,
+			repeats, self.Sizes())
 	}
 	// The copies are written through a view of the result that has a separate dimension for every repeat.
 	sizes := make([]int64, len(repeats))
@@ -211,7 +212,8 @@ func copyTriangle(op string, out, self *tensor.Tensor, diagonal int64, below boo
 func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (_ *tensor.Tensor, err error) {
 	const op = "constant_pad_nd"
 	if len(pad)%2 != 0 || len(pad) > 2*self.Dim() {
-		return nil, status.Runtimef("%s: length of pad must be even and no more than twice the number of dimensions of the input, but got %v for %d dimensions", op, pad, self.Dim())
+		return nil, status.Runtimef("%s: length of pad must be even and no more than twice the number of dimensions of the input, but got %v for %d dimensions",
+			op, pad, self.Dim())
 	}
 	sizes, grows := slices.Clone(self.Sizes()), false
 	inner, offset := slices.Clone(self.Sizes()), self.Offset()
@@ -222,7 +224,8 @@ func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (_ *ten
 		before, after := pad[2*i], pad[2*i+1]
 		sizes[d] += before + after
 		if sizes[d] < 0 {
-			return nil, status.Runtimef("%s: the input size %d, plus negative padding %d and %d, resulted in a negative output size for dimension %d", op, self.Sizes()[d], before, after, d)
+			return nil, status.Runtimef("%s: the input size %d, plus negative padding %d and %d, resulted in a negative output size for dimension %d",
+				op, self.Sizes()[d], before, after, d)
 		}
 		inner[d] += min(before, 0) + min(after, 0)
 		offset -= min(before, 0) * self.Strides()[d]

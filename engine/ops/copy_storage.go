@@ -85,7 +85,8 @@ func SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int
 
 func setStorage(self *tensor.Tensor, s *storage.Storage, size, stride []int64, offset int64) error {
 	if s.Device() != self.Device() {
-		return status.Runtimef("set_: attempted to set the storage of a tensor on device %v to a storage on different device %v", self.Device(), s.Device())
+		return status.Runtimef("set_: attempted to set the storage of a tensor on device %v to a storage on different device %v", self.Device(),
+			s.Device())
 	}
 	if err := checkAligned("set_", s, self.DType()); err != nil {
 		return err
@@ -96,7 +97,8 @@ func setStorage(self *tensor.Tensor, s *storage.Storage, size, stride []int64, o
 // checkAligned returns an error for storages that are not aligned for elements of d.
 func checkAligned(op string, s *storage.Storage, d dtype.DType) error {
 	if uintptr(s.Data())%uintptr(d.Alignment()) != 0 {
-		return status.Runtimef("%s: the storage at %v is not aligned to the %d bytes that elements of %v need; clone() it", op, s.Data(), d.Alignment(), d)
+		return status.Runtimef("%s: the storage at %v is not aligned to the %d bytes that elements of %v need; clone() it", op, s.Data(),
+			d.Alignment(), d)
 	}
 	return nil
 }

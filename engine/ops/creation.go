@@ -28,7 +28,8 @@ func resolveOptions(op string, given, otherwise dtype.DType, layout tensor.Layou
 }
 
 // newFactoryOutput opens the output of a creation function: out must have the requested dtype and device, if any.
-func newFactoryOutput(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (to tensoriter.Output, err error) {
+func newFactoryOutput(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout,
+	dev device.Device) (to tensoriter.Output, err error) {
 	to = tensoriter.Output{Op: op, Out: out, Sizes: size, Exact: true, Fresh: true}
 	if out != nil {
 		otherwise = out.DType()
@@ -44,7 +45,8 @@ func newFactoryOutput(op string, out *tensor.Tensor, size []int64, given, otherw
 }
 
 // newFilled is newFactoryOutput with a value everywhere.
-func newFilled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func newFilled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, given, otherwise dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	target := given
 	if target == dtype.None {
 		if target = otherwise; out != nil {
@@ -78,8 +80,10 @@ func Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout,
 	return newFilled("ones", out, size, dtype.IntScalar(1), d, dtype.Default(), layout, dev)
 }
 
-// Full returns a tensor filled with value, with the default dtype for a scalar of its category. Complex results have parts of 32 bits or more.
-func Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+// Full returns a tensor filled with value, with the default dtype for a scalar of its category. Complex results have parts of 32 bits or
+// more.
+func Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	otherwise := value.DType()
 	if otherwise.IsComplex() {
 		otherwise = otherwise.Compute()
@@ -88,7 +92,8 @@ func Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, l
 }
 
 // Empty makes a tensor of arbitrary values.
-func Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if f == shape.Preserve {
 		return nil, status.Runtimef("empty: unsupported memory format %v", f)
 	}
@@ -125,7 +130,8 @@ func EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, 
 	seen := make([]bool, len(physical))
 	for i, p := range physical {
 		if p < 0 || p >= int64(len(size)) {
-			return nil, status.Runtimef("empty_permuted: dimension out of range (expected to be between 0 and %d, but got %d at index %d)", len(size)-1, p, i)
+			return nil, status.Runtimef("empty_permuted: dimension out of range (expected to be between 0 and %d, but got %d at index %d)",
+				len(size)-1, p, i)
 		}
 		if seen[p] {
 			return nil, status.Runtimef("empty_permuted: duplicate dim %d is not allowed in physical_layout %v", p, physical)
@@ -153,7 +159,8 @@ func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev d
 }
 
 // likeOptions resolves the options of the _like and new_ functions, which follow self.
-func likeOptions(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device) (dtype.DType, device.Device, error) {
+func likeOptions(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (dtype.DType, device.Device, error) {
 	if dev.IsNone() {
 		dev = self.Device()
 	}
@@ -161,7 +168,8 @@ func likeOptions(op string, self *tensor.Tensor, d dtype.DType, layout tensor.La
 }
 
 // newLike creates a tensor of self's shape, filled with value unless it is none.
-func newLike(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+func newLike(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	d, dev, err = likeOptions(op, self, d, layout, dev)
 	if err != nil {
 		return nil, err
@@ -196,7 +204,8 @@ func OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev devi
 }
 
 // FullLike makes a tensor of self's shape and one value.
-func FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
 	return newLike("full_like", self, value, d, layout, dev, f)
 }
 
@@ -210,7 +219,8 @@ func NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.La
 }
 
 // NewEmptyStrided is NewEmpty with strides.
-func NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	d, dev, err := likeOptions("new_empty_strided", self, d, layout, dev)
 	if err != nil {
 		return nil, err
@@ -219,7 +229,8 @@ func NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, l
 }
 
 // NewFull makes a tensor of self's dtype and device and one value.
-func NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	d, dev, err := likeOptions("new_full", self, d, layout, dev)
 	if err != nil {
 		return nil, err

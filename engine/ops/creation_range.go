@@ -16,7 +16,8 @@ import (
 )
 
 // newRangeOutput opens the output of n elements that k fills; an out of as many elements keeps its shape.
-func newRangeOutput(op string, k kernelapi.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (tensoriter.Output, error) {
+func newRangeOutput(op string, k kernelapi.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout,
+	dev device.Device) (tensoriter.Output, error) {
 	size, fills := []int64{n}, d
 	switch {
 	case out != nil:
@@ -48,12 +49,14 @@ func Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.L
 }
 
 // ArangeStart counts from start to end.
-func ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return ArangeStartStep(out, start, end, dtype.IntScalar(1), d, layout, dev)
 }
 
 // ArangeStartStep counts from start to end, which is not reached, by step.
-func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	if err := checkRange("arange", start, end, step); err != nil {
 		return nil, err
 	}
@@ -80,7 +83,8 @@ func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.
 	return newSequence("arange", out, n, start, step, d, otherwise, layout, dev)
 }
 
-// countInts returns how often step fits between start and end, and whether there is a remainder; the count saturates. step has the right sign.
+// countInts returns how often step fits between start and end, and whether there is a remainder; the count saturates. step has the right
+// sign.
 func countInts(start, end, step dtype.Scalar) (whole uint64, rest bool) {
 	each := uint64(step.I)
 	if isNegative(step) {
@@ -136,7 +140,8 @@ func checkRange(op string, start, end, step dtype.Scalar) error {
 }
 
 // newSequence creates n values from start by step.
-func newSequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func newSequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar, d, otherwise dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	if n >= math.MaxInt64 {
 		return nil, status.Runtimef("%s: invalid size, possible overflow: %v elements", op, n)
 	}
@@ -148,7 +153,8 @@ func newSequence(op string, out *tensor.Tensor, n float64, start, step dtype.Sca
 }
 
 // Range counts from start to end by step; end is included.
-func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	if err := checkRange("range", start, end, step); err != nil {
 		return nil, err
 	}
@@ -167,7 +173,8 @@ func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, lay
 }
 
 // newSpacedOutput opens the output of linspace and logspace.
-func newSpacedOutput(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (to tensoriter.Output, err error) {
+func newSpacedOutput(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (to tensoriter.Output, err error) {
 	if steps < 0 {
 		return to, status.Runtimef("%s: number of steps must be non-negative, got %d", op, steps)
 	}
@@ -192,7 +199,8 @@ func newSpacedOutput(op string, out *tensor.Tensor, start, end dtype.Scalar, ste
 }
 
 // Linspace makes evenly spaced values from start to end, both included.
-func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	to, err := newSpacedOutput("linspace", out, start, end, steps, d, layout, dev)
 	if err == nil {
 		d := to.To.DType()
@@ -216,7 +224,8 @@ func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, b
 	if steps == 1 { // the end does not count, whatever it is
 		to, step = from, 0
 	}
-	return backend.On(t).Range(op, backend.Range{Kernel: kernelapi.Linspace, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
+	return backend.On(t).Range(op, backend.Range{Kernel: kernelapi.Linspace, To: t, Start: dtype.ComplexScalar(from),
+		Step: dtype.ComplexScalar(step), Stop: to, Base: base})
 }
 
 func clampFinite(v float64) float64 { return max(min(v, math.MaxFloat64), -math.MaxFloat64) }
@@ -267,7 +276,8 @@ func fillWide(to *tensoriter.Output, from, last dtype.Scalar) (err error) {
 }
 
 // Logspace returns base to the power of Linspace's values.
-func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	to, err := newSpacedOutput("logspace", out, start, end, steps, d, layout, dev)
 	if err == nil {
 		from, last := start.Complex(), end.Complex()

@@ -10,8 +10,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// staircase is the part of a matrix between rows first and last. The lengths of adjacent rows differ by one column, except for rows that have all
-// columns.
+// staircase is the part of a matrix between rows first and last. The lengths of adjacent rows differ by one column, except for rows that
+// have all columns.
 type staircase struct {
 	first, last int64
 	stairs      int64 // the rows that differ
@@ -22,13 +22,17 @@ type staircase struct {
 // newLowerTriangle returns the lower triangle up to the diagonal at offset, which may be outside of the matrix.
 func newLowerTriangle(row, col, offset int64) staircase {
 	first := max(-offset, 0)
-	return staircase{first, row, min(row-first, max(col-offset-first, 0)), first + offset + 1, func(i int64) (int64, int64) { return 0, min(i+offset+1, col) }}
+	return staircase{first, row, min(row-first, max(col-offset-first, 0)), first + offset + 1, func(i int64) (int64, int64) {
+		return 0, min(i+offset+1, col)
+	}}
 }
 
 // newUpperTriangle returns the triangle from the diagonal at offset on.
 func newUpperTriangle(row, col, offset int64) staircase {
 	last := min(row, col-offset)
-	return staircase{0, last, last - min(max(-offset, 0), last), col - offset - last + 1, func(i int64) (int64, int64) { return max(i+offset, 0), col }}
+	return staircase{0, last, last - min(max(-offset, 0), last), col - offset - last + 1, func(i int64) (int64, int64) {
+		return max(i+offset, 0), col
+	}}
 }
 
 // countElements returns the number of elements.
@@ -54,7 +58,8 @@ func TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, de
 	return triangleIndices("triu_indices", row, col, offset, d, layout, dev, newUpperTriangle)
 }
 
-func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device, kind func(row, col, offset int64) staircase) (_ *tensor.Tensor, err error) {
+func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device,
+	kind func(row, col, offset int64) staircase) (_ *tensor.Tensor, err error) {
 	const limit = 1 << 61
 	if row < 0 || col < 0 || row > limit || col > limit {
 		return nil, status.Runtimef("%s: row and col must be non-negative, and at most 2^61, got %d and %d", op, row, col)

@@ -33,11 +33,12 @@ func ByProducts(op, mode string, rows, columns int64) (bool, error) {
 	case "donot_use_mm_for_euclid_dist":
 		return false, nil
 	}
-	return false, status.Valuef("%s: %q is not a valid value for compute_mode; use 'use_mm_for_euclid_dist_if_necessary', 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'", op, mode)
+	return false, status.Valuef("%s: %q is not a valid value for compute_mode; use 'use_mm_for_euclid_dist_if_necessary', 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'",
+		op, mode)
 }
 
-// Cdist returns the p-norm of the difference of every row of x1 and every row of x2, matrix by matrix. If mode requires it, or permits it and there
-// are many rows, Euclidean distances are the roots of |a|^2 - 2ab + |b|^2.
+// Cdist returns the p-norm of the difference of every row of x1 and every row of x2, matrix by matrix. If mode requires it, or permits it
+// and there are many rows, Euclidean distances are the roots of |a|^2 - 2ab + |b|^2.
 func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (_ *tensor.Tensor, err error) {
 	const op = "cdist"
 	d := resultType(x1, x2)
@@ -47,7 +48,8 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (_ *tensor.Tensor, err
 	case x1.Dim() < 2 || x2.Dim() < 2:
 		return nil, status.Runtimef("%s: needs at least 2D tensors, got shapes %v and %v", op, x1.Sizes(), x2.Sizes())
 	case x1.Sizes()[x1.Dim()-1] != x2.Sizes()[x2.Dim()-1]:
-		return nil, status.Runtimef("%s: x1 and x2 must have the same number of columns, got %d and %d", op, x1.Sizes()[x1.Dim()-1], x2.Sizes()[x2.Dim()-1])
+		return nil, status.Runtimef("%s: x1 and x2 must have the same number of columns, got %d and %d", op, x1.Sizes()[x1.Dim()-1],
+			x2.Sizes()[x2.Dim()-1])
 	case !(p >= 0):
 		return nil, status.Runtimef("%s: only supports non-negative p values, got %v", op, p)
 	}

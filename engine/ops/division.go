@@ -75,7 +75,8 @@ func (p *pointwise) checkedDivide(out, self, other *tensor.Tensor) (*tensor.Tens
 			return nil, err
 		}
 		if zero {
-			return nil, status.Runtimef("%s: ZeroDivisionError: other contains 0, and the dtype is %v; convert to a floating-point dtype to get inf", p.name, d)
+			return nil, status.Runtimef("%s: ZeroDivisionError: other contains 0, and the dtype is %v; convert to a floating-point dtype to get inf",
+				p.name, d)
 		}
 	}
 	return p.runKernel(out, nil, self, other)
@@ -91,7 +92,8 @@ func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 		return fillResult("pow", out, self, d, false, dtype.BoolScalar(true))
 	case d.IsIntegral() && exponent.IsWrappedNumber() && exponent.Item().Float() < 0:
-		return nil, status.Runtimef("pow: integers to negative integer powers are not allowed; self has dtype %v and exponent is %v", d, exponent.Item())
+		return nil, status.Runtimef("pow: integers to negative integer powers are not allowed; self has dtype %v and exponent is %v", d,
+			exponent.Item())
 	}
 	if exponent.IsWrappedNumber() && (d.IsIntegral() || d.Compute() != d) {
 		if err := checkFits("pow", exponent.Item(), d); err != nil {

@@ -38,8 +38,8 @@ func fitting(t *testing.T, o *schema.Operator) (sizes []int64, ok bool) {
 	return nil, false
 }
 
-// Every operator supports the dtypes in its schema, and rejects the others with an error that names the dtype. docs/gen_dtypes.md is generated from
-// the same schemas.
+// Every operator supports the dtypes in its schema, and rejects the others with an error that names the dtype. docs/gen_dtypes.md is
+// generated from the same schemas.
 func TestOperatorsTakeTheDTypesTheyDeclare(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		if o.DTypes == "none" || uncallable[o.CName()] {
@@ -77,7 +77,8 @@ func TestResultsHaveTheDTypesTheyDeclare(t *testing.T) {
 		}
 		sizes, ok := fitting(t, o)
 		require.True(t, ok, o.CName())
-		for _, first := range []dtype.DType{dtype.Bool, dtype.Int8, dtype.Int64, dtype.Uint16, dtype.Uint64, dtype.Float16, dtype.Float64, dtype.Complex64} {
+		for _, first := range []dtype.DType{dtype.Bool, dtype.Int8, dtype.Int64, dtype.Uint16, dtype.Uint64, dtype.Float16, dtype.Float64,
+			dtype.Complex64} {
 			for _, others := range []dtype.DType{first, dtype.Int32, dtype.Uint32, dtype.Float32, dtype.Complex128} {
 				a, _ := profile{first, sizes, nil, onesLike}.call(t, o)
 				b, _ := profile{others, sizes, nil, onesLike}.call(t, o)

@@ -116,7 +116,8 @@ func TestExtremeArgumentsReturnResultsOrErrors(t *testing.T) {
 func TestStringArgumentsAreChecked(t *testing.T) {
 	tried := 0
 	for _, o := range everyOperator(t) {
-		for _, p := range []profile{{dtype.Float64, []int64{3, 3}, nil, onesLike}, {dtype.Float64, []int64{3}, nil, onesLike}, {dtype.Float64, []int64{0, 0}, nil, onesLike}} {
+		for _, p := range []profile{{dtype.Float64, []int64{3, 3}, nil, onesLike}, {dtype.Float64, []int64{3}, nil, onesLike},
+			{dtype.Float64, []int64{0, 0}, nil, onesLike}} {
 			c, ok := p.call(t, o)
 			if !ok {
 				continue

@@ -27,7 +27,8 @@ func fileBytes(op string, size int64, write func(io.WriterAt) error) (_ *tensor.
 // fileSource returns the file with the bytes of a tensor.
 func fileSource(op string, data *tensor.Tensor) (*file.Source, error) {
 	if data.DType() != dtype.Uint8 || data.Dim() != 1 || !data.IsContiguous() || data.Device().Type != device.CPU {
-		return nil, status.Valuef("%s: data must be a contiguous 1-D uint8 tensor on the CPU, not %v of shape %v on %v", op, data.DType(), data.Sizes(), data.Device())
+		return nil, status.Valuef("%s: data must be a contiguous 1-D uint8 tensor on the CPU, not %v of shape %v on %v", op, data.DType(),
+			data.Sizes(), data.Device())
 	}
 	if data.Numel() == 0 { // its address is arbitrary
 		return file.Memory(nil), nil

@@ -68,7 +68,8 @@ func FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*tensor.Tensor
 	}
 	sizes := slices.Clone(self.Sizes())
 	if have := sizes[dims[0]]; have != size/2+1 {
-		return nil, status.Runtimef("%s: a real signal of length %d requires %d complex elements, but self has size %d in dim %d", op, size, size/2+1, have, dim)
+		return nil, status.Runtimef("%s: a real signal of length %d requires %d complex elements, but self has size %d in dim %d", op, size,
+			size/2+1, have, dim)
 	}
 	sizes[dims[0]] = size
 	return transformDims(op, self, dims, sizes, self.DType().ToReal(), true, scale)
@@ -118,7 +119,8 @@ func byStride(t *tensor.Tensor, dims []int) []int {
 
 // transformDims computes a transform along dims, the fastest last. The result is laid out as in PyTorch: the transformed dimensions are
 // innermost, in their order, and the others follow the order of self's strides.
-func transformDims(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtype.DType, inverse bool, scale float64) (_ *tensor.Tensor, err error) {
+func transformDims(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtype.DType, inverse bool,
+	scale float64) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
 	defer s.Close(&err)
 	var batch []int

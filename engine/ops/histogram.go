@@ -27,7 +27,8 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (_ *tensor.Tensor, 
 	case self.Dim() != 1:
 		return nil, status.Runtimef("%s: only supports 1-d non-negative integral inputs, got shape %v", op, self.Sizes())
 	case weights != nil && !slices.Equal(weights.Sizes(), self.Sizes()):
-		return nil, status.Runtimef("%s: weights should be 1-d and have the same length as input, got shapes %v and %v", op, weights.Sizes(), self.Sizes())
+		return nil, status.Runtimef("%s: weights should be 1-d and have the same length as input, got shapes %v and %v", op, weights.Sizes(),
+			self.Sizes())
 	}
 	if self.Numel() == 0 {
 		return tensor.Zeros(op, []int64{minlength}, dtype.Int64, self.Device())
@@ -88,10 +89,12 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (_ *ten
 }
 
 // Histogram counts the elements, or adds up their weights, in equal bins of a range, or of the elements' range.
-func Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return histogramOfAll(outHist, outEdges, self, weight, density, backend.ByDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
-		return s.equalEdges(values, []int64{bins}, ranges, self.DType())
-	})
+func Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor,
+	density bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	return histogramOfAll(outHist, outEdges, self, weight, density, backend.ByDivisionAndSearch,
+		func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+			return s.equalEdges(values, []int64{bins}, ranges, self.DType())
+		})
 }
 
 // HistogramEdges is Histogram with the edges of the bins given.
@@ -101,7 +104,8 @@ func HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, densit
 	})
 }
 
-func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how backend.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
+func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how backend.Bin,
+	edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
 	s := newScope("histogram")
 	defer s.Close(&err)
 	if err := checkHistogram(s.Op, self, weight, self.Sizes()); err != nil {
@@ -123,22 +127,25 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	return tensoriter.DoneBoth(&toHist, &toEdges, err)
 }
 
-// Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Returns the counts and the edges
-// of every dimension.
+// Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Returns the counts and
+// the edges of every dimension.
 func Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
-	return histogramOfPoints(self, weight, density, len(bins), backend.ByDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
-		return s.equalEdges(values, bins, ranges, self.DType())
-	})
+	return histogramOfPoints(self, weight, density, len(bins), backend.ByDivisionAndSearch,
+		func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+			return s.equalEdges(values, bins, ranges, self.DType())
+		})
 }
 
 // HistogramddEdges is Histogramdd with the edges of the bins given.
-func HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, _ []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
+func HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, _ []float64, weight *tensor.Tensor,
+	density bool) ([]*tensor.Tensor, error) {
 	return histogramOfPoints(self, weight, density, len(bins), backend.BySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.checkEdges(values, bins)
 	})
 }
 
-func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how backend.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how backend.Bin,
+	edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
 	s := newScope("histogramdd")
 	defer s.Close(&err)
 	if self.Dim() < 2 {
@@ -169,9 +176,11 @@ func checkHistogram(op string, self, weight *tensor.Tensor, points []int64) erro
 	case d != dtype.Float32 && d != dtype.Float64:
 		return status.NotImplementedf("%s: not implemented for dtype %v; convert to float32 or float64", op, d)
 	case weight != nil && weight.DType() != d:
-		return status.Runtimef("%s: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got input %v and weight %v", op, d, weight.DType())
+		return status.Runtimef("%s: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got input %v and weight %v",
+			op, d, weight.DType())
 	case weight != nil && !slices.Equal(weight.Sizes(), points):
-		return status.Runtimef("%s: if weight tensor is provided it should have the same shape as the points of the input, %v, but got shape %v", op, points, weight.Sizes())
+		return status.Runtimef("%s: if weight tensor is provided it should have the same shape as the points of the input, %v, but got shape %v",
+			op, points, weight.Sizes())
 	}
 	return checkSameDevice(op, self, weight)
 }
@@ -181,7 +190,8 @@ func checkHistogram(op string, self, weight *tensor.Tensor, points []int64) erro
 func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64, d dtype.DType) []*tensor.Tensor {
 	edges := make([]*tensor.Tensor, len(bins))
 	if ranges != nil && len(ranges) != 2*len(bins) {
-		s.Check(status.Runtimef("%s: for a %d-dimensional histogram range should have %d elements, but got %d", s.Op, len(bins), 2*len(bins), len(ranges)))
+		s.Check(status.Runtimef("%s: for a %d-dimensional histogram range should have %d elements, but got %d", s.Op, len(bins), 2*len(bins),
+			len(ranges)))
 	}
 	for i, n := range bins {
 		if n <= 0 {
@@ -226,9 +236,11 @@ func (s *scope) checkEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 	for i, b := range bins {
 		switch {
 		case b.DType() != values.DType():
-			s.Check(status.Runtimef("%s: input tensor and bins tensors should have the same dtype, but got input %v and bins for dimension %d %v", s.Op, values.DType(), i, b.DType()))
+			s.Check(status.Runtimef("%s: input tensor and bins tensors should have the same dtype, but got input %v and bins for dimension %d %v",
+				s.Op, values.DType(), i, b.DType()))
 		case b.Dim() != 1 || b.Numel() < 2:
-			s.Check(status.Runtimef("%s: bins tensor should have one dimension with at least 2 edges, but got shape %v for dimension %d", s.Op, b.Sizes(), i))
+			s.Check(status.Runtimef("%s: bins tensor should have one dimension with at least 2 edges, but got shape %v for dimension %d", s.Op,
+				b.Sizes(), i))
 		default:
 			s.Check(checkSameDevice(s.Op, values, b))
 		}
@@ -238,7 +250,8 @@ func (s *scope) checkEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 }
 
 // countPoints counts the points of values (points x dimensions) in the grid of edges, in the dtype of the edges.
-func (s *scope) countPoints(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how backend.Bin) *tensor.Tensor {
+func (s *scope) countPoints(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool,
+	how backend.Bin) *tensor.Tensor {
 	d := values.DType()
 	bins := make([]int64, len(edges))
 	for i, e := range edges {

@@ -19,7 +19,8 @@ func TestBincount(t *testing.T) {
 		defer counts.Release()
 		assert.Equal(t, dtype.Int64, counts.DType())
 		assert.Equal(t, []float64{1, 3, 0, 1, 0, 0}, flat(t, counts), "%v", d)
-		for w, result := range map[dtype.DType]dtype.DType{dtype.Float32: dtype.Float32, dtype.Int8: dtype.Float64, dtype.Float16: dtype.Float64} {
+		for w, result := range map[dtype.DType]dtype.DType{dtype.Float32: dtype.Float32, dtype.Int8: dtype.Float64,
+			dtype.Float16: dtype.Float64} {
 			sums, err := Bincount(x, given(t, w, []int64{5}, 1, 2, 3, 4, 5), 0)
 			require.NoError(t, err)
 			defer sums.Release()

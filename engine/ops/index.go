@@ -25,7 +25,8 @@ func warnByteMask(op, argument string, t *tensor.Tensor) error {
 	if t.DType() != dtype.Uint8 {
 		return nil
 	}
-	return warning.Uint8Mask.Of(op, "%s of dtype uint8 is interpreted as a mask, which is deprecated; use bool for masks, or int64 for indices", argument)
+	return warning.Uint8Mask.Of(op, "%s of dtype uint8 is interpreted as a mask, which is deprecated; use bool for masks, or int64 for indices",
+		argument)
 }
 
 // selector is an index tensor with the first of the dimensions that it indexes and their number: a mask has those that it covers.
@@ -145,7 +146,8 @@ func (s *scope) viewBasicIndex(self *tensor.Tensor, items []IndexItem) (seen *te
 func checkIndexDevices(op string, self *tensor.Tensor, selectors []selector) error {
 	for _, x := range selectors {
 		if at := x.Device(); at != self.Device() && at.Type != device.CPU {
-			return status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", op, self.Device(), at)
+			return status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", op,
+				self.Device(), at)
 		}
 	}
 	return nil
@@ -229,7 +231,8 @@ func (s *scope) joinPositions(a *advanced, base *tensor.Tensor, axes []axis, com
 		copy(strides[before:], full.Strides())
 		return s.Track(full.View(s.Op, a.sizes, strides, full.Offset()))
 	}
-	a.inputs = append(a.inputs, s.Track(tensor.EmptyStrided(s.Op, a.sizes, a.strides, base.DType(), device.Device{Type: device.Meta, Index: -1})))
+	a.inputs = append(a.inputs, s.Track(tensor.EmptyStrided(s.Op, a.sizes, a.strides, base.DType(),
+		device.Device{Type: device.Meta, Index: -1})))
 	for _, x := range axes {
 		a.inputs = append(a.inputs, spread(x.positions))
 	}
@@ -240,7 +243,8 @@ func (s *scope) joinPositions(a *advanced, base *tensor.Tensor, axes []axis, com
 	sum := s.Track(tensor.Zeros(s.Op, common, dtype.Int64, base.Device()))
 	a.step, a.size = 1, 1
 	for _, x := range axes {
-		s.Check(backend.On(sum).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size}))
+		s.Check(backend.On(sum).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64,
+			Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size}))
 		a.size += (x.size - 1) * x.stride
 	}
 	a.index = spread(sum)
@@ -251,7 +255,8 @@ func (s *scope) joinPositions(a *advanced, base *tensor.Tensor, axes []axis, com
 func (s *scope) maskAxes(base *tensor.Tensor, d int, mask *tensor.Tensor) (axes []axis) {
 	for k, n := range mask.Sizes() {
 		if n != base.Sizes()[d+k] {
-			s.Check(status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", s.Op, mask.Sizes(), k, base.Sizes(), d+k))
+			s.Check(status.Indexf("%s: the shape of the mask %v at index %d does not match the shape of the indexed tensor %v at index %d", s.Op,
+				mask.Sizes(), k, base.Sizes(), d+k))
 		}
 	}
 	dims := max(mask.Dim(), 1)
@@ -409,8 +414,8 @@ func (s *scope) writeAdvanced(base *tensor.Tensor, selectors []selector, value *
 	}
 }
 
-// writeMask assigns value, of one element or one for each selected element, by a mask over all of base, without computing positions. It returns true
-// if it has written or failed; for false, the caller uses the general path.
+// writeMask assigns value, of one element or one for each selected element, by a mask over all of base, without computing positions. It
+// returns true if it has written or failed; for false, the caller uses the general path.
 func (s *scope) writeMask(base *tensor.Tensor, selectors []selector, value *tensor.Tensor) bool {
 	mask := findFullMask(base, selectors)
 	switch {
@@ -433,7 +438,8 @@ func (s *scope) writeMask(base *tensor.Tensor, selectors []selector, value *tens
 
 // checkValueSizes returns an error for a value that does not expand to sizes.
 func checkValueSizes(op string, value *tensor.Tensor, sizes []int64) error {
-	return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", op, value.Sizes(), sizes)
+	return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", op,
+		value.Sizes(), sizes)
 }
 
 // IndexPut writes values to the elements that one index tensor for each leading dimension, or nil, names.

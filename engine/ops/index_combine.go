@@ -73,8 +73,8 @@ func (a *indexed) countMaxTerms() int64 {
 	return n
 }
 
-// isSparse reports whether a copy of the positions in index is smaller than a copy of self. It requires that no index dimension is also one of self,
-// as it is in scatter.
+// isSparse reports whether a copy of the positions in index is smaller than a copy of self. It requires that no index dimension is also one
+// of self, as it is in scatter.
 func (a *indexed) isSparse(self *tensor.Tensor) bool {
 	if self.Device().Type != device.CPU {
 		return false
@@ -144,7 +144,8 @@ func (a *indexed) distinctPositions(s *scope) (positions, numbers *tensor.Tensor
 	zero := s.expandTo(s.newScalarTensor(dtype.IntScalar(0), dtype.Int64, a.index.Device()), sizes)
 	named := s.Track(tensor.Empty(s.Op, sizes, dtype.Int64, a.index.Device()))
 	from := s.Track(a.index.View(s.Op, sizes, a.index.Strides(), a.index.Offset()))
-	s.Check(backend.On(named).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{named, zero, from}, Step: 1, Size: a.size, Check: a.check}))
+	s.Check(backend.On(named).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64,
+		Operands: [3]*tensor.Tensor{named, zero, from}, Step: 1, Size: a.size, Check: a.check}))
 	numbers = s.newEmpty(named, dtype.Int64, sizes...)
 	column := s.reshapeTo(named, named.Numel(), 1)
 	groups, err := backend.On(named).Unique(s.Op, backend.Distinct{Kernel: uniqueKernel, In: column, Inverse: numbers})

@@ -202,8 +202,8 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (_ *tensor.Tensor, er
 	})
 }
 
-// scatterByMask writes the elements of source, one after another, where a mask of to's shape is set. fits rejects numbers of set elements that source
-// is not for.
+// scatterByMask writes the elements of source, one after another, where a mask of to's shape is set. fits rejects numbers of set elements
+// that source is not for.
 func (s *scope) scatterByMask(to, mask, source *tensor.Tensor, fits func(set int64) error) {
 	set, values := s.castRowMajor(mask, dtype.Bool), s.castRowMajor(source, source.DType())
 	work := s.castRowMajor(to, to.DType())

@@ -90,7 +90,8 @@ func TestLayoutsOfIndexedWrites(t *testing.T) {
 		}
 		got, err := op.run(nil, x)
 		require.NoError(t, err)
-		keeps := slices.Contains([]string{"index_fill", "index_fill columns", "index_put", "index_put columns", "index_put accumulate", "index_put mask", "put"}, op.name)
+		keeps := slices.Contains([]string{"index_fill", "index_fill columns", "index_put", "index_put columns", "index_put accumulate",
+			"index_put mask", "put"}, op.name)
 		want := []int64{columns, 1}
 		if keeps {
 			want = []int64{1, rows}
@@ -150,7 +151,8 @@ func TestValuesThatDoNotFit(t *testing.T) {
 	mask := given(t, dtype.Bool, []int64{3, 4}, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 	row := given(t, dtype.Bool, []int64{3}, 1, 0, 1)
 	for _, items := range [][]IndexItem{
-		{with(vectorOf(t, 0, 2))}, {with(mask)}, {with(row)}, {at1(1)}, {{Kind: IndexEllipsis}}, {at1(1), at1(1)}, {{Kind: IndexBool, Start: 1}}, {with(vectorOf(t, 0, 2)), at1(1)},
+		{with(vectorOf(t, 0, 2))}, {with(mask)}, {with(row)}, {at1(1)}, {{Kind: IndexEllipsis}}, {at1(1), at1(1)}, {{Kind: IndexBool, Start: 1}},
+		{with(vectorOf(t, 0, 2)), at1(1)},
 	} {
 		for _, sizes := range [][]int64{{0}, {1, 0}, {0, 4}, {5}, {7, 4}, {2, 2, 2}} {
 			assert.Error(t, IndexSet(x, items, numbers(t, dtype.Float32, sizes...)), "%v of shape %v", items, sizes)

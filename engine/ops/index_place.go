@@ -18,8 +18,8 @@ var (
 	locateKernel     = kernelapi.Locate
 )
 
-// indexed describes the elements of an indexed read or write: a view of the indexed tensor with stride 0 along the dimensions of index, the stride
-// between positions, and the number of positions.
+// indexed describes the elements of an indexed read or write: a view of the indexed tensor with stride 0 along the dimensions of index, the
+// stride between positions, and the number of positions.
 type indexed struct {
 	sizes, strides []int64
 	step, size     int64
@@ -46,7 +46,8 @@ func (a *indexed) writeIndexed(s *scope, self, source *tensor.Tensor) {
 // runKernel runs a kernel with a.index as an operand, the output first.
 func (a *indexed) runKernel(s *scope, k kernelapi.Kernel, operands [3]*tensor.Tensor) {
 	d := operands[0].DType()
-	s.Check(backend.On(operands[0]).Indexed(s.Op, backend.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check}))
+	s.Check(backend.On(operands[0]).Indexed(s.Op,
+		backend.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check}))
 }
 
 // newIndexedAlong returns an indexed for an index of positions along dimension d of self, whose sizes are those of the result.

@@ -124,8 +124,8 @@ func indexedWrites(t *testing.T, d dtype.DType, rows, columns int64) []indexedWr
 	}
 }
 
-// Writes to some elements have the same result on both sides of the size from which stores bypass the caches, for every element size and layout of
-// self, in place and not.
+// Writes to some elements have the same result on both sides of the size from which stores bypass the caches, for every element size and
+// layout of self, in place and not.
 func TestIndexedWritesOfAnySize(t *testing.T) {
 	const rows, columns = 9, 1531
 	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.BFloat16, dtype.Float32, dtype.Int64, dtype.Complex128} {

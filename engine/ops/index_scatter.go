@@ -58,7 +58,8 @@ func (s *scattering) prepareScatter(self *tensor.Tensor, dim int64, index, sourc
 		return nil
 	}
 	if s.source.Dim() != flat.Dim() {
-		return status.Runtimef("%s: index tensor must have the same number of dimensions as src tensor, got %d and %d", op, index.Dim(), source.Dim())
+		return status.Runtimef("%s: index tensor must have the same number of dimensions as src tensor, got %d and %d", op, index.Dim(),
+			source.Dim())
 	}
 	for i, n := range flat.Sizes() {
 		if n > s.source.Sizes()[i] {
@@ -105,10 +106,12 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 	if found := s.source.Sizes(); !slices.Equal(want, found) {
 		if source.Dim() != 0 || index.Numel() != 1 || shape.Product(want) != 1 {
 			fail := status.Runtimef
-			if op == "index_copy" && (len(found) != len(want) || slices.Equal(want[:s.d], found[:s.d]) && slices.Equal(want[s.d+1:], found[s.d+1:])) {
+			if op == "index_copy" && (len(found) != len(want) || slices.Equal(want[:s.d], found[:s.d]) &&
+				slices.Equal(want[s.d+1:], found[s.d+1:])) {
 				fail = status.Indexf // the number of dimensions, or of indices
 			}
-			return fail("%s: source has shape %v, but for self of shape %v and index of %d elements shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
+			return fail("%s: source has shape %v, but for self of shape %v and index of %d elements shape %v is expected", op, source.Sizes(),
+				self.Sizes(), index.Numel(), want)
 		}
 		s.source = s.expandTo(s.source, want)
 	}
@@ -194,7 +197,8 @@ func (s *scattering) joinSource(k kernelapi.Kernel, work *tensor.Tensor, name st
 
 // countTerms returns the number of elements that are summed at each position of work.
 func (s *scattering) countTerms(work *tensor.Tensor, includeSelf bool) *tensor.Tensor {
-	counts := s.Track(newFilled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, work.Device()))
+	counts := s.Track(newFilled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout,
+		work.Device()))
 	one := s.newScalarTensor(dtype.IntScalar(1), dtype.Int64, work.Device())
 	newIndexedAlong(counts, s.d, s.index).combineSource(s.scope, scatterAdd, counts, one)
 	return counts
@@ -227,7 +231,8 @@ func Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) 
 }
 
 // scatterNumber runs scatter with a number as the source.
-func scatterNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run func(source *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
+func scatterNumber(op string, self, index *tensor.Tensor, value dtype.Scalar,
+	run func(source *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	if err := checkFits(op, value, self.DType()); err != nil {
 		return nil, err
 	}
@@ -261,7 +266,8 @@ func ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *ten
 }
 
 // ScatterReduceValue adds or multiplies one number into the positions that index names.
-func ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (*tensor.Tensor, error) {
+func ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar,
+	reduce string) (*tensor.Tensor, error) {
 	return scatterNumber("scatter", self, index, value, func(source *tensor.Tensor) (*tensor.Tensor, error) {
 		return ScatterReduceSource(out, self, dim, index, source, reduce)
 	})
@@ -273,14 +279,16 @@ func ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tenso
 }
 
 // ScatterReduce combines source with the positions that index names along dim.
-func ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
+func ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string,
+	includeSelf bool) (*tensor.Tensor, error) {
 	if err := checkReduction("scatter_reduce", reduce, "sum", "prod", "mean", "amax", "amin"); err != nil {
 		return nil, err
 	}
 	return scatterReduce("scatter_reduce", out, self, dim, index, source, reduce, includeSelf)
 }
 
-func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (_ *tensor.Tensor, err error) {
+func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string,
+	includeSelf bool) (_ *tensor.Tensor, err error) {
 	s := newScope(op)
 	defer s.Close(&err)
 	x := newScattering(s, self, dim, index, source)
@@ -319,7 +327,8 @@ func IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor
 }
 
 // IndexReduce combines source with positions of a dimension.
-func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (_ *tensor.Tensor, err error) {
+func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string,
+	includeSelf bool) (_ *tensor.Tensor, err error) {
 	if err := checkReduction("index_reduce", reduce, "prod", "mean", "amax", "amin"); err != nil {
 		return nil, err
 	}
@@ -386,7 +395,8 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (_ *tensor.Te
 	case self.DType() != source.DType():
 		return nil, status.Runtimef("%s: self and source expected to have the same dtype, but got %v and %v", op, self.DType(), source.DType())
 	case index.Numel() != source.Numel():
-		return nil, status.Runtimef("%s: source and index must have the same number of elements, but got source.numel() = %d, index.numel() = %d", op, source.Numel(), index.Numel())
+		return nil, status.Runtimef("%s: source and index must have the same number of elements, but got source.numel() = %d, index.numel() = %d",
+			op, source.Numel(), index.Numel())
 	case self.Numel() == 0 && index.Numel() > 0:
 		return nil, status.Indexf("%s: cannot put elements into an empty tensor", op)
 	}

@@ -14,18 +14,20 @@ import (
 // checkIndexSizes returns an error for an index that is longer than self in a dimension other than d, along which it contains positions.
 func checkIndexSizes(op string, self, index *tensor.Tensor, d int) error {
 	if max(self.Dim(), 1) != max(index.Dim(), 1) {
-		return status.Runtimef("%s: index tensor must have the same number of dimensions as input tensor, got %d and %d", op, index.Dim(), self.Dim())
+		return status.Runtimef("%s: index tensor must have the same number of dimensions as input tensor, got %d and %d", op, index.Dim(),
+			self.Dim())
 	}
 	for i := range index.Sizes() {
 		if i != d && index.Sizes()[i] > sizeAt(self, i) {
-			return status.Runtimef("%s: size does not match at dimension %d: expected index %v to be no larger than self %v apart from dimension %d", op, i, index.Sizes(), self.Sizes(), d)
+			return status.Runtimef("%s: size does not match at dimension %d: expected index %v to be no larger than self %v apart from dimension %d",
+				op, i, index.Sizes(), self.Sizes(), d)
 		}
 	}
 	return nil
 }
 
-// Gather returns, for every position of index, the element of self at that position, with the coordinate in dimension dim replaced by the value of
-// index.
+// Gather returns, for every position of index, the element of self at that position, with the coordinate in dimension dim replaced by the
+// value of index.
 func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (*tensor.Tensor, error) {
 	return gatherAlong("gather", out, self, dim, index, false)
 }
@@ -146,7 +148,8 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (_ *tensor.Tensor,
 		return s.ReturnNew(gatherAlong(op, out, flat, 0, index, true))
 	}
 	if self.Dim() != indices.Dim() {
-		return nil, status.Runtimef("%s: input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", op, self.Dim(), indices.Dim())
+		return nil, status.Runtimef("%s: input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices",
+			op, self.Dim(), indices.Dim())
 	}
 	d, err := shape.WrapDim(op, int64(dim), self.Dim())
 	if err != nil {

@@ -69,10 +69,13 @@ func TestIndexReads(t *testing.T) {
 	}{
 		{"int", []IndexItem{at1(-1), at1(0)}, []int64{4}, []float64{12, 13, 14, 15}, true},
 		{"slice with a step", []IndexItem{at1(0), at1(0), sliceItem(1, NoInt, 2)}, []int64{2}, []float64{1, 3}, true},
-		{"ellipsis and new axis", []IndexItem{{Kind: IndexEllipsis}, at1(3), {Kind: IndexNewAxis}}, []int64{2, 3, 1}, []float64{3, 7, 11, 15, 19, 23}, true},
+		{"ellipsis and new axis", []IndexItem{{Kind: IndexEllipsis}, at1(3), {Kind: IndexNewAxis}}, []int64{2, 3, 1},
+			[]float64{3, 7, 11, 15, 19, 23}, true},
 		{"tensor", []IndexItem{at1(0), with(vectorOf(t, 2, -3))}, []int64{2, 4}, []float64{8, 9, 10, 11, 0, 1, 2, 3}, false},
-		{"tensors together stay in place", []IndexItem{sliceItem(0, 1, 1), with(vectorOf(t, 0, 1)), with(vectorOf(t, 1, 2))}, []int64{1, 2}, []float64{1, 6}, false},
-		{"tensors apart come first", []IndexItem{with(vectorOf(t, 1)), all, with(vectorOf(t, 0, 3))}, []int64{2, 3}, []float64{12, 16, 20, 15, 19, 23}, false},
+		{"tensors together stay in place", []IndexItem{sliceItem(0, 1, 1), with(vectorOf(t, 0, 1)), with(vectorOf(t, 1, 2))}, []int64{1, 2},
+			[]float64{1, 6}, false},
+		{"tensors apart come first", []IndexItem{with(vectorOf(t, 1)), all, with(vectorOf(t, 0, 3))}, []int64{2, 3},
+			[]float64{12, 16, 20, 15, 19, 23}, false},
 		{"false selects nothing", []IndexItem{{Kind: IndexBool}}, []int64{0, 2, 3, 4}, []float64{}, false},
 	}
 	for _, c := range cases {
@@ -177,7 +180,8 @@ func TestMeansOfIntegersDoNotWrapBelow(t *testing.T) {
 		require.NoError(t, err)
 		source, err := Full(nil, []int64{n}, dtype.UintScalar(most), d, tensor.NoLayout, device.Host)
 		require.NoError(t, err)
-		for _, reduce := range []func(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error){ScatterReduce, IndexReduce} {
+		for _, reduce := range []func(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string,
+			includeSelf bool) (*tensor.Tensor, error){ScatterReduce, IndexReduce} {
 			got, err := reduce(nil, zero, 0, index, source, "mean", false)
 			require.NoError(t, err)
 			assert.Equal(t, []float64{float64(most), 0}, valuesOf(t, got), d)
@@ -447,7 +451,8 @@ func TestMeansOfUint64(t *testing.T) {
 	source, err := Full(nil, []int64{2}, dtype.UintScalar(1<<62+6), dtype.Uint64, tensor.NoLayout, device.Host)
 	require.NoError(t, err)
 	defer source.Release()
-	for _, reduce := range []func(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error){ScatterReduce, IndexReduce} {
+	for _, reduce := range []func(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string,
+		includeSelf bool) (*tensor.Tensor, error){ScatterReduce, IndexReduce} {
 		got, err := reduce(nil, zero, 0, index, source, "mean", false)
 		require.NoError(t, err)
 		assert.Equal(t, dtype.IntScalar(1<<62+6), got.At([]int64{0}))

@@ -150,7 +150,8 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (_ *tensor.T
 	}
 	for i, t := range tensors {
 		if !slices.Equal(t.Sizes(), tensors[0].Sizes()) {
-			return nil, status.Runtimef("stack: expects each tensor to be equal size, but got %v at entry 0 and %v at entry %d", tensors[0].Sizes(), t.Sizes(), i)
+			return nil, status.Runtimef("stack: expects each tensor to be equal size, but got %v at entry 0 and %v at entry %d", tensors[0].Sizes(),
+				t.Sizes(), i)
 		}
 	}
 	if out == nil && d == 0 && haveSameLayout(tensors) {

@@ -61,7 +61,8 @@ func checkAlike(op string, names []string, tensors ...*tensor.Tensor) error {
 	first := tensors[0]
 	for i, t := range tensors[1:] {
 		if t.DType() != first.DType() {
-			return status.Runtimef("%s: expected %s and %s to have the same dtype, but found %v and %v", op, names[0], names[i+1], first.DType(), t.DType())
+			return status.Runtimef("%s: expected %s and %s to have the same dtype, but found %v and %v", op, names[0], names[i+1], first.DType(),
+				t.DType())
 		}
 	}
 	_, err := tensoriter.Device(op, tensors...)
@@ -223,23 +224,27 @@ func CheckInfo(op string, info *tensor.Tensor, why Failure) error {
 // The failures.
 var (
 	NotDefinite Failure = func(i int64) string {
-		return fmt.Sprintf("the factorization could not be completed because the input is not positive-definite (the leading minor of order %d is not positive-definite)", i)
+		return fmt.Sprintf("the factorization could not be completed because the input is not positive-definite (the leading minor of order %d is not positive-definite)",
+			i)
 	}
 	SingularInverse Failure = func(i int64) string {
 		return fmt.Sprintf("the diagonal element %d is zero, the inversion could not be completed because the input matrix is singular", i)
 	}
 	SingularSolve Failure = func(int64) string { return "the solver failed because the input matrix is singular" }
 	SingularLU    Failure = func(i int64) string {
-		return fmt.Sprintf("U[%d,%d] is zero and using it on lu_solve would result in a division by zero; if you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)", i, i)
+		return fmt.Sprintf("U[%d,%d] is zero and using it on lu_solve would result in a division by zero; if you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+			i, i)
 	}
 	SingularLDL Failure = func(i int64) string {
 		return fmt.Sprintf("D[%d,%d] is zero and using it on ldl_solve would result in a division by zero", i, i)
 	}
 	NoConvergence Failure = func(i int64) string {
-		return fmt.Sprintf("the algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues or singular values (error code: %d)", i)
+		return fmt.Sprintf("the algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues or singular values (error code: %d)",
+			i)
 	}
 	RankDeficient Failure = func(i int64) string {
-		return fmt.Sprintf("the least squares solution could not be computed because the input matrix does not have full rank (error code: %d)", i)
+		return fmt.Sprintf("the least squares solution could not be computed because the input matrix does not have full rank (error code: %d)",
+			i)
 	}
 )
 

@@ -29,7 +29,8 @@ func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors boo
 }
 
 // LinalgLuFactorEx factors A = P L U. L, without its unit diagonal, and U share one matrix.
-func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot,
+	checkErrors bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.lu_factor_ex"
 	if err := CheckMatrices(op, "A", a); err != nil {
 		return nil, nil, nil, err
@@ -44,7 +45,8 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 	pivots := s.newInfos(a, shape.Append(shape.Batch(a.Sizes()), min(rows, columns)))
 	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FactorLU, A: lu, Pivots: pivots, Info: info})
 	s.checkInfo(checkErrors, info, SingularLU)
-	r, err := s.writeResults([]string{"LU", "pivots", "info"}, []*tensor.Tensor{outLU, outPivots, outInfo}, s.castPreservingLayout(lu, a.DType()), pivots, info)
+	r, err := s.writeResults([]string{"LU", "pivots", "info"}, []*tensor.Tensor{outLU, outPivots, outInfo},
+		s.castPreservingLayout(lu, a.DType()), pivots, info)
 	return r[0], r[1], r[2], err
 }
 
@@ -52,7 +54,8 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 func PivotsPermutation(pivots *tensor.Tensor, n int64) (_ *tensor.Tensor, err error) {
 	const op = "lu_unpack"
 	if pivots.Dim() == 0 || !pivots.DType().IsIntegral() {
-		return nil, status.Runtimef("%s: expected LU_pivots to be vectors of integers, got shape %v and dtype %v; pass the pivots that lu_factor returns", op, pivots.Sizes(), pivots.DType())
+		return nil, status.Runtimef("%s: expected LU_pivots to be vectors of integers, got shape %v and dtype %v; pass the pivots that lu_factor returns",
+			op, pivots.Sizes(), pivots.DType())
 	}
 	s := newScope(op)
 	defer s.Close(&err)
@@ -100,12 +103,14 @@ func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (_ *te
 	inverse, info := s.copyInColumns(a), s.newInfos(a, shape.Batch(a.Sizes()))
 	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.Invert, A: inverse, Info: info})
 	s.checkInfo(checkErrors, info, SingularInverse)
-	r, err := s.writeResults([]string{"inverse", "info"}, []*tensor.Tensor{outInverse, outInfo}, s.castPreservingLayout(inverse, a.DType()), info)
+	r, err := s.writeResults([]string{"inverse", "info"}, []*tensor.Tensor{outInverse, outInfo}, s.castPreservingLayout(inverse, a.DType()),
+		info)
 	return r[0], r[1], err
 }
 
 // LinalgLdlFactorEx factors A = L D L^T, or L D L^H where hermitian is set, reading the lower triangle of A.
-func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian,
+	checkErrors bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.ldl_factor_ex"
 	if err := CheckSquare(op, "A", self); err != nil {
 		return nil, nil, nil, err
@@ -116,7 +121,8 @@ func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian
 	s.clearTriangle(a, false)
 	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FactorLDL, A: a, Pivots: pivots, Info: info, Hermitian: hermitian})
 	s.checkInfo(checkErrors, info, SingularLDL)
-	r, err := s.writeResults([]string{"LD", "pivots", "info"}, []*tensor.Tensor{outLD, outPivots, outInfo}, s.castPreservingLayout(a, self.DType()), pivots, info)
+	r, err := s.writeResults([]string{"LD", "pivots", "info"}, []*tensor.Tensor{outLD, outPivots, outInfo},
+		s.castPreservingLayout(a, self.DType()), pivots, info)
 	return r[0], r[1], r[2], err
 }
 
@@ -129,7 +135,8 @@ func Geqrf(outA, outTau, self *tensor.Tensor) (_ *tensor.Tensor, _ *tensor.Tenso
 	s := newScope(op)
 	defer s.Close(&err)
 	a, tau := s.factorReflections(self)
-	r, err := s.writeResultsCast([]string{"a", "tau"}, []*tensor.Tensor{outA, outTau}, s.castPreservingLayout(a, self.DType()), s.castPreservingLayout(tau, self.DType()))
+	r, err := s.writeResultsCast([]string{"a", "tau"}, []*tensor.Tensor{outA, outTau}, s.castPreservingLayout(a, self.DType()),
+		s.castPreservingLayout(tau, self.DType()))
 	return r[0], r[1], err
 }
 
@@ -171,7 +178,8 @@ func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (_ *tensor.Tensor, _ *t
 		s.copyTensor(s.narrowDim(q, -1, short), s.narrowDim(factored, -1, short))
 		s.formOrthogonal(q, tau)
 	}
-	r, err := s.writeResults([]string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, s.castPreservingLayout(q, a.DType()), s.castPreservingLayout(upper, a.DType()))
+	r, err := s.writeResults([]string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, s.castPreservingLayout(q, a.DType()),
+		s.castPreservingLayout(upper, a.DType()))
 	return r[0], r[1], err
 }
 
@@ -206,7 +214,8 @@ func checkReflections(op string, input, tau *tensor.Tensor) error {
 		return status.Runtimef("%s: input.shape[-2] must be greater than or equal to input.shape[-1], got %d and %d", op, rows, columns)
 	}
 	if tau.Dim() != input.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], shape.Batch(input.Sizes())) {
-		return status.Runtimef("%s: expected tau.shape to be input.shape without the dimension of rows, but got tau of shape %v and input of shape %v", op, tau.Sizes(), input.Sizes())
+		return status.Runtimef("%s: expected tau.shape to be input.shape without the dimension of rows, but got tau of shape %v and input of shape %v",
+			op, tau.Sizes(), input.Sizes())
 	}
 	if n := tau.Sizes()[tau.Dim()-1]; n > columns {
 		return status.Runtimef("%s: input.shape[-1] must be greater than or equal to tau.shape[-1], got %d and %d", op, columns, n)
@@ -230,7 +239,8 @@ func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (_ *tensor.Tensor,
 // Ormqr multiplies other by the product of reflections, or its adjoint, from the left or from the right.
 func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (_ *tensor.Tensor, err error) {
 	const op = "ormqr"
-	if err := cmp.Or(checkMatrixShape(op, "input", self), checkMatrixShape(op, "other", other), checkAlike(op, []string{"input", "tau", "other"}, self, tau, other)); err != nil {
+	if err := cmp.Or(checkMatrixShape(op, "input", self), checkMatrixShape(op, "other", other),
+		checkAlike(op, []string{"input", "tau", "other"}, self, tau, other)); err != nil {
 		return nil, err
 	}
 	rows, columns := shape.Matrix(self.Sizes())
@@ -241,11 +251,14 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (_ *tenso
 	}
 	switch {
 	case other.Sizes()[along] != rows:
-		return nil, status.Runtimef("%s: other.shape[%d] must be equal to input.shape[-2], got %d and %d", op, along-other.Dim(), other.Sizes()[along], rows)
+		return nil, status.Runtimef("%s: other.shape[%d] must be equal to input.shape[-2], got %d and %d", op, along-other.Dim(),
+			other.Sizes()[along], rows)
 	case tau.Dim() != self.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], shape.Batch(self.Sizes())):
-		return nil, status.Runtimef("%s: expected tau.shape to be input.shape without the dimension of rows, but got tau of shape %v and input of shape %v", op, tau.Sizes(), self.Sizes())
+		return nil, status.Runtimef("%s: expected tau.shape to be input.shape without the dimension of rows, but got tau of shape %v and input of shape %v",
+			op, tau.Sizes(), self.Sizes())
 	case tau.Sizes()[tau.Dim()-1] != reflections:
-		return nil, status.Runtimef("%s: tau.shape[-1] must be equal to the smaller one of other.shape[%d] and input.shape[-1], %d, got %d", op, along-other.Dim(), reflections, tau.Sizes()[tau.Dim()-1])
+		return nil, status.Runtimef("%s: tau.shape[-1] must be equal to the smaller one of other.shape[%d] and input.shape[-1], %d, got %d", op,
+			along-other.Dim(), reflections, tau.Sizes()[tau.Dim()-1])
 	case !slices.Equal(shape.Batch(other.Sizes()), shape.Batch(self.Sizes())):
 		return nil, status.Runtimef("%s: batch dimensions of other must be equal to input's, got %v and %v", op, other.Sizes(), self.Sizes())
 	}
@@ -256,7 +269,8 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (_ *tenso
 	defer s.Close(&err)
 	b := s.copyInColumns(other)
 	if tau.Numel() > 0 {
-		s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.ApplyQ, A: s.copyInColumns(self), Values: s.castRowMajor(tau, tau.DType().Compute()), B: b, Right: !left, Adjoint: transpose})
+		s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.ApplyQ, A: s.copyInColumns(self),
+			Values: s.castRowMajor(tau, tau.DType().Compute()), B: b, Right: !left, Adjoint: transpose})
 	}
 	r, err := s.writeResults([]string{"out"}, []*tensor.Tensor{out}, s.castPreservingLayout(b, other.DType()))
 	return r[0], err

@@ -82,7 +82,8 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 	n, _ := shape.Matrix(self.Sizes())
 	rows, columns := shape.Matrix(b.Sizes())
 	if left && rows != n || !left && columns != n {
-		return nil, status.Runtimef("%s: incompatible shapes of A and B for the equation %s (%v and %v)", op, map[bool]string{true: "AX = B", false: "XA = B"}[left], self.Sizes(), b.Sizes())
+		return nil, status.Runtimef("%s: incompatible shapes of A and B for the equation %s (%v and %v)", op,
+			map[bool]string{true: "AX = B", false: "XA = B"}[left], self.Sizes(), b.Sizes())
 	}
 	batch, err := commonBatch(op, self, b)
 	if err != nil {
@@ -109,7 +110,8 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (_ *tenso
 	case rows != n:
 		return nil, status.Runtimef("%s: incompatible shapes of LD and B for the equation AX = B (%v and %v)", op, ld.Sizes(), b.Sizes())
 	case !slices.Equal(pivots.Sizes(), ld.Sizes()[:ld.Dim()-1]):
-		return nil, status.Runtimef("%s: expected LD.shape[:-1] and pivots.shape to be the same, but got %v and %v", op, ld.Sizes(), pivots.Sizes())
+		return nil, status.Runtimef("%s: expected LD.shape[:-1] and pivots.shape to be the same, but got %v and %v", op, ld.Sizes(),
+			pivots.Sizes())
 	}
 	batch, err := commonBatch(op, ld, b)
 	if err != nil {
@@ -121,7 +123,8 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (_ *tenso
 	s.Check(checkRows(op, rowsOf, n))
 	x := s.copyInColumns(s.expandBatch(b, batch))
 	a := s.copyInColumns(s.expandBatch(ld, batch))
-	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.SolveLDL, A: a, B: x, Pivots: s.castRowMajor(s.expandTo(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.SolveLDL, A: a, B: x,
+		Pivots: s.castRowMajor(s.expandTo(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
 	r, err := s.writeResults([]string{"out"}, []*tensor.Tensor{out}, s.castPreservingLayout(x, b.DType()))
 	return r[0], err
 }
@@ -148,9 +151,11 @@ func checkRows(op string, pivots *tensor.Tensor, n int64) error {
 }
 
 // LinalgLstsq returns the minimum-norm X that minimizes |A X - B|, and the other results of the driver.
-func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64,
+	driver string) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.lstsq"
-	if err := cmp.Or(CheckMatrices(op, "input", self), checkAlike(op, []string{"input", "other"}, self, b), CheckWord(op, "driver", driver, "", "gels", "gelsy", "gelsd", "gelss")); err != nil {
+	if err := cmp.Or(CheckMatrices(op, "input", self), checkAlike(op, []string{"input", "other"}, self, b),
+		CheckWord(op, "driver", driver, "", "gels", "gelsy", "gelsd", "gelss")); err != nil {
 		return nil, nil, nil, nil, err
 	}
 	s := newScope(op)
@@ -162,7 +167,8 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	}
 	m, n := shape.Matrix(self.Sizes())
 	if right.Dim() < 2 || right.Sizes()[right.Dim()-2] != m {
-		return nil, nil, nil, nil, status.Runtimef("%s: input and other must have as many rows, got shapes %v and %v", op, self.Sizes(), b.Sizes())
+		return nil, nil, nil, nil, status.Runtimef("%s: input and other must have as many rows, got shapes %v and %v", op, self.Sizes(),
+			b.Sizes())
 	}
 	batch, err := commonBatch(op, self, right)
 	if err != nil {
@@ -191,7 +197,8 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	if kind == backend.GELSD || kind == backend.GELSS {
 		values = s.Track(tensor.Zeros(op, shape.Append(batch, min(m, n)), d.ToReal(), self.Device()))
 	}
-	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info,
+		Driver: kind, Cutoff: cutoff})
 	why := NoConvergence
 	if kind == backend.GELS {
 		why = RankDeficient
@@ -203,12 +210,14 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	residuals := s.computeResiduals(x, rank, kind, m, n)
 	solution := s.narrowDim(x, -2, n)
 	if self.DType() != d {
-		solution, residuals, values = s.castPreservingLayout(solution, self.DType()), s.castPreservingLayout(residuals, self.DType().ToReal()), s.castPreservingLayout(values, self.DType().ToReal())
+		solution, residuals, values = s.castPreservingLayout(solution, self.DType()), s.castPreservingLayout(residuals, self.DType().ToReal()),
+			s.castPreservingLayout(values, self.DType().ToReal())
 	}
 	if vector {
 		solution = s.Track(view.Squeeze(op, nil, solution, func(d int) bool { return d == solution.Dim()-1 }))
 	}
-	r, err := s.writeResultsCast([]string{"solution", "residuals", "rank", "singular_values"}, []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, solution, residuals, rank, values)
+	r, err := s.writeResultsCast([]string{"solution", "residuals", "rank", "singular_values"},
+		[]*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, solution, residuals, rank, values)
 	return r[0], r[1], r[2], r[3], err
 }
 

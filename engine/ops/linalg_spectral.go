@@ -19,7 +19,8 @@ func LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (_ *ten
 	s := newScope(op)
 	defer s.Close(&err)
 	values, vectors := s.eigenHermitian(self, uplo, true)
-	r, err := s.writeResults([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.castPreservingLayout(values, self.DType().ToReal()), s.castPreservingLayout(vectors, self.DType()))
+	r, err := s.writeResults([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors},
+		s.castPreservingLayout(values, self.DType().ToReal()), s.castPreservingLayout(vectors, self.DType()))
 	return r[0], r[1], err
 }
 
@@ -62,7 +63,8 @@ func LinalgEig(outValues, outVectors, self *tensor.Tensor) (_ *tensor.Tensor, _ 
 	defer s.Close(&err)
 	values, vectors := s.eigenGeneral(self, true)
 	d := self.DType().ToComplex()
-	r, err := s.writeResultsCast([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.castPreservingLayout(values, d), s.castPreservingLayout(vectors, d))
+	r, err := s.writeResultsCast([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors},
+		s.castPreservingLayout(values, d), s.castPreservingLayout(vectors, d))
 	return r[0], r[1], err
 }
 
@@ -101,7 +103,8 @@ func checkDriver(op, driver string) error {
 }
 
 // LinalgSvd factors A = U diag(S) Vh.
-func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool,
+	driver string) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.svd"
 	if err := CheckMatrices(op, "A", a); err != nil {
 		return nil, nil, nil, err
@@ -125,7 +128,8 @@ func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver st
 		}
 	}
 	values := s.singularValues(a, u, vh)
-	r, err := s.writeResults([]string{"U", "S", "Vh"}, []*tensor.Tensor{outU, outS, outVh}, s.castPreservingLayout(u, a.DType()), s.castPreservingLayout(values, a.DType().ToReal()), s.castPreservingLayout(vh, a.DType()))
+	r, err := s.writeResults([]string{"U", "S", "Vh"}, []*tensor.Tensor{outU, outS, outVh}, s.castPreservingLayout(u, a.DType()),
+		s.castPreservingLayout(values, a.DType().ToReal()), s.castPreservingLayout(vh, a.DType()))
 	return r[0], r[1], r[2], err
 }
 

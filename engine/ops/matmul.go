@@ -79,8 +79,8 @@ func (s *scope) multiplyMatrices(c, self, a, b *tensor.Tensor, alpha, beta dtype
 	s.Check(backend.On(c).Product(s.Op, backend.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta}))
 }
 
-// checkProduct returns an error for operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to while it
-// is the output.
+// checkProduct returns an error for operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to
+// while it is the output.
 func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) error {
 	if err := checkSameDevice(op, a, b, self); err != nil {
 		return err
@@ -134,7 +134,8 @@ func checkMatrices(op, nameA, nameB string, a, b *tensor.Tensor, dims int) error
 		if dims == 2 {
 			nameA, nameB = "mat1", "mat2" // PyTorch's wording for every product of matrices
 		}
-		return status.Runtimef("%s: %s and %s shapes cannot be multiplied (%dx%d and %dx%d)", op, nameA, nameB, sa[dims-2], sa[dims-1], sb[dims-2], sb[dims-1])
+		return status.Runtimef("%s: %s and %s shapes cannot be multiplied (%dx%d and %dx%d)", op, nameA, nameB, sa[dims-2], sa[dims-1],
+			sb[dims-2], sb[dims-1])
 	}
 	return nil
 }
@@ -285,7 +286,8 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 		return nil, status.Runtimef("%s: expected both vectors to have same dtype, but found %v and %v", op, self.DType(), other.DType())
 	}
 	if self.Numel() != other.Numel() {
-		return nil, status.Runtimef("%s: inconsistent tensor size, expected tensors to have the same number of elements, but got %d and %d", op, self.Numel(), other.Numel())
+		return nil, status.Runtimef("%s: inconsistent tensor size, expected tensors to have the same number of elements, but got %d and %d", op,
+			self.Numel(), other.Numel())
 	}
 	if err := kernelapi.Dot.Check(op, self.DType()); err != nil {
 		return nil, err
@@ -300,8 +302,8 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 // addOuter adds a product of a column and a row.
 var addOuter = &pointwise{name: "addr", kernel: kernelapi.Addcmul, rule: promote}
 
-// Addr returns beta*self + alpha*outer(vec1, vec2), rounded after every step. For bool, sums are or and products are and. Where beta is 0, self is
-// not read.
+// Addr returns beta*self + alpha*outer(vec1, vec2), rounded after every step. For bool, sums are or and products are and. Where beta is 0,
+// self is not read.
 func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 	for i, t := range []*tensor.Tensor{vec1, vec2} {
 		if err := requireDims("addr", []string{"vec1", "vec2"}[i], t, 1); err != nil {
@@ -372,7 +374,8 @@ func Matmul(out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	na, nb := len(sa), len(sb)
 	m, k, n := sa[na-2], sa[na-1], sb[nb-1]
 	if k != sb[nb-2] {
-		return nil, status.Runtimef("matmul: mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ", self.Sizes(), other.Sizes(), k, sb[nb-2])
+		return nil, status.Runtimef("matmul: mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ",
+			self.Sizes(), other.Sizes(), k, sb[nb-2])
 	}
 	batch, err := shape.Broadcast("matmul", sa[:na-2], sb[:nb-2])
 	if err != nil {
@@ -410,11 +413,12 @@ func (s *scope) mergeBatches(t *tensor.Tensor, batch []int64, count int64) *tens
 	return s.reshapeTo(wide, count, matrix[0], matrix[1])
 }
 
-// Linears reports whether Linear takes the operands: matrices with elements, and a bias, if any, with one for each row of weight, all of one dtype
-// that is multiplied and on one device.
+// Linears reports whether Linear takes the operands: matrices with elements, and a bias, if any, with one for each row of weight, all of
+// one dtype that is multiplied and on one device.
 func Linears(self, weight, bias *tensor.Tensor) bool {
 	alike := func(t *tensor.Tensor) bool { return t.DType() == self.DType() && t.Device() == self.Device() }
-	if self.Dim() != 2 || weight.Dim() != 2 || !alike(weight) || !kernelapi.Gemm.Has(self.DType()) || self.Numel() == 0 || weight.Numel() == 0 {
+	if self.Dim() != 2 || weight.Dim() != 2 || !alike(weight) || !kernelapi.Gemm.Has(self.DType()) || self.Numel() == 0 ||
+		weight.Numel() == 0 {
 		return false
 	}
 	n := weight.Sizes()[0]

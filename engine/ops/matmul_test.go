@@ -70,7 +70,8 @@ func TestEinsum(t *testing.T) {
 		assert.Equal(t, c.want, flat(t, r), c.equation)
 		r.Release()
 	}
-	for equation, problem := range map[string]string{"ij->k": "does not appear", "ij->ii": "more than once", "i": "does not match", "ij,jk": "2 operands", "i1": "invalid subscript"} {
+	for equation, problem := range map[string]string{"ij->k": "does not appear", "ij->ii": "more than once", "i": "does not match",
+		"ij,jk": "2 operands", "i1": "invalid subscript"} {
 		_, err := ctx.Einsum(equation, []*tensor.Tensor{a})
 		assert.ErrorContains(t, err, problem, equation)
 	}
@@ -84,14 +85,17 @@ func TestProductErrorsNameShapes(t *testing.T) {
 	assert.ErrorContains(t, err, "float32 and int64")
 }
 
-// A first operand that is not row-major is packed in parts: the product is bitwise identical to that of a row-major operand, and no copy of the whole
-// is made.
+// A first operand that is not row-major is packed in parts: the product is bitwise identical to that of a row-major operand, and no copy of
+// the whole is made.
 func TestLargeOperandsArePackedInParts(t *testing.T) {
 	for _, c := range []struct {
 		d     dtype.DType
 		batch []int64
 		self  []int64
-	}{{dtype.Float32, nil, nil}, {dtype.Float32, nil, []int64{24}}, {dtype.Float32, []int64{2}, []int64{1, 24}}, {dtype.Float64, nil, nil}, {dtype.Float16, nil, nil}, {dtype.BFloat16, nil, nil}, {dtype.Int8, nil, nil}, {dtype.Int16, nil, nil}, {dtype.Int32, []int64{2}, nil}, {dtype.Int64, nil, nil}, {dtype.Uint16, nil, nil}, {dtype.Uint32, nil, nil}, {dtype.Uint64, nil, nil}, {dtype.Complex64, nil, nil}, {dtype.Complex128, nil, nil}} {
+	}{{dtype.Float32, nil, nil}, {dtype.Float32, nil, []int64{24}}, {dtype.Float32, []int64{2}, []int64{1, 24}}, {dtype.Float64, nil, nil},
+		{dtype.Float16, nil, nil}, {dtype.BFloat16, nil, nil}, {dtype.Int8, nil, nil}, {dtype.Int16, nil, nil}, {dtype.Int32, []int64{2}, nil},
+		{dtype.Int64, nil, nil}, {dtype.Uint16, nil, nil}, {dtype.Uint32, nil, nil}, {dtype.Uint64, nil, nil}, {dtype.Complex64, nil, nil},
+		{dtype.Complex128, nil, nil}} {
 		if testing.Short() && c.d != dtype.Float32 && c.d != dtype.BFloat16 && c.d != dtype.Int32 {
 			continue
 		}

@@ -67,7 +67,8 @@ func TestMetaInfersResultsOfTheCPU(t *testing.T) {
 	require.NoError(t, err)
 	var never []string
 	for _, o := range all {
-		if len(o.Args) == 0 || !takesTensors(o) || len(o.Returns) == 0 || o.Category == "query" || o.Category == "gradient" || o.Category == "storage" || o.Category == "file" || o.Category == "sparse" || o.Category == "quantized" {
+		if len(o.Args) == 0 || !takesTensors(o) || len(o.Returns) == 0 || o.Category == "query" || o.Category == "gradient" ||
+			o.Category == "storage" || o.Category == "file" || o.Category == "sparse" || o.Category == "quantized" {
 			continue
 		}
 		called := false
@@ -81,8 +82,8 @@ func TestMetaInfersResultsOfTheCPU(t *testing.T) {
 	assert.Empty(t, never, "operators that no profile fits")
 }
 
-// callMixed runs an operator with one argument on another device: it may reject that, but not read bytes that are not there, which would end the
-// process.
+// callMixed runs an operator with one argument on another device: it may reject that, but not read bytes that are not there, which would
+// end the process.
 func callMixed(t *testing.T, c call, args []reflect.Value, i int, v reflect.Value) {
 	mixed := append([]reflect.Value{}, args...)
 	mixed[i] = v

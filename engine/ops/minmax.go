@@ -25,7 +25,8 @@ func checkNotEmpty(op string, t *tensor.Tensor, mask []bool, all bool) error {
 		return nil
 	}
 	if all {
-		return status.Runtimef("%s: expected reduction dim to be specified for input.numel() == 0; specify the reduction dim with the 'dim' argument", op)
+		return status.Runtimef("%s: expected reduction dim to be specified for input.numel() == 0; specify the reduction dim with the 'dim' argument",
+			op)
 	}
 	for d, reduced := range mask {
 		if reduced && t.Sizes()[d] == 0 {
@@ -109,7 +110,8 @@ func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tenso
 }
 
 // reducePair reduces to a result of self's dtype and one of dtype d.
-func reducePair(op string, r reducer, names [2]string, outFirst, outSecond, self *tensor.Tensor, d dtype.DType, mask []bool, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func reducePair(op string, r reducer, names [2]string, outFirst, outSecond, self *tensor.Tensor, d dtype.DType, mask []bool,
+	keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	first, second, err := openPair(op, names, outFirst, outSecond, self, reducedSizes(self.Sizes(), mask, keepdim), d, tensoriter.Apart)
 	if err == nil {
 		err = r.runReducer(op, self.DType().Compute(), [2]*tensor.Tensor{first.To, second.To}, self, mask)
@@ -121,15 +123,18 @@ func reducePair(op string, r reducer, names [2]string, outFirst, outSecond, self
 var valuesIndices = [2]string{"values", "indices"}
 
 // openPair opens the outputs of an operator that returns one result of self's dtype and one of dtype d.
-func openPair(op string, names [2]string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType, sharing tensoriter.Sharing) (first, second tensoriter.Output, err error) {
-	first = tensoriter.Output{Op: op, Name: names[0], Out: outFirst, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: sharing}
+func openPair(op string, names [2]string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType,
+	sharing tensoriter.Sharing) (first, second tensoriter.Output, err error) {
+	first = tensoriter.Output{Op: op, Name: names[0], Out: outFirst, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true,
+		Sharing: sharing}
 	second = tensoriter.Output{Op: op, Name: names[1], Out: outSecond, Sizes: sizes, DType: d, Device: self.Device(), Exact: true}
 	err = tensoriter.OpenBoth(&first, &second, self)
 	return first, second, err
 }
 
 // reduceLocated reduces one dimension to values and their indices.
-func reduceLocated(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func reduceLocated(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64,
+	keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if err := requireOrderedTypes(op, self); err != nil {
 		return nil, nil, err
 	}
@@ -173,7 +178,8 @@ func reduceArgument(op string, r reducer, out, self *tensor.Tensor, dim Int, kee
 	if dim.IsNone() {
 		from = s.castRowMajor(self, self.DType()) // indices count elements in row-major order
 	}
-	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: tensoriter.Beside}
+	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: dtype.Int64, Device: self.Device(),
+		Exact: true, Sharing: tensoriter.Beside}
 	err = to.Open(self)
 	if err == nil {
 		err = r.runReducer(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.To}, from, mask)

@@ -35,7 +35,8 @@ func newNormalization(s *scope, self *tensor.Tensor, parameters ...*tensor.Tenso
 func (n *normalization) setGroupGeometry(self *tensor.Tensor, examples, groups, channels int64) {
 	whole := shape.Times(shape.Times(max(examples, 0), max(groups, 0)), max(channels, 0))
 	if min(examples, groups, channels) < 0 || self.Numel() != 0 && (whole == 0 || self.Numel()%whole != 0) {
-		n.Failf("a batch of %d with %d groups of %d channels is incompatible with the %d elements of self", examples, groups, channels, self.Numel())
+		n.Failf("a batch of %d with %d groups of %d channels is incompatible with the %d elements of self", examples, groups, channels,
+			self.Numel())
 	}
 	n.Units, n.Strips, n.Runs, n.Groups = shape.Times(examples, groups), 1, channels, groups
 	n.Span = self.Numel() / max(whole, 1)
@@ -45,8 +46,8 @@ func (n *normalization) setGroupGeometry(self *tensor.Tensor, examples, groups, 
 	}
 }
 
-// denseFormat returns the memory format that t is dense in, whatever the strides of its dimensions of size 1, and otherwise the one that its
-// strides suggest.
+// denseFormat returns the memory format that t is dense in, whatever the strides of its dimensions of size 1, and otherwise the one that
+// its strides suggest.
 func denseFormat(t *tensor.Tensor) shape.MemoryFormat {
 	for _, f := range []shape.MemoryFormat{shape.Contiguous, shape.ChannelsLast, shape.ChannelsLast3d} {
 		if t.IsFormat(f) {
@@ -156,7 +157,8 @@ func (n *normalization) fillEmptyStatistics() {
 }
 
 // computeBackward returns the gradients of self, weight and bias; those that are not requested are empty.
-func (n *normalization) computeBackward(given, self, mean, rstd, weight *tensor.Tensor, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
+func (n *normalization) computeBackward(given, self, mean, rstd, weight *tensor.Tensor, whole,
+	affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
 	if given.Numel() != self.Numel() {
 		n.Failf("the gradient must have the %d elements of self, but has sizes %v", self.Numel(), given.Sizes())
 	}
@@ -197,7 +199,8 @@ func (n *normalization) computeBackward(given, self, mean, rstd, weight *tensor.
 }
 
 // NnNormalizeGroups normalizes groups of channels of each example.
-func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (result, mean, rstd, variance *tensor.Tensor, err error) {
+func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred,
+	rounded bool) (result, mean, rstd, variance *tensor.Tensor, err error) {
 	s := newScope("nn_normalize_groups")
 	defer s.Close(&err)
 	n := newNormalization(s, self, weight, bias)
@@ -207,7 +210,8 @@ func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, chan
 }
 
 // NnNormalizeGroupsGradient returns its gradient.
-func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
+func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole,
+	affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
 	s := newScope("nn_normalize_groups_gradient")
 	defer s.Close(&err)
 	n := newNormalization(s, self, given, mean, rstd, weight)
@@ -217,7 +221,8 @@ func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, e
 }
 
 // NnNormalizeChannels normalizes channels over the batch, by mean and rstd if they are not nil.
-func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (result, m, r, v *tensor.Tensor, err error) {
+func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64,
+	rounded bool) (result, m, r, v *tensor.Tensor, err error) {
 	s := newScope("nn_normalize_channels")
 	defer s.Close(&err)
 	n := newNormalization(s, self, weight, bias, mean, rstd)
@@ -227,7 +232,8 @@ func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps floa
 }
 
 // NnNormalizeChannelsGradient returns its gradient.
-func NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
+func NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole,
+	affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
 	s := newScope("nn_normalize_channels_gradient")
 	defer s.Close(&err)
 	n := newNormalization(s, self, given, mean, rstd, weight)

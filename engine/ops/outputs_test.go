@@ -197,16 +197,17 @@ func sharing(n int) []outCase {
 			t.Cleanup(v.Release)
 			return firstOut(t, v, results)
 		}},
-		{fmt.Sprint("out without elements after the first of operand ", n), func(t *testing.T, c call, results []*tensor.Tensor) []*tensor.Tensor {
-			x := operand(c, results)
-			if x == nil || x.Numel() < 2 {
-				return nil
-			}
-			v, err := x.View("test", []int64{0}, []int64{1}, x.Offset()+1)
-			require.NoError(t, err)
-			t.Cleanup(v.Release)
-			return firstOut(t, v, results)
-		}},
+		{fmt.Sprint("out without elements after the first of operand ", n),
+			func(t *testing.T, c call, results []*tensor.Tensor) []*tensor.Tensor {
+				x := operand(c, results)
+				if x == nil || x.Numel() < 2 {
+					return nil
+				}
+				v, err := x.View("test", []int64{0}, []int64{1}, x.Offset()+1)
+				require.NoError(t, err)
+				t.Cleanup(v.Release)
+				return firstOut(t, v, results)
+			}},
 		{fmt.Sprint("out runs the other way through operand ", n), func(t *testing.T, c call, results []*tensor.Tensor) []*tensor.Tensor {
 			x, r := operand(c, results), results[0]
 			if x == nil || r.Numel() > x.Storage().Nbytes()/x.DType().Size() || r.Numel() == 0 {

@@ -137,7 +137,8 @@ func newPromotionError(op string, operands ...*tensor.Tensor) error {
 }
 
 func errUnpromoted(op string, a, b dtype.DType) error {
-	return status.Runtimef("%s: Promotion for Float8 Types is not supported, attempted to promote %s and %s; convert one of them to the dtype of the other", op, a.ScalarType(), b.ScalarType())
+	return status.Runtimef("%s: Promotion for Float8 Types is not supported, attempted to promote %s and %s; convert one of them to the dtype of the other",
+		op, a.ScalarType(), b.ScalarType())
 }
 
 // newDTypeError returns the error for a dtype that the operator has no kernel for. If two operands are promoted to a third dtype, the
@@ -147,7 +148,8 @@ func (p *pointwise) newDTypeError(common dtype.DType, inputs []*tensor.Tensor) e
 		return newPromotionError(p.name, inputs...)
 	}
 	if len(inputs) == 2 && common.IsFloatingPoint() && inputs[0].DType().IsIntegral() && inputs[1].DType().IsIntegral() {
-		return status.NotImplementedf("%s: not implemented for operands of dtype %v and %v, which promote to %v; convert one of them to the dtype of the other", p.name, inputs[0].DType(), inputs[1].DType(), common)
+		return status.NotImplementedf("%s: not implemented for operands of dtype %v and %v, which promote to %v; convert one of them to the dtype of the other",
+			p.name, inputs[0].DType(), inputs[1].DType(), common)
 	}
 	return p.kernel.Lacks(p.name, common)
 }

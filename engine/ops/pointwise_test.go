@@ -40,7 +40,8 @@ type binary func(out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 func TestScalarsWithSmallAndLargeTensorsAreIdentical(t *testing.T) {
 	few, many := ramp(t, dtype.Float32, 3), ramp(t, dtype.Float32, 100)
 	copy(elements[float32](few), elements[float32](many))
-	for _, s := range []dtype.Scalar{dtype.FloatScalar(0.1), dtype.FloatScalar(1e300), dtype.IntScalar(1<<60 + 1<<36 + 1), dtype.BoolScalar(true)} {
+	for _, s := range []dtype.Scalar{dtype.FloatScalar(0.1), dtype.FloatScalar(1e300), dtype.IntScalar(1<<60 + 1<<36 + 1),
+		dtype.BoolScalar(true)} {
 		number, err := tensor.WrappedNumber(s)
 		require.NoError(t, err)
 		defer number.Release()
@@ -96,8 +97,9 @@ func TestErrors(t *testing.T) {
 		code status.Code
 		says string
 	}{
-		"integer by zero":     {FloorDivide, dtype.Int32, dtype.Int32, status.Runtime, "ZeroDivisionError"},
-		"bool difference":     {func(out, a, b *tensor.Tensor) (*tensor.Tensor, error) { return Sub(out, a, b, dtype.IntScalar(1)) }, dtype.Bool, dtype.Int64, status.NotImplemented, "logical_not"},
+		"integer by zero": {FloorDivide, dtype.Int32, dtype.Int32, status.Runtime, "ZeroDivisionError"},
+		"bool difference": {func(out, a, b *tensor.Tensor) (*tensor.Tensor, error) { return Sub(out, a, b, dtype.IntScalar(1)) }, dtype.Bool,
+			dtype.Int64, status.NotImplemented, "logical_not"},
 		"order of complex":    {Lt, dtype.Complex64, dtype.Float32, status.NotImplemented, "complex64"},
 		"maximum of complex":  {Maximum, dtype.Complex64, dtype.Float32, status.Type, "complex"},
 		"bits of floats":      {BitwiseAnd, dtype.Int64, dtype.Float32, status.NotImplemented, "float32"},
@@ -180,7 +182,8 @@ func TestSixteenBitsKeepTheirValues(t *testing.T) {
 // Long runs of float16 are converted in vectors; the elements of a view with gaps one by one.
 func TestFloat16ConvertsTheSameInRowsAndAlone(t *testing.T) {
 	const n = 1000
-	for _, d := range []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int16, dtype.Int64, dtype.BFloat16, dtype.Float32, dtype.Float64, dtype.Complex64} {
+	for _, d := range []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int16, dtype.Int64, dtype.BFloat16, dtype.Float32, dtype.Float64,
+		dtype.Complex64} {
 		values := make([]float64, 2*n)
 		for i := range values {
 			values[i] = float64(i%90) + float64(i%7)/7
@@ -208,7 +211,8 @@ func TestFloat16ConvertsTheSameInRowsAndAlone(t *testing.T) {
 
 // TestDivisionOfLargeIntegers: 64-bit integers that float64 does not hold divide as exactly as the others.
 func TestDivisionOfLargeIntegers(t *testing.T) {
-	limits := []int64{math.MinInt64, math.MinInt64 + 1, -1<<53 - 1, -1 << 53, -1 << 52, -1<<52 - 1, -7, -1, 0, 1, 3, 1<<52 - 1, 1 << 52, 1<<53 + 1, math.MaxInt64}
+	limits := []int64{math.MinInt64, math.MinInt64 + 1, -1<<53 - 1, -1 << 53, -1 << 52, -1<<52 - 1, -7, -1, 0, 1, 3, 1<<52 - 1, 1 << 52,
+		1<<53 + 1, math.MaxInt64}
 	var as, bs []int64
 	for _, a := range limits {
 		for _, b := range limits {

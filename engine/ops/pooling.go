@@ -22,7 +22,8 @@ var (
 )
 
 // NnLargest returns the largest element of each window.
-func NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+func NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64,
+	format shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	p := newPooler("nn_largest", maxPoolKernel, taps, stride, padding, dilation)
 	defer p.Close(&err)
 	p.Images = p.toFormat(self, format)
@@ -31,7 +32,8 @@ func NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int
 }
 
 // NnLargestPlaces returns the largest element of each window, and its place in the image.
-func NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (values, indices *tensor.Tensor, err error) {
+func NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64,
+	format shape.MemoryFormat) (values, indices *tensor.Tensor, err error) {
 	p := newPooler("nn_largest_places", maxPoolKernel, taps, stride, padding, dilation)
 	defer p.Close(&err)
 	p.Images = p.toFormat(self, format)
@@ -46,8 +48,10 @@ func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (val
 	p := newPooler("nn_fractional_largest", fractionalPoolKernel, taps, nil, nil, nil)
 	defer p.Close(&err)
 	n := self.Dim() - 2
-	if samples.Dim() != 3 || samples.Sizes()[0] < self.Sizes()[0] || samples.Sizes()[1] != self.Sizes()[1] || samples.Sizes()[2] != int64(n) || samples.DType() != self.DType() {
-		p.Failf("random samples must have dtype %v and sizes of at least %v, but have dtype %v and sizes %v", self.DType(), append(slices.Clone(self.Sizes()[:2]), int64(n)), samples.DType(), samples.Sizes())
+	if samples.Dim() != 3 || samples.Sizes()[0] < self.Sizes()[0] || samples.Sizes()[1] != self.Sizes()[1] || samples.Sizes()[2] != int64(n) ||
+		samples.DType() != self.DType() {
+		p.Failf("random samples must have dtype %v and sizes of at least %v, but have dtype %v and sizes %v", self.DType(),
+			append(slices.Clone(self.Sizes()[:2]), int64(n)), samples.DType(), samples.Sizes())
 	}
 	_, err = tensoriter.Device(p.Op, self, samples)
 	p.Check(err)
@@ -77,7 +81,8 @@ func NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.Me
 }
 
 // NnAverage returns the mean of each window.
-func NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+func NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64,
+	format shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	p := newPooler("nn_average", averagePoolKernel, taps, stride, padding, onesLike(taps))
 	defer p.Close(&err)
 	p.Padded, p.Divisor = padded, divisor
@@ -87,7 +92,8 @@ func NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded
 }
 
 // NnAverageGradient is the transpose of NnAverage.
-func NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+func NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64,
+	format shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	p := newPooler("nn_average_gradient", averagePoolGradientKernel, taps, stride, padding, onesLike(taps))
 	defer p.Close(&err)
 	p.Padded, p.Divisor = padded, divisor
@@ -125,7 +131,8 @@ func (p *pooler) newWithChannels(t *tensor.Tensor, sizes []int64, number func(ch
 	}
 	channels, fits := number(t.Sizes()[1], taps)
 	if !fits {
-		p.Failf("the number of channels must be divisible by the product of kernel_size %v, which is %d, but sizes are %v", p.Taps, taps, t.Sizes())
+		p.Failf("the number of channels must be divisible by the product of kernel_size %v, which is %d, but sizes are %v", p.Taps, taps,
+			t.Sizes())
 	}
 	return p.newEmpty(t, t.DType(), slices.Concat(t.Sizes()[:1], []int64{channels}, sizes)...)
 }
@@ -181,16 +188,19 @@ func (p *pooler) launchKernel() {
 		}
 		if p.Kernel == fractionalPoolKernel {
 			if len(p.Taps) != len(images) || p.Taps[i] < 1 || p.Taps[i] > images[i] || results[i] > images[i]-p.Taps[i]+1 {
-				p.Failf("kernel_size must be positive, and windows at least one element apart must fit into the input: output sizes %v, input sizes %v, kernel_size %v", results, images, p.Taps)
+				p.Failf("kernel_size must be positive, and windows at least one element apart must fit into the input: output sizes %v, input sizes %v, kernel_size %v",
+					results, images, p.Taps)
 			}
 			continue
 		}
 		if len(p.Taps) != len(images) || len(p.Stride) != len(images) || len(p.Padding) != len(images) || len(p.Dilation) != len(images) {
-			p.Failf("expected %d values in each of kernel_size, stride, padding and dilation, but got %v, %v, %v and %v", len(images), p.Taps, p.Stride, p.Padding, p.Dilation)
+			p.Failf("expected %d values in each of kernel_size, stride, padding and dilation, but got %v, %v, %v and %v", len(images), p.Taps,
+				p.Stride, p.Padding, p.Dilation)
 		}
 		const most = 1 << 60 // which the kernels can count with
 		reach := float64(results[i])*float64(p.Stride[i]) + float64(p.Taps[i])*float64(p.Dilation[i]) + float64(p.Padding[i])
-		if p.Taps[i] < 1 || p.Stride[i] < 1 || p.Dilation[i] < 1 || p.Padding[i] < 0 || reach > most || !apart && (results[i]-1)*p.Stride[i]-p.Padding[i] >= images[i] && results[i] > 0 {
+		if p.Taps[i] < 1 || p.Stride[i] < 1 || p.Dilation[i] < 1 || p.Padding[i] < 0 || reach > most || !apart &&
+			(results[i]-1)*p.Stride[i]-p.Padding[i] >= images[i] && results[i] > 0 {
 			p.Failf("kernel_size, stride and dilation must be positive, padding not negative, none may overflow, and the last window must start inside the input or its left padding: output sizes %v, input sizes %v, kernel_size %v, stride %v, padding %v, dilation %v",
 				results, images, p.Taps, p.Stride, p.Padding, p.Dilation)
 		}

@@ -12,7 +12,8 @@ import (
 func SetFloat32MatmulPrecision(precision string) error {
 	n := slices.Index(device.Precisions, precision)
 	if n < 0 {
-		return status.Runtimef("set_float32_matmul_precision: precision must be one of %[2]s, but got '%[1]s'", precision, strings.Join(device.Precisions, ", "))
+		return status.Runtimef("set_float32_matmul_precision: precision must be one of %[2]s, but got '%[1]s'", precision,
+			strings.Join(device.Precisions, ", "))
 	}
 	device.SetPrecision(n)
 	return nil

@@ -30,7 +30,8 @@ func rounded(t *testing.T, d dtype.DType, values []float64) []float64 {
 // strides.
 func TestNarrowProductsRoundOnce(t *testing.T) {
 	for _, d := range narrowTypes {
-		for _, s := range [][4]int64{{1, 1, 1, 1}, {3, 8, 8, 8}, {2, 5, 301, 3}, {1, 1, 130, 70}, {1, 70, 200, 1}, {2, 40, 33, 37}, {1, 300, 100, 96}, {2, 3, 0, 4}} {
+		for _, s := range [][4]int64{{1, 1, 1, 1}, {3, 8, 8, 8}, {2, 5, 301, 3}, {1, 1, 130, 70}, {1, 70, 200, 1}, {2, 40, 33, 37},
+			{1, 300, 100, 96}, {2, 3, 0, 4}} {
 			batch, m, k, n := s[0], s[1], s[2], s[3]
 			for layout := range 4 {
 				a := layered(t, d, layout&1 != 0, batch, m, k)
@@ -71,12 +72,13 @@ func layered(t *testing.T, d dtype.DType, transposed bool, batch, rows, cols int
 	return x
 }
 
-// Products of integers are exact in every dtype: in any layout, above and below the sizes at which products are split, copied and packed, for any
-// number of threads, and with or without the former values of the output.
+// Products of integers are exact in every dtype: in any layout, above and below the sizes at which products are split, copied and packed,
+// for any number of threads, and with or without the former values of the output.
 func TestProductsAreExactInEveryLayout(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
 	for _, d := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.Int8, dtype.Int32, dtype.Int64, dtype.Complex64} {
-		for _, s := range [][3]int64{{64, 513, 96}, {8, 256, 33}, {9, 257, 16}, {130, 40, 10}, {256, 65, 129}, {256, 64, 128}, {33, 300, 260}, {300, 5, 15}, {2, 600, 31}} {
+		for _, s := range [][3]int64{{64, 513, 96}, {8, 256, 33}, {9, 257, 16}, {130, 40, 10}, {256, 65, 129}, {256, 64, 128}, {33, 300, 260},
+			{300, 5, 15}, {2, 600, 31}} {
 			m, k, n := s[0], s[1], s[2]
 			if testing.Short() && m*k*n > 100_000 {
 				continue

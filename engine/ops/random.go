@@ -53,7 +53,8 @@ func (s *scope) expandParameter(p *tensor.Tensor, sizes, strides []int64) *tenso
 }
 
 // newDrawn creates or resizes the result of a random factory and fills it.
-func newDrawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, g *random.Generator, from random.Distribution) (_ *tensor.Tensor, err error) {
+func newDrawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device,
+	each *tensor.Tensor, g *random.Generator, from random.Distribution) (_ *tensor.Tensor, err error) {
 	if out != nil { // an error leaves out unchanged
 		s := newScope(op)
 		defer s.Close(&err)
@@ -68,7 +69,8 @@ func newDrawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DT
 }
 
 // newDrawnLike is newDrawn in the shape, dtype, device and memory format of another tensor.
-func newDrawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, g *random.Generator, from random.Distribution) (_ *tensor.Tensor, err error) {
+func newDrawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat,
+	g *random.Generator, from random.Distribution) (_ *tensor.Tensor, err error) {
 	if dev.IsNone() {
 		dev = self.Device()
 	}
@@ -90,17 +92,20 @@ func newDrawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.L
 }
 
 // Rand draws from the uniform distribution on [0, 1).
-func Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return newDrawn("rand", out, size, d, dtype.Default(), layout, dev, nil, g, random.Uniform{To: 1})
 }
 
 // Randn draws from the standard normal distribution.
-func Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return newDrawn("randn", out, size, d, dtype.Default(), layout, dev, nil, g, random.Normal{Std: 1})
 }
 
 // Randint draws integers from [low, high).
-func Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	if low >= high {
 		return nil, status.Runtimef("randint: expected low < high, but got low %d and high %d", low, high)
 	}
@@ -108,12 +113,14 @@ func Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Genera
 }
 
 // RandintHigh draws integers from [0, high).
-func RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return Randint(out, 0, high, size, g, d, layout, dev)
 }
 
 // Randperm draws a permutation of 0..n-1.
-func Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	if n < 0 {
 		return nil, status.Runtimef("randperm: n must not be negative, but got %d", n)
 	}
@@ -121,27 +128,32 @@ func Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, l
 }
 
 // RandLike is Rand in the shape of self.
-func RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
 	return newDrawnLike("rand_like", self, d, layout, dev, f, g, random.Uniform{To: 1})
 }
 
 // RandnLike is Randn in the shape of self.
-func RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
 	return newDrawnLike("randn_like", self, d, layout, dev, f, g, random.Normal{Std: 1})
 }
 
 // RandintLike is Randint in the shape of self.
-func RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
 	return newDrawnLike("randint_like", self, d, layout, dev, f, g, random.Integers{From: low, To: high})
 }
 
 // RandintLikeHigh is RandintHigh in the shape of self.
-func RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
 	return RandintLike(self, 0, high, g, d, layout, dev, f)
 }
 
 // NormalSize draws a tensor of normals of one mean and standard deviation.
-func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return newDrawn("normal", out, size, d, dtype.Default(), layout, dev, nil, g, random.Normal{Mean: mean, Std: std})
 }
 

@@ -46,7 +46,8 @@ func fillIntegers(self *tensor.Tensor, from, to int64, g *random.Generator) erro
 	drawn := random.Integers{From: from, To: to}
 	err := cmp.Or(tensoriter.Writable(op, self), drawn.Check(self.DType(), dtype.None))
 	if whole := random.Whole(self.DType()); err == nil && (from < -whole || to-1 > whole) {
-		err = warning.RandomRange.Of(op, "%v has all integers from %d to %d only, so that some integers from %d to %d are never drawn and others are drawn too often; use narrower bounds, or a wider dtype", self.DType(), -whole, whole, from, to-1)
+		err = warning.RandomRange.Of(op, "%v has all integers from %d to %d only, so that some integers from %d to %d are never drawn and others are drawn too often; use narrower bounds, or a wider dtype",
+			self.DType(), -whole, whole, from, to-1)
 	}
 	if err != nil {
 		return err

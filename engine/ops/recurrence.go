@@ -78,9 +78,11 @@ func (r *recurrence) toRowMajor(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // NnRecurrence runs the cells of a layer in one direction over all steps, whose products of inputs are x.
-func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn, gates, kept *tensor.Tensor, err error) {
+func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool,
+	cells string) (output, hn, cn, gates, kept *tensor.Tensor, err error) {
 	like := x
-	if x.DType() == dtype.Float32 && x.Device().Type == device.CPU && weight.Device().Type == device.CPU && backend.RoundsProducts(weight.DType()) {
+	if x.DType() == dtype.Float32 && x.Device().Type == device.CPU && weight.Device().Type == device.CPU &&
+		backend.RoundsProducts(weight.DType()) {
 		like = weight
 	}
 	s := newScope("nn_recurrence")
@@ -112,9 +114,10 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 	return list[0], list[1], list[2], list[3], list[4], err
 }
 
-// NnRecurrenceGradient returns the gradients of the sums of gates, with a fourth for a GRU, which comes first, those of the initial states, and the
-// states before each step.
-func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopes, ofState, ofCell, previous *tensor.Tensor, err error) {
+// NnRecurrenceGradient returns the gradients of the sums of gates, with a fourth for a GRU, which comes first, those of the initial states,
+// and the states before each step.
+func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool,
+	cells string) (slopes, ofState, ofCell, previous *tensor.Tensor, err error) {
 	sums := gates
 	if cellGates[cells] == 1 { // they save nothing but their states
 		sums = output
@@ -132,7 +135,8 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 		r.checkMatrix("the gradient of the last cells' state", output, givenCell, r.sequences, r.units)
 	}
 	d := output.DType()
-	r.Given, r.Hidden, r.H, r.C, r.Weight = r.toRowMajor(given), r.toRowMajor(output), r.toRowMajor(h), r.toRowMajor(cell), r.toRowMajor(weight)
+	r.Given, r.Hidden, r.H, r.C, r.Weight = r.toRowMajor(given), r.toRowMajor(output), r.toRowMajor(h), r.toRowMajor(cell),
+		r.toRowMajor(weight)
 	if r.gates > 1 {
 		r.Gates, r.Cells = r.toRowMajor(gates), r.toRowMajor(kept)
 	}
@@ -140,7 +144,8 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 	if cells == "gru" {
 		width = 4
 	}
-	list := []*tensor.Tensor{r.newEmpty(output, d, r.rows, width*r.units), r.copyContiguous(givenLast, d), r.newEmpty(output, d, 0, r.units), r.newEmpty(output, d, r.rows, r.units)}
+	list := []*tensor.Tensor{r.newEmpty(output, d, r.rows, width*r.units), r.copyContiguous(givenLast, d), r.newEmpty(output, d, 0, r.units),
+		r.newEmpty(output, d, r.rows, r.units)}
 	if cell != nil {
 		list[2] = r.copyContiguous(givenCell, d)
 		r.LastCell = list[2]
@@ -151,8 +156,8 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 	return list[0], list[1], list[2], list[3], err
 }
 
-// NnConjugate returns, for decreasing lengths, how many are longer than 0, than 1 and so on (the conjugate partition). Applied twice, it returns the
-// lengths.
+// NnConjugate returns, for decreasing lengths, how many are longer than 0, than 1 and so on (the conjugate partition). Applied twice, it
+// returns the lengths.
 func NnConjugate(lengths *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope("nn_conjugate")
 	defer s.Close(&err)
@@ -188,8 +193,8 @@ func readDecreasingCounts(t *tensor.Tensor) ([]int64, error) {
 	return list, err
 }
 
-// NnPlaces returns the position of each row of packed sequences in a matrix with one row of sequences per step. counts holds the number of sequences
-// at each step.
+// NnPlaces returns the position of each row of packed sequences in a matrix with one row of sequences per step. counts holds the number of
+// sequences at each step.
 func NnPlaces(counts *tensor.Tensor, sequences int64) (_ *tensor.Tensor, err error) {
 	s := newScope("nn_places")
 	defer s.Close(&err)

@@ -13,18 +13,21 @@ import (
 type reducer struct{ kernel kernelapi.Kernel }
 
 // runReducer reduces in over the dimensions in mask, computing in dtype compute, and writes outs. A nil output is not written.
-func (r reducer) runReducer(op string, compute dtype.DType, outs [2]*tensor.Tensor, in *tensor.Tensor, mask []bool, params ...float64) error {
+func (r reducer) runReducer(op string, compute dtype.DType, outs [2]*tensor.Tensor, in *tensor.Tensor, mask []bool,
+	params ...float64) error {
 	w := backend.Reduction{Kernel: r.kernel, Compute: compute, Out: outs, In: in, Mask: mask}
 	copy(w.Params[:], params)
 	return backend.On(in).Reduce(op, w)
 }
 
 // reduceOutput opens the output of dtype result and reduces in to it.
-func (r reducer) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
+func (r reducer) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType,
+	params ...float64) (*tensor.Tensor, error) {
 	if err := r.kernel.Check(op, compute.Compute()); err != nil {
 		return nil, err
 	}
-	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(in.Sizes(), mask, keepdim), DType: result, Device: in.Device(), Sharing: tensoriter.Beside}
+	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(in.Sizes(), mask, keepdim), DType: result, Device: in.Device(),
+		Sharing: tensoriter.Beside}
 	if in.DType() != compute {
 		if err := to.Check(in); err != nil {
 			return nil, err
@@ -42,7 +45,8 @@ func (r reducer) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, ke
 
 // reduceRounded is reduceOutput with elements that are first rounded to the requested dtype, if it has 16 bits, and then accumulated in
 // 32 bits.
-func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (_ *tensor.Tensor, err error) {
+func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute,
+	result dtype.DType) (_ *tensor.Tensor, err error) {
 	if result.IsReducedFloat() && in.DType() != result {
 		s := newScope(op)
 		defer s.Close(&err)

@@ -118,7 +118,8 @@ func floatingDType(op string, d dtype.DType, self *tensor.Tensor) (dtype.DType, 
 		d, what = self.DType(), "input"
 	}
 	if d.Category() < dtype.Floating {
-		return d, status.NotImplementedf("%s: could not infer output dtype: %s dtype must be either a floating point or complex dtype, got %v", op, what, d)
+		return d, status.NotImplementedf("%s: could not infer output dtype: %s dtype must be either a floating point or complex dtype, got %v",
+			op, what, d)
 	}
 	return d, nil
 }
@@ -194,8 +195,8 @@ func CountNonzero(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	return nonzeroOf.reduceOutput("count_nonzero", nil, self, mask, false, dtype.Bool, dtype.Int64)
 }
 
-// Norm returns the vector p-norm over dim: the p-th root of the sum of |x|^p; the largest and smallest |x| for p of inf and -inf; the number of
-// elements that are not zero for p of 0. No p means 2.
+// Norm returns the vector p-norm over dim: the p-th root of the sum of |x|^p; the largest and smallest |x| for p of inf and -inf; the
+// number of elements that are not zero for p of 0. No p means 2.
 func Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if p.IsNone() {
 		p = dtype.IntScalar(2)
@@ -224,9 +225,11 @@ func CheckNormed(op string, self *tensor.Tensor, d dtype.DType) error {
 	case d.Category() < dtype.Floating:
 		return status.Runtimef("%s: dtype should be floating point or complex, but got %v", op, d)
 	case self.DType().IsComplex() != d.IsComplex():
-		return status.Runtimef("%s: dtype should be %s inputs, but got %v", op, map[bool]string{true: "complex for complex", false: "real for real"}[self.DType().IsComplex()], d)
+		return status.Runtimef("%s: dtype should be %s inputs, but got %v", op,
+			map[bool]string{true: "complex for complex", false: "real for real"}[self.DType().IsComplex()], d)
 	case dtype.Promote(self.DType(), d) != d:
-		return status.Runtimef("%s: dtype should hold all values of the input, which is %v, but got %v; convert the result instead", op, self.DType(), d)
+		return status.Runtimef("%s: dtype should hold all values of the input, which is %v, but got %v; convert the result instead", op,
+			self.DType(), d)
 	}
 	return nil
 }
@@ -254,7 +257,8 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 		}
 	}
 	if count == 0 && (p < 0 || math.IsInf(p, 1)) {
-		return nil, status.Runtimef("%s: cannot compute the norm of order %g over an empty dimension because the operation has no identity", op, p)
+		return nil, status.Runtimef("%s: cannot compute the norm of order %g over an empty dimension because the operation has no identity", op,
+			p)
 	}
 	switch {
 	case count == 1 && p != 0 && !math.IsNaN(p): // the one size, of which powers might overflow

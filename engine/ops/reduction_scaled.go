@@ -15,8 +15,8 @@ var (
 	normMinOf = reducer{kernelapi.NormMin}
 )
 
-// scaled is a reduction that multiplies its result by c, or by a power of c, where all elements are multiplied by c > 0. Where intermediate values overflow
-// or underflow, it is computed of elements that are divided by the largest magnitude among those that are reduced together.
+// scaled is a reduction that multiplies its result by c, or by a power of c, where all elements are multiplied by c > 0. Where intermediate
+// values overflow or underflow, it is computed of elements that are divided by the largest magnitude among those that are reduced together.
 type scaled struct {
 	reducer
 	by        reducer // the magnitude that elements are divided by
@@ -49,8 +49,8 @@ func scaledMean(r reducer) scaled {
 	return scaled{reducer: r, by: normMaxOf, power: 1, low: -math.MaxFloat64, high: math.MaxFloat64, nan: true}
 }
 
-// scaledMoment returns r, the variance, or the standard deviation where root is set, of float64 or complex128, whose squares may overflow and
-// underflow.
+// scaledMoment returns r, the variance, or the standard deviation where root is set, of float64 or complex128, whose squares may overflow
+// and underflow.
 func scaledMoment(r reducer, root bool) scaled {
 	if root {
 		return scaled{reducer: r, by: normMaxOf, power: 1, low: math.Exp2(leastExponent64 / 2), high: math.MaxFloat64, nan: true}
@@ -59,7 +59,8 @@ func scaledMoment(r reducer, root bool) scaled {
 }
 
 // reduceOutput is reduceOutput of the reducer, except that results whose intermediate values overflowed or underflowed are recomputed.
-func (r scaled) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (_ *tensor.Tensor, err error) {
+func (r scaled) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType,
+	params ...float64) (_ *tensor.Tensor, err error) {
 	if in.Device().Type != device.CPU || in.Numel() == 0 || out != nil && out.DType() != result {
 		return r.reducer.reduceOutput(op, out, in, mask, keepdim, compute, result, params...)
 	}

@@ -123,7 +123,8 @@ func TestNaNDecides(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Release()
 	assert.True(t, math.IsNaN(r.Item().F))
-	for name, f := range map[string]func(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (*tensor.Tensor, error){"argmax": ctx.Argmax, "argmin": ctx.Argmin} {
+	for name, f := range map[string]func(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (*tensor.Tensor, error){"argmax": ctx.Argmax,
+		"argmin": ctx.Argmin} {
 		at, err := f(nil, x, ops.NoInt, false)
 		require.NoError(t, err)
 		assert.Equal(t, int64(431), at.Item().I, name)

@@ -68,7 +68,8 @@ func TestSpacesIntoViews(t *testing.T) {
 
 // A product written to one of its operands is correct.
 func TestProductsIntoTheirOperands(t *testing.T) {
-	for name, f := range map[string]func(out, a, b *tensor.Tensor) (*tensor.Tensor, error){"dot": ctx.Dot, "vdot": ctx.Vdot, "matmul": ctx.Matmul} {
+	for name, f := range map[string]func(out, a, b *tensor.Tensor) (*tensor.Tensor, error){"dot": ctx.Dot, "vdot": ctx.Vdot,
+		"matmul": ctx.Matmul} {
 		a, b := given(t, dtype.Float32, []int64{3}, 1, 2, 3), given(t, dtype.Float32, []int64{3}, 1, 2, 3)
 		_, err := f(a, a, b)
 		require.NoError(t, err, name)

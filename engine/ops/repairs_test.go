@@ -57,7 +57,8 @@ func (call inPlaceCall) run(t *testing.T, o *schema.Operator) {
 	}
 }
 
-// An in-place operator on a self that is smaller than its result returns an error or keeps self's shape. An error leaves its values unchanged.
+// An in-place operator on a self that is smaller than its result returns an error or keeps self's shape. An error leaves its values
+// unchanged.
 func TestInPlaceKeepsItsShape(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		if !o.Has("inplace") || changesStorage[o.CName()] {
@@ -173,7 +174,8 @@ func partOf(t *testing.T, base *tensor.Tensor, start, length int64) *tensor.Tens
 // Nothing is left of a product that no kernel computes.
 func TestRejectedInnerProductsLeakNothing(t *testing.T) {
 	x := given(t, dtype.Complex32, []int64{2}, 1, 2)
-	for name, f := range map[string]func(out, a, b *tensor.Tensor) (*tensor.Tensor, error){"dot": ctx.Dot, "vdot": ctx.Vdot, "matmul": ctx.Matmul} {
+	for name, f := range map[string]func(out, a, b *tensor.Tensor) (*tensor.Tensor, error){"dot": ctx.Dot, "vdot": ctx.Vdot,
+		"matmul": ctx.Matmul} {
 		out := given(t, dtype.Complex32, []int64{0})
 		before := held()
 		_, err := f(out, x, x)

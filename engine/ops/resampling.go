@@ -12,13 +12,17 @@ import (
 )
 
 // NnResampled are images with other sizes.
-func NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
-	return resampleTensor("nn_resampled", self, sizes, backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias})
+func NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool,
+	scales []float64) (*tensor.Tensor, error) {
+	return resampleTensor("nn_resampled", self, sizes,
+		backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias})
 }
 
 // NnResampledBack is the transpose of NnResampled.
-func NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
-	return resampleTensor("nn_resampled_back", given, sizes, backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias, Transposed: true})
+func NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool,
+	scales []float64) (*tensor.Tensor, error) {
+	return resampleTensor("nn_resampled_back", given, sizes,
+		backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias, Transposed: true})
 }
 
 func resampleTensor(op string, self *tensor.Tensor, sizes []int64, w backend.Resampling) (_ *tensor.Tensor, err error) {
@@ -26,12 +30,14 @@ func resampleTensor(op string, self *tensor.Tensor, sizes []int64, w backend.Res
 	defer s.Close(&err)
 	n := self.Dim() - 2
 	if n < 1 || n > 3 || len(sizes) != n || w.Scales != nil && len(w.Scales) != n {
-		s.Failf("expected 1 to 3 output sizes for the dimensions after (N, C), but got sizes %v and scales %v for a tensor of sizes %v", sizes, w.Scales, self.Sizes())
+		s.Failf("expected 1 to 3 output sizes for the dimensions after (N, C), but got sizes %v and scales %v for a tensor of sizes %v", sizes,
+			w.Scales, self.Sizes())
 	}
 	all := slices.Concat(self.Sizes()[:2], sizes)
 	for _, size := range slices.Concat(self.Sizes()[2:], sizes) {
 		if size < 1 || size > math.MaxInt32 {
-			s.Failf("the sizes after (N, C) must be from 1 to %d, but the sizes are %v, and those of the result %v", math.MaxInt32, self.Sizes(), all)
+			s.Failf("the sizes after (N, C) must be from 1 to %d, but the sizes are %v, and those of the result %v", math.MaxInt32, self.Sizes(),
+				all)
 		}
 	}
 	d := self.DType()

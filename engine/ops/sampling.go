@@ -29,7 +29,8 @@ func NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorne
 }
 
 // NnSampledSpread is the transpose of NnSampled, of images of the given sizes.
-func NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (_ *tensor.Tensor, err error) {
+func NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64,
+	alignCorners bool) (_ *tensor.Tensor, err error) {
 	p := newSampler("nn_sampled_spread", sampleSpreadKernel, mode, padding, alignCorners)
 	defer p.Close(&err)
 	if given.Dim() != len(sizes)+2 || slices.ContainsFunc(sizes, func(n int64) bool { return n < 1 }) {
@@ -75,13 +76,15 @@ func (p *sampler) setOperands(images, grid, along *tensor.Tensor) {
 	case p.Mode < 0 || p.Mode > 2 || p.Padding < 0 || p.Padding > 2:
 		p.Failf("interpolation_mode and padding_mode must be from 0 to 2, but are %d and %d", p.Mode, p.Padding)
 	case n < 1 || len(points) == 0:
-		p.Failf("expected 4D or 5D input and grid with same number of dimensions, but got input with sizes %v and grid with sizes %v", sizes, points)
+		p.Failf("expected 4D or 5D input and grid with same number of dimensions, but got input with sizes %v and grid with sizes %v", sizes,
+			points)
 	case points[0] != sizes[0]:
 		p.Failf("expected grid and input to have same batch size, but got input with sizes %v and grid with sizes %v", sizes, points)
 	case points[len(points)-1] != int64(n):
 		p.Failf("expected grid to have size %d in last dimension, but got grid with sizes %v", n, points)
 	case n != 2 && n != 3 || grid.Dim() != n+2:
-		p.Failf("expected 4D or 5D input and grid with same number of dimensions, but got input with sizes %v and grid with sizes %v", sizes, points)
+		p.Failf("expected 4D or 5D input and grid with same number of dimensions, but got input with sizes %v and grid with sizes %v", sizes,
+			points)
 	case slices.Min(sizes[2:]) < 1:
 		p.Failf("expected input to have non-empty spatial dimensions, but input has sizes %v", sizes)
 	case images.Numel()/max(sizes[0]*sizes[1], 1) > math.MaxInt32:
@@ -91,7 +94,8 @@ func (p *sampler) setOperands(images, grid, along *tensor.Tensor) {
 	case grid.DType() != images.DType():
 		p.Failf("expected input and grid to have the same dtype, but they have %v and %v", images.DType(), grid.DType())
 	case along != nil && (!slices.Equal(along.Sizes(), points) || along.DType() != grid.DType()):
-		p.Failf("expected the direction to have the sizes and dtype of grid, but got %v of %v for grid %v of %v", along.Sizes(), along.DType(), points, grid.DType())
+		p.Failf("expected the direction to have the sizes and dtype of grid, but got %v of %v for grid %v of %v", along.Sizes(), along.DType(),
+			points, grid.DType())
 	}
 	p.Check(p.Kernel.Check(p.Op, images.DType()))
 	_, err := tensoriter.Device(p.Op, images, grid)

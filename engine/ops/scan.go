@@ -67,7 +67,8 @@ func runScanOutput(op string, k kernelapi.Kernel, out, self *tensor.Tensor, dim 
 		from = s.castRowMajor(self, d)
 	}
 	in := s.castRowMajor(from, compute)
-	to := tensoriter.Output{Op: op, Out: out, Sizes: self.Sizes(), DType: d, Device: self.Device(), Sharing: tensoriter.InPlaceOrBeside, RowMajor: true, Writes: compute}
+	to := tensoriter.Output{Op: op, Out: out, Sizes: self.Sizes(), DType: d, Device: self.Device(), Sharing: tensoriter.InPlaceOrBeside,
+		RowMajor: true, Writes: compute}
 	err = to.Open(self)
 	if err == nil {
 		err = runScan(op, k, in, to.To, nil, at)
@@ -112,7 +113,8 @@ func Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tens
 	return scanExtreme("cummin", cumminKernel, outValues, outIndices, self, dim)
 }
 
-func scanExtreme(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func scanExtreme(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor,
+	dim int64) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	if err := requireOrder(op, self); err != nil && self.Numel() > 0 {
 		return nil, nil, err
 	}
@@ -124,8 +126,10 @@ func scanExtreme(op string, k kernelapi.Kernel, outValues, outIndices, self *ten
 	s := newScope(op)
 	defer s.Close(&err)
 	in := s.castRowMajor(self, compute)
-	values := tensoriter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), DType: self.DType(), Device: self.Device(), Exact: true, Sharing: tensoriter.InPlaceOrBeside, RowMajor: true, Writes: compute}
-	indices := tensoriter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: tensoriter.Beside, RowMajor: true, Writes: dtype.Int64}
+	values := tensoriter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), DType: self.DType(), Device: self.Device(),
+		Exact: true, Sharing: tensoriter.InPlaceOrBeside, RowMajor: true, Writes: compute}
+	indices := tensoriter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), DType: dtype.Int64, Device: self.Device(),
+		Exact: true, Sharing: tensoriter.Beside, RowMajor: true, Writes: dtype.Int64}
 	err = tensoriter.OpenBoth(&values, &indices, self)
 	if err == nil {
 		err = runScan(op, k, in, values.To, indices.To, at)
@@ -161,7 +165,8 @@ func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) 
 		return nil, err
 	}
 	if given.Device() != output.Device() || !slices.Equal(given.Sizes(), output.Sizes()) {
-		return nil, status.Runtimef("%s: the gradient must have the sizes and the device of the output, %v on %v, but has sizes %v on %v", op, output.Sizes(), output.Device(), given.Sizes(), given.Device())
+		return nil, status.Runtimef("%s: the gradient must have the sizes and the device of the output, %v on %v, but has sizes %v on %v", op,
+			output.Sizes(), output.Device(), given.Sizes(), given.Device())
 	}
 	k := softmaxGradientKernel
 	if logarithm {
@@ -214,7 +219,8 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.T
 	s := newScope(op)
 	defer s.Close(&err)
 	in := s.castRowMajor(s.permuteDims(self, order...), compute)
-	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: d, Device: self.Device(), Sharing: tensoriter.Beside, RowMajor: true, Writes: compute}
+	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: d, Device: self.Device(),
+		Sharing: tensoriter.Beside, RowMajor: true, Writes: compute}
 	err = to.Open(self)
 	if err == nil {
 		err = backend.On(in).Scan(op, backend.Lanes{Kernel: logsumexpKernel, In: in, Out: to.To, Outer: shape.Product(sizes), N: n, Inner: 1})

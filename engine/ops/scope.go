@@ -41,7 +41,8 @@ func (s *scope) writeResultCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return DeliverCast(s.Op, out, t)
 }
 
-// Deliver resizes out to the shape of t and writes t to it. It returns an error if the dtypes differ or out shares memory with a tensor in apart.
+// Deliver resizes out to the shape of t and writes t to it. It returns an error if the dtypes differ or out shares memory with a tensor in
+// apart.
 func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
 	return writeOutput(newOutput(op, out, t), t, apart)
 }
@@ -75,7 +76,8 @@ func checkWritable(op string, t *tensor.Tensor) error {
 	if t.Parts() == nil {
 		return nil
 	}
-	return status.NotImplementedf("%s: the result has layout %v and cannot be written to a strided tensor; call it without out", op, t.Layout())
+	return status.NotImplementedf("%s: the result has layout %v and cannot be written to a strided tensor; call it without out", op,
+		t.Layout())
 }
 
 // newOutput returns the output for t, a finished result.
@@ -167,7 +169,8 @@ func (s *scope) copyIfShared(written, t *tensor.Tensor) *tensor.Tensor {
 
 // modifyOutput runs change on out, when it is self in place and passes check, and otherwise on a copy of self in a memory format: a new
 // one, or out.
-func (s *scope) modifyOutput(out, self *tensor.Tensor, check func(string, *tensor.Tensor) error, f shape.MemoryFormat, change func(to *tensor.Tensor)) (*tensor.Tensor, error) {
+func (s *scope) modifyOutput(out, self *tensor.Tensor, check func(string, *tensor.Tensor) error, f shape.MemoryFormat,
+	change func(to *tensor.Tensor)) (*tensor.Tensor, error) {
 	if out == self {
 		s.Check(check(s.Op, out))
 		change(out)

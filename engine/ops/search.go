@@ -11,8 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// Searchsorted returns the position in sorted (along its last dimension) before which each element of self could be inserted; after equal elements
-// where right is set.
+// Searchsorted returns the position in sorted (along its last dimension) before which each element of self could be inserted; after equal
+// elements where right is set.
 func Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "searchsorted"
 	if side != "" && side != "left" && side != "right" {
@@ -25,7 +25,8 @@ func Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side s
 		return nil, status.Runtimef("%s: the sorted sequence must have at least 1 dimension", op)
 	}
 	if sorted.Dim() > 1 && (self.Dim() != sorted.Dim() || !slices.Equal(self.Sizes()[:self.Dim()-1], sorted.Sizes()[:sorted.Dim()-1])) {
-		return nil, status.Runtimef("%s: the sorted sequence must be 1-D or agree with the input in all dimensions but the last, got %v and %v", op, sorted.Sizes(), self.Sizes())
+		return nil, status.Runtimef("%s: the sorted sequence must be 1-D or agree with the input in all dimensions but the last, got %v and %v",
+			op, sorted.Sizes(), self.Sizes())
 	}
 	if sorter != nil {
 		if !slices.Equal(sorter.Sizes(), sorted.Sizes()) {

@@ -26,7 +26,8 @@ var (
 
 // sortLines runs a sorting kernel on every line of self along dim.
 func sortLines(op string, k kernelapi.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
-	return backend.On(self).Sort(op, backend.Sorting{Kernel: k, In: self, Values: values, Indices: indices, Dim: dim, Keep: keep, Entries: entries, Params: params})
+	return backend.On(self).Sort(op, backend.Sorting{Kernel: k, In: self, Values: values, Indices: indices, Dim: dim, Keep: keep,
+		Entries: entries, Params: params})
 }
 
 // Sort sorts the elements along dim and returns their former indices. NaN counts as the largest. The sort is always stable.
@@ -43,8 +44,10 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	}
 	// No line is written before it is sorted, so that the values may be where the elements are.
 	strides := shape.PreserveStrides(self.Sizes(), self.Strides())
-	values := tensoriter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), Strides: strides, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: tensoriter.InPlace}
-	indices := tensoriter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), Strides: strides, DType: dtype.Int64, Device: self.Device(), Exact: true}
+	values := tensoriter.Output{Op: op, Name: "values", Out: outValues, Sizes: self.Sizes(), Strides: strides, DType: self.DType(),
+		Device: self.Device(), Exact: true, Sharing: tensoriter.InPlace}
+	indices := tensoriter.Output{Op: op, Name: "indices", Out: outIndices, Sizes: self.Sizes(), Strides: strides, DType: dtype.Int64,
+		Device: self.Device(), Exact: true}
 	if err := tensoriter.OpenBoth(&values, &indices, self); err != nil {
 		return tensoriter.DoneBoth(&values, &indices, err)
 	}
@@ -57,8 +60,9 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	case 8:
 		entries = 2 * n
 	}
-	err = backend.On(self).Sort(op, backend.Sorting{Kernel: sortKernel, In: self, Values: values.To, Indices: indices.To, Dim: at, Keep: n, Entries: entries,
-		Params: [2]int64{boolToInt(descending), n}, Shared: outIndices != nil})
+	err = backend.On(self).Sort(op, backend.Sorting{Kernel: sortKernel, In: self, Values: values.To, Indices: indices.To, Dim: at, Keep: n,
+		Entries: entries,
+		Params:  [2]int64{boolToInt(descending), n}, Shared: outIndices != nil})
 	return tensoriter.DoneBoth(&values, &indices, err)
 }
 
@@ -106,7 +110,8 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 }
 
 // selectElement selects one element of every line along dim.
-func selectElement(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func selectElement(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool,
+	param int64) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	if err := requireOrder(op, self); err != nil && (op != "mode" || self.Numel() > 0) {
 		return nil, nil, err
 	}
@@ -121,7 +126,8 @@ func selectElement(op string, k kernelapi.Kernel, outValues, outIndices, self *t
 	if err = cmp.Or(err, checkNotEmpty(op, self, mask, false)); err != nil {
 		return nil, nil, err
 	}
-	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, tensoriter.Apart)
+	values, indices, err := openPair(op, valuesIndices, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64,
+		tensoriter.Apart)
 	if err != nil {
 		return tensoriter.DoneBoth(&values, &indices, err)
 	}
@@ -197,7 +203,8 @@ func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim 
 		return nil, nil, err
 	}
 	if _, n, _ := splitAround(self.Sizes(), at); k < 1 || k > n {
-		return nil, nil, status.Runtimef("kthvalue: selected number k %d is out of range for dimension %d with size %d; it counts from 1", k, at, n)
+		return nil, nil, status.Runtimef("kthvalue: selected number k %d is out of range for dimension %d with size %d; it counts from 1", k, at,
+			n)
 	}
 	return selectElement("kthvalue", kthvalueKernel, outValues, outIndices, self, dim, keepdim, k-1)
 }

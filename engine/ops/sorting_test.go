@@ -15,7 +15,8 @@ import (
 
 // Short rows are sorted by merging, long ones by digits; both are stable and put NaN last.
 func TestSortIsStable(t *testing.T) {
-	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.Int64, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64} {
+	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.Int64, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Float16,
+		dtype.BFloat16, dtype.Float32, dtype.Float64} {
 		for _, n := range []int64{1, 2, 17, 300, 3000} {
 			for _, descending := range []bool{false, true} {
 				values := make([]float64, n)
@@ -155,8 +156,8 @@ func TestSearchsortedHasNaNLast(t *testing.T) {
 	}
 }
 
-// A search for many values returns the same as a search for each, in sorted and in unsorted sequences, for which the result is that of a plain
-// bisection.
+// A search for many values returns the same as a search for each, in sorted and in unsorted sequences, for which the result is that of a
+// plain bisection.
 func TestSearchesForManyAreThoseForEach(t *testing.T) {
 	nan := math.NaN()
 	for _, sequence := range [][]float64{{1, 2, 2, 3, 5, 8}, {3, 1, 2, 9, 0, 4, 4}, {1, nan, 2, 3, nan}, {nan}, {-2}} {

@@ -79,7 +79,8 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error
 	case mat1.DType() != mat2.DType():
 		s.Failf("mat1 and mat2 must have the same dtype, but got %v and %v", mat1.DType(), mat2.DType())
 	case crow.Dim() == 1 && crow.Numel() != mat1.Sizes()[0]+1:
-		s.Failf("crow_indices must have one element more than the number of rows of mat1, but got %d elements for %d rows", crow.Numel(), mat1.Sizes()[0])
+		s.Failf("crow_indices must have one element more than the number of rows of mat1, but got %d elements for %d rows", crow.Numel(),
+			mat1.Sizes()[0])
 	}
 	at := s.newCSR(crow, col, nil, mat2.Sizes()[0])
 	rows := func(t *tensor.Tensor) *tensor.Tensor {
@@ -95,7 +96,8 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error
 }
 
 // CsrSpgemm returns the product of two CSR matrices, the second with `columns` columns, in CSR.
-func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, product *tensor.Tensor, err error) {
+func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor,
+	columns int64) (compressed, plain, product *tensor.Tensor, err error) {
 	s := newScope("csr_spgemm")
 	defer s.Close(&err)
 	if _, err := tensoriter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
@@ -116,7 +118,8 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 }
 
 // CsrSpadd returns the sum of two CSR matrices with `columns` columns, in CSR.
-func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, sum *tensor.Tensor, err error) {
+func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor,
+	columns int64) (compressed, plain, sum *tensor.Tensor, err error) {
 	s := newScope("csr_spadd")
 	defer s.Close(&err)
 	if _, err := tensoriter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {

@@ -18,7 +18,8 @@ func TestQuantiles(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Float32, dtype.Float64} {
 		x := given(t, d, []int64{2, 4}, 4, 1, 3, 2, 8, nan, 6, 7)
 		q := given(t, d, []int64{2}, 0.5, 1)
-		for name, want := range map[string][]float64{"linear": {2.5, 4}, "lower": {2, 4}, "higher": {3, 4}, "nearest": {3, 4}, "midpoint": {2.5, 4}} {
+		for name, want := range map[string][]float64{"linear": {2.5, 4}, "lower": {2, 4}, "higher": {3, 4}, "nearest": {3, 4},
+			"midpoint": {2.5, 4}} {
 			got, err := ctx.Quantile(nil, x, q, 1, false, name)
 			require.NoError(t, err)
 			defer got.Release()
@@ -239,11 +240,13 @@ func TestStatisticsOfMetaTensors(t *testing.T) {
 		"nanquantile": {func() ([]*tensor.Tensor, error) {
 			return listed(ctx.Nanquantile(nil, points, meta(dtype.Float32), 0, false, "nearest"))
 		}, [][]int64{{2}}},
-		"histogram": {func() ([]*tensor.Tensor, error) { return paired(ctx.Histogram(nil, nil, points, 6, nil, nil, true)) }, [][]int64{{6}, {7}}},
+		"histogram": {func() ([]*tensor.Tensor, error) { return paired(ctx.Histogram(nil, nil, points, 6, nil, nil, true)) },
+			[][]int64{{6}, {7}}},
 		"edges": {func() ([]*tensor.Tensor, error) {
 			return paired(ctx.HistogramEdges(nil, nil, points, edges, nil, true))
 		}, [][]int64{{4}, {5}}},
-		"histogramdd": {func() ([]*tensor.Tensor, error) { return ctx.Histogramdd(points, []int64{2, 3}, nil, nil, true) }, [][]int64{{2, 3}, {3}, {4}}},
+		"histogramdd": {func() ([]*tensor.Tensor, error) { return ctx.Histogramdd(points, []int64{2, 3}, nil, nil, true) },
+			[][]int64{{2, 3}, {3}, {4}}},
 		"gradient": {func() ([]*tensor.Tensor, error) {
 			return ctx.GradientTensors(points, []*tensor.Tensor{meta(dtype.Float32, 4)}, []int64{0}, 2)
 		}, [][]int64{{4, 2}}},

@@ -26,17 +26,21 @@ func FromData(data uintptr, size []int64, d dtype.DType) (_ *tensor.Tensor, err 
 	s := newScope("from_data")
 	defer s.Close(&err)
 	t := s.Track(tensor.Empty(s.Op, size, d, device.Host))
-	s.Check(backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(toPointer(data, int64(len(to)))), len(to))) }}))
+	s.Check(backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(to []byte) {
+		copy(to, unsafe.Slice((*byte)(toPointer(data, int64(len(to)))), len(to)))
+	}}))
 	return s.Return(t)
 }
 
 // FromBlob shares another owner's bytes.
-func FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
+func FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr,
+	readOnly bool) (*tensor.Tensor, error) {
 	return FromBlobOn(device.Host, data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
 // FromBlobOn is FromBlob for memory of a device.
-func FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
+func FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr,
+	readOnly bool) (*tensor.Tensor, error) {
 	dev, err := device.Resolve("from_blob", dev)
 	switch {
 	case err != nil:
@@ -50,7 +54,8 @@ func FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, si
 	case data == 0 && nbytes > 0:
 		return nil, status.Valuef("from_blob: data is NULL; pass the address of %d bytes", nbytes)
 	case data%uintptr(d.Alignment()) != 0:
-		return nil, status.Valuef("from_blob: the address %#x is not aligned to %d bytes, as elements of %v must be; copy the data instead", data, d.Alignment(), d)
+		return nil, status.Valuef("from_blob: the address %#x is not aligned to %d bytes, as elements of %v must be; copy the data instead", data,
+			d.Alignment(), d)
 	}
 	if _, err := shape.Numel("from_blob", size); err != nil {
 		return nil, err
@@ -58,7 +63,8 @@ func FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, si
 	if stride == nil {
 		stride = shape.ContiguousStrides(size)
 	}
-	return tensor.FromExternal("from_blob", toPointer(data, nbytes), nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly, dev)
+	return tensor.FromExternal("from_blob", toPointer(data, nbytes), nbytes, d, size, stride,
+		storage.External{Deleter: deleter, Context: context}, readOnly, dev)
 }
 
 // toPointer converts the address of nbytes of external memory. It returns nil for 0 bytes, for which any address is valid.
@@ -85,8 +91,8 @@ func UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 	return self.Storage().Retain(), nil
 }
 
-// Lend exports a tensor to another array library: it returns a tensor that owns the memory, the address, and whether the memory is read-only. The
-// storage is pinned to its address from now on.
+// Lend exports a tensor to another array library: it returns a tensor that owns the memory, the address, and whether the memory is
+// read-only. The storage is pinned to its address from now on.
 func Lend(self *tensor.Tensor) (held *tensor.Tensor, data uintptr, readOnly bool, err error) {
 	if !backend.Known(self) {
 		return nil, 0, false, status.Runtimef("export: a meta tensor has no memory to export")

@@ -63,7 +63,9 @@ func StreamCurrent(d device.Device) (int64, error) {
 // StreamDefault returns the default stream of a device.
 func StreamDefault(d device.Device) (int64, error) {
 	const op = "stream_default"
-	s, err := withDeviceResult(op, d, func(_ device.Asynchronous, d device.Device) (device.Stream, error) { return device.StreamOf(d, 0), nil })
+	s, err := withDeviceResult(op, d, func(_ device.Asynchronous, d device.Device) (device.Stream, error) {
+		return device.StreamOf(d, 0), nil
+	})
 	return int64(s), err
 }
 
@@ -189,7 +191,8 @@ func RecordStream(self *tensor.Tensor, stream int64) error {
 	const op = "record_stream"
 	return withStream(op, stream, func(_ device.Asynchronous, s device.Stream) error {
 		if self.Device().Type != s.Device().Type {
-			return status.NotImplementedf("%s: the tensor is on %v, but the stream is on %v; tensors in pinned memory need no record_stream()", op, self.Device(), s.Device())
+			return status.NotImplementedf("%s: the tensor is on %v, but the stream is on %v; tensors in pinned memory need no record_stream()", op,
+				self.Device(), s.Device())
 		}
 		return backend.On(self).Use(op, backend.Using{Of: self, Stream: s})
 	})

@@ -24,7 +24,8 @@ func eachCall(t *testing.T, o *schema.Operator, check func(c call, results []ref
 			releaseResults(results)
 		}
 	}
-	for _, p := range append(profiles, profile{dtype.Float32, []int64{2, 2, 2}, nil, onesLike}, profile{dtype.Complex64, []int64{2, 2}, nil, onesLike}) {
+	for _, p := range append(profiles, profile{dtype.Float32, []int64{2, 2, 2}, nil, onesLike},
+		profile{dtype.Complex64, []int64{2, 2}, nil, onesLike}) {
 		c, ok := p.call(t, o)
 		if !ok {
 			continue
@@ -73,8 +74,8 @@ func declaredToShare(list []schema.Arg, values []reflect.Value) []*tensor.Tensor
 // unchanging lists operators that may copy, but whose profiles require no other shape or dtype, or that compute nothing here.
 var unchanging = map[string]bool{"reshape_as": true, "to.options": true, "resolve_conj": true, "resolve_neg": true}
 
-// Results that a schema marks as views share memory with the marked arguments: always, or for maybe_view in some calls. The results of other
-// operators own their memory.
+// Results that a schema marks as views share memory with the marked arguments: always, or for maybe_view in some calls. The results of
+// other operators own their memory.
 func TestResultsShareTheMemoryThatTheyDeclare(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		if !takesTensors(o) || o.Category == "storage" || len(o.Returns) == 0 {

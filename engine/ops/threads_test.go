@@ -54,7 +54,9 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 		}),
 		alongDims("logsumexp", true, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Logsumexp(nil, x, dim, false) }),
 		alongDims("cumsum", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Cumsum(nil, x, dim[0], none) }),
-		alongDims("logcumsumexp", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Logcumsumexp(nil, x, dim[0]) }),
+		alongDims("logcumsumexp", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) {
+			return ctx.Logcumsumexp(nil, x, dim[0])
+		}),
 		alongDims("softmax", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) { return ctx.Softmax(nil, x, dim[0], none) }),
 		alongDims("log_softmax", false, func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error) {
 			return ctx.LogSoftmax(nil, x, dim[0], none)

@@ -15,8 +15,8 @@ var (
 	memberKernel            = kernelapi.Member
 )
 
-// Unique returns the distinct elements in order, or with dim the distinct slices along it. It also returns the position among these of every input
-// element, and the number of occurrences, if requested; otherwise these are empty.
+// Unique returns the distinct elements in order, or with dim the distinct slices along it. It also returns the position among these of
+// every input element, and the number of occurrences, if requested; otherwise these are empty.
 func Unique(self *tensor.Tensor, _, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
 	k := uniqueKernel
 	if !dim.IsNone() {
@@ -30,7 +30,8 @@ func UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, di
 	return findUnique("unique_consecutive", uniqueConsecutiveKernel, self, returnInverse, returnCounts, dim)
 }
 
-func findUnique(op string, k kernelapi.Kernel, self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (_, _, _ *tensor.Tensor, err error) {
+func findUnique(op string, k kernelapi.Kernel, self *tensor.Tensor, returnInverse, returnCounts bool,
+	dim Int) (_, _, _ *tensor.Tensor, err error) {
 	if err := k.Check(op, self.DType()); err != nil {
 		return nil, nil, nil, err
 	}
@@ -49,7 +50,8 @@ func findUnique(op string, k kernelapi.Kernel, self *tensor.Tensor, returnInvers
 		}
 		for d, size := range self.Sizes() {
 			if size == 0 && d != at {
-				return nil, nil, nil, status.Runtimef("%s: dimension %d of shape %v has size 0 and is not the selected one, so %s cannot be applied", op, d, self.Sizes(), op)
+				return nil, nil, nil, status.Runtimef("%s: dimension %d of shape %v has size 0 and is not the selected one, so %s cannot be applied",
+					op, d, self.Sizes(), op)
 			}
 		}
 		rows = s.Track(Movedim(self, int64(at), 0))

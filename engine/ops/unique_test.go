@@ -15,7 +15,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var orderedTypes = []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64}
+var orderedTypes = []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Uint16, dtype.Uint32,
+	dtype.Uint64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64}
 
 // Both the short and the long sort, with and without the positions, of every dtype.
 func TestUniqueOfEveryDtype(t *testing.T) {
@@ -219,7 +220,8 @@ func TestIsin(t *testing.T) {
 	require.NoError(t, err)
 	defer none.Release()
 	assert.Equal(t, []float64{1, 1}, flat(t, none))
-	_, err = Isin(given(t, dtype.Int8, []int64{1}, 0), given(t, dtype.Complex64, []int64{1}, 1), given(t, dtype.Int8, []int64{1}, 1), false, false)
+	_, err = Isin(given(t, dtype.Int8, []int64{1}, 0), given(t, dtype.Complex64, []int64{1}, 1), given(t, dtype.Int8, []int64{1}, 1), false,
+		false)
 	assert.ErrorContains(t, err, "complex64")
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// UpdateAll updates parameters by their gradients. A row holds the tensors of one parameter in the order of backend.Update, with nil for unused ones;
-// a part holds the other kernel arguments. On an error nothing is written.
+// UpdateAll updates parameters by their gradients. A row holds the tensors of one parameter in the order of backend.Update, with nil for
+// unused ones; a part holds the other kernel arguments. On an error nothing is written.
 func UpdateAll(op string, rows [][5]*tensor.Tensor, parts []backend.Update) error {
 	for i, row := range rows {
 		if err := checkUpdate(op, i, row, parts[i].Scale != 1); err != nil {
@@ -42,11 +42,14 @@ func checkUpdate(op string, i int, row [5]*tensor.Tensor, scaled bool) error {
 		case t == nil:
 			continue
 		case t.DType() != param.DType():
-			return status.Runtimef("%s: params, grads, and states must have the same dtype, but those of parameter %d have %v and %v", op, i, param.DType(), t.DType())
+			return status.Runtimef("%s: params, grads, and states must have the same dtype, but those of parameter %d have %v and %v", op, i,
+				param.DType(), t.DType())
 		case t.Device() != param.Device():
-			return status.Runtimef("%s: params, grads, and states must be on the same device, but those of parameter %d are on %v and %v", op, i, param.Device(), t.Device())
+			return status.Runtimef("%s: params, grads, and states must be on the same device, but those of parameter %d are on %v and %v", op, i,
+				param.Device(), t.Device())
 		case !slices.Equal(t.Sizes(), param.Sizes()):
-			return status.Runtimef("%s: params, grads, and states must have the same sizes, but those of parameter %d have %v and %v", op, i, param.Sizes(), t.Sizes())
+			return status.Runtimef("%s: params, grads, and states must have the same sizes, but those of parameter %d have %v and %v", op, i,
+				param.Sizes(), t.Sizes())
 		}
 		if k == 1 && !scaled {
 			continue

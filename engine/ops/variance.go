@@ -54,17 +54,19 @@ func warnNoFreedom(op string, self *tensor.Tensor, mask []bool, by float64) erro
 	if float64(n) > by {
 		return nil
 	}
-	return warning.DegreesOfFreedom.Of(op, "degrees of freedom is <= 0: correction (%v) should be less than the number of elements of each result (%d)", by, n)
+	return warning.DegreesOfFreedom.Of(op, "degrees of freedom is <= 0: correction (%v) should be less than the number of elements of each result (%d)",
+		by, n)
 }
 
-// withMean computes moment and the mean. The running mean of the deviations becomes NaN for some orders of infinite elements, so the mean is computed
-// separately.
+// withMean computes moment and the mean. The running mean of the deviations becomes NaN for some orders of infinite elements, so the mean
+// is computed separately.
 func withMean(op string, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root bool) (_, _ *tensor.Tensor, err error) {
 	s := newScope(op)
 	defer s.Close(&err)
 	spread := s.Track(computeMoment(op, nil, self, dim, correction, keepdim, root))
 	mean := s.Track(Mean(nil, self, dim, keepdim, self.DType()))
-	if self.Device().Type == device.CPU && self.DType().ToReal() != dtype.Float64 && s.hasOutside(mean, -math.MaxFloat64, math.MaxFloat64, true) {
+	if self.Device().Type == device.CPU && self.DType().ToReal() != dtype.Float64 &&
+		s.hasOutside(mean, -math.MaxFloat64, math.MaxFloat64, true) {
 		// The sum of finite elements may overflow, which their mean does not.
 		wide := dtype.Float64
 		if self.DType().IsComplex() {

@@ -86,7 +86,8 @@ func Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tensor.Tensor, e
 	}
 	inner, err := shape.InferSize("unflatten", sizes, self.Sizes()[d])
 	if err != nil {
-		return nil, status.Runtimef("unflatten: provided sizes %v don't multiply up to the size of dim %d (%d) in the input tensor", sizes, d, self.Sizes()[d])
+		return nil, status.Runtimef("unflatten: provided sizes %v don't multiply up to the size of dim %d (%d) in the input tensor", sizes, d,
+			self.Sizes()[d])
 	}
 	return reshapeTensor("unflatten", self, slices.Concat(self.Sizes()[:d], inner, self.Sizes()[d+1:]))
 }

@@ -61,7 +61,8 @@ func warnNotMatrix(op string, self *tensor.Tensor) error {
 	case 2:
 		return nil
 	}
-	return warning.TransposeNotTwo.Of(op, "deprecated for %dD tensors, whose dimensions it reverses; use mT to transpose a batch of matrices, or permute() to reorder dimensions", self.Dim())
+	return warning.TransposeNotTwo.Of(op, "deprecated for %dD tensors, whose dimensions it reverses; use mT to transpose a batch of matrices, or permute() to reorder dimensions",
+		self.Dim())
 }
 
 // TransposeLast swaps the last two dimensions.

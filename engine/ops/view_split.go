@@ -81,7 +81,8 @@ func splitWithSizes(op string, self *tensor.Tensor, sizes []int64, dim int64) ([
 		total += s
 	}
 	if total != size {
-		return nil, status.Runtimef("%s: expects split_sizes to be non-negative and to sum exactly to %d (input tensor's size at dimension %d), but got %v", op, size, d, sizes)
+		return nil, status.Runtimef("%s: expects split_sizes to be non-negative and to sum exactly to %d (input tensor's size at dimension %d), but got %v",
+			op, size, d, sizes)
 	}
 	at := int64(0)
 	return viewRanges(op, self, d, len(sizes), func(i int) (int64, int64) {
@@ -201,7 +202,8 @@ func splitIntoSections(op string, self *tensor.Tensor, sections int64, d, least 
 		return nil, err
 	}
 	if sections <= 0 || self.Sizes()[d]%sections != 0 {
-		return nil, status.Runtimef("%s: attempted to split along dimension %d, but the size of the dimension %d is not divisible by the split_size %d", op, d, self.Sizes()[d], sections)
+		return nil, status.Runtimef("%s: attempted to split along dimension %d, but the size of the dimension %d is not divisible by the split_size %d",
+			op, d, self.Sizes()[d], sections)
 	}
 	return tensorSplitSections(op, self, sections, d)
 }

@@ -65,7 +65,8 @@ func (s *scope) checkWeightOnly(self, weight, scales *tensor.Tensor) {
 }
 
 func (s *scope) weightLinear(self, weight, scales *tensor.Tensor, group int64) (*tensor.Tensor, error) {
-	w := backend.WeightLinear{A: s.castRowMajor(self, dtype.Float32), Weight: s.castRowMajor(weight, weight.DType()), Scales: s.castRowMajor(scales, dtype.Float32), Group: group}
+	w := backend.WeightLinear{A: s.castRowMajor(self, dtype.Float32), Weight: s.castRowMajor(weight, weight.DType()),
+		Scales: s.castRowMajor(scales, dtype.Float32), Group: group}
 	w.To = s.newEmpty(self, dtype.Float32, self.Sizes()[0], weight.Sizes()[0])
 	s.Check(backend.On(w.To).WeightLinear(s.Op, w))
 	return s.Return(s.castRowMajor(w.To, self.DType()))
@@ -130,7 +131,8 @@ func WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tens
 	case self.Sizes()[1]%group != 0:
 		s.Failf("expect K to be divisible by qGroupSize, got K:%d, qGroupSize:%d", self.Sizes()[1], group)
 	case !slices.Equal(scales.Sizes(), []int64{self.Sizes()[1] / group, mat2.Sizes()[0], 2}):
-		s.Failf("expect qScaleAndZeros to be 3d tensor with sizes [%d, %d, 2], but it has sizes %v", self.Sizes()[1]/group, mat2.Sizes()[0], scales.Sizes())
+		s.Failf("expect qScaleAndZeros to be 3d tensor with sizes [%d, %d, 2], but it has sizes %v", self.Sizes()[1]/group, mat2.Sizes()[0],
+			scales.Sizes())
 	}
 	return s.weightLinear(self, mat2, scales, group)
 }
