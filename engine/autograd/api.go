@@ -64,8 +64,8 @@ func OutputNr(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 // GradFnName returns the name of self's grad_fn, such as AddBackward0; "" for a leaf.
 func GradFnName(_ dispatch.Context, self *tensor.Tensor) (string, error) { return nameOf(self), nil }
 
-// currentGradFn returns the grad_fn of t, with a new reference, and the index of t among its outputs. It is regenerated for a view whose base has
-// changed, and nil for leaves.
+// currentGradFn returns the grad_fn of t, with a new reference, and the index of t among its outputs. It is regenerated for a view whose
+// base has changed, and nil for leaves.
 func currentGradFn(t *tensor.Tensor) (*Node, int) {
 	v := variableOf(t)
 	if v == nil {
@@ -104,7 +104,8 @@ func Grad(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if leaf, err := IsLeaf(c, self); leaf || err != nil {
 		return nil, err
 	}
-	return nil, warning.GradOfNonLeaf.Of("grad", "the tensor is no leaf: backward() leaves it without a gradient; call retain_grad() before, or take the gradient of the leaf that it was computed of")
+	return nil, warning.GradOfNonLeaf.Of("grad",
+		"the tensor is no leaf: backward() leaves it without a gradient; call retain_grad() before, or take the gradient of the leaf that it was computed of")
 }
 
 // newGradHandle returns a new handle of the stored gradient, or nil.
@@ -178,7 +179,8 @@ func SetGrad(c dispatch.Context, self, grad *tensor.Tensor) error {
 func SetData(_ dispatch.Context, self, data *tensor.Tensor) error {
 	const op = "set_data_"
 	if requiresGrad(self) && !isDifferentiable(data) {
-		return status.Runtimef("%s: data set to a tensor that requires gradients must be floating point or complex dtype, not %v", op, data.DType())
+		return status.Runtimef("%s: data set to a tensor that requires gradients must be floating point or complex dtype, not %v", op,
+			data.DType())
 	}
 	before := self.Storage()
 	if err := self.Become(op, data); err != nil {
@@ -194,11 +196,14 @@ func SetData(_ dispatch.Context, self, data *tensor.Tensor) error {
 func checkGradFits(self, grad *tensor.Tensor) error {
 	switch want := likeOf(self); {
 	case grad.DType() != want.dtype:
-		return status.Runtimef("assigned grad has data of a different type: the tensor has dtype %v and the gradient %v", want.dtype, grad.DType())
+		return status.Runtimef("assigned grad has data of a different type: the tensor has dtype %v and the gradient %v", want.dtype,
+			grad.DType())
 	case grad.Device() != want.device:
-		return status.Runtimef("assigned grad has data located on a different device: the tensor is on %v and the gradient on %v", want.device, grad.Device())
+		return status.Runtimef("assigned grad has data located on a different device: the tensor is on %v and the gradient on %v", want.device,
+			grad.Device())
 	case !slices.Equal(self.Sizes(), grad.Sizes()):
-		return status.Runtimef("assigned grad has data of a different size: the tensor has shape %v and the gradient %v", self.Sizes(), grad.Sizes())
+		return status.Runtimef("assigned grad has data of a different size: the tensor has shape %v and the gradient %v", self.Sizes(),
+			grad.Sizes())
 	}
 	return nil
 }
@@ -259,8 +264,8 @@ func DetachInplace(c dispatch.Context, self *tensor.Tensor) error {
 }
 
 // Backward accumulates the gradients of tensors in the leaves that they depend on, or only in inputs if there are any. grads are the
-// gradients with respect to tensors; nil means 1, for a tensor of one element. The saved tensors of the graph are freed unless retain is true,
-// which defaults to create. With create the backward pass is itself differentiable.
+// gradients with respect to tensors; nil means 1, for a tensor of one element. The saved tensors of the graph are freed unless retain is
+// true, which defaults to create. With create the backward pass is itself differentiable.
 func Backward(c dispatch.Context, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
 	if hasWrapper(tensors) || hasWrapper(grads) {
 		return status.Runtimef("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms.")
@@ -286,9 +291,10 @@ func Backward(c dispatch.Context, tensors, grads []*tensor.Tensor, retain ops.Bo
 	return r.visitAll()
 }
 
-// AutogradGrad returns the gradients of outputs with respect to inputs. For an input on which outputs do not depend it returns an error, nil with
-// unused, or zeros with zeros.
-func AutogradGrad(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+// AutogradGrad returns the gradients of outputs with respect to inputs. For an input on which outputs do not depend it returns an error,
+// nil with unused, or zeros with zeros.
+func AutogradGrad(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused,
+	zeros bool) ([]*tensor.Tensor, error) {
 	if len(inputs) == 0 {
 		return nil, status.Runtimef("`inputs` argument to `grad()` cannot be empty.")
 	}
@@ -313,7 +319,8 @@ func AutogradGrad(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, r
 }
 
 // computeGradients computes AutogradGrad in one backward pass, also if grads are batched by a vmap level.
-func computeGradients(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+func computeGradients(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused,
+	zeros bool) ([]*tensor.Tensor, error) {
 	r := newBackwardPass(c, keepsGraph(retain, create), create)
 	defer r.close()
 	goals, err := r.setInitialGrads(outputs, grads, inputs, true)
@@ -350,7 +357,8 @@ func computeGradients(c dispatch.Context, outputs, inputs, grads []*tensor.Tenso
 }
 
 func unusedInput(i int) error {
-	return status.Runtimef("The differentiated Tensor at index %d appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.", i)
+	return status.Runtimef("The differentiated Tensor at index %d appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.",
+		i)
 }
 
 func keepsGraph(retain ops.Bool, create bool) bool {
@@ -435,7 +443,8 @@ func at(list []*tensor.Tensor, i int) *tensor.Tensor {
 func (r *backwardPass) initialGrad(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	if grad == nil {
 		if t.Numel() != 1 {
-			return nil, status.Runtimef("grad can be implicitly created only for scalar outputs, but output %[2]d has shape %[1]v; pass a gradient", t.Sizes(), i)
+			return nil, status.Runtimef("grad can be implicitly created only for scalar outputs, but output %[2]d has shape %[1]v; pass a gradient",
+				t.Sizes(), i)
 		}
 		if t.DType().IsComplex() {
 			return nil, status.Runtimef("grad can be implicitly created only for real scalar outputs but got %v", t.DType())
@@ -445,7 +454,8 @@ func (r *backwardPass) initialGrad(t, grad *tensor.Tensor, i int) (*tensor.Tenso
 	}
 	switch {
 	case !slices.Equal(t.Sizes(), grad.Sizes()):
-		return nil, status.Runtimef("Mismatch in shape: grad_output[%d] has a shape of torch.Size(%v) and output[%d] has a shape of torch.Size(%v).", i, grad.Sizes(), i, t.Sizes())
+		return nil, status.Runtimef("Mismatch in shape: grad_output[%d] has a shape of torch.Size(%v) and output[%d] has a shape of torch.Size(%v).",
+			i, grad.Sizes(), i, t.Sizes())
 	case t.DType().IsComplex() != grad.DType().IsComplex():
 		return nil, status.Runtimef("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[%d] has a dtype of %v and output[%d] has a dtype of %v",
 			i, grad.DType(), i, t.DType())

@@ -13,8 +13,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// backwardPass is one backward pass. It visits nodes in descending order of number: all nodes that used a node's outputs are visited before the node,
-// so that its gradients are complete.
+// backwardPass is one backward pass. It visits nodes in descending order of number: all nodes that used a node's outputs are visited before
+// the node, so that its gradients are complete.
 type backwardPass struct {
 	c        dispatch.Context // in grad mode if create is set
 	retain   bool             // retain_graph: saved tensors are not freed
@@ -75,7 +75,8 @@ func (p *pending) release() {
 	p.node.Release()
 }
 
-// queueNode queues a node, even if none of its outputs gets a gradient: its hooks and custom functions are then called with undefined gradients.
+// queueNode queues a node, even if none of its outputs gets a gradient: its hooks and custom functions are then called with undefined
+// gradients.
 func (r *backwardPass) queueNode(n *Node) *pending {
 	p := r.pending[n]
 	if p == nil {
@@ -109,17 +110,20 @@ func (r *backwardPass) addGrad(e Edge, grad *tensor.Tensor) error {
 	return nil
 }
 
-// canOverwrite returns whether t can be overwritten: it is strided, its memory is not shared or overlapping, and it has no autograd metadata.
+// canOverwrite returns whether t can be overwritten: it is strided, its memory is not shared or overlapping, and it has no autograd
+// metadata.
 func canOverwrite(t *tensor.Tensor) bool {
 	return t.Parts() == nil && t.History() == nil && isOnlyUser(t)
 }
 
 // isOnlyUser returns whether t is dense and the only user of its storage.
 func isOnlyUser(t *tensor.Tensor) bool {
-	return !isTransformed(t) && (t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides())) && t.Storage().Refs() == 1 && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
+	return !isTransformed(t) && (t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides())) && t.Storage().Refs() == 1 &&
+		!t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
 }
 
-// limitTo limits the backward pass to the nodes on paths from roots to goals. With capture the gradients of goals are returned, not accumulated.
+// limitTo limits the backward pass to the nodes on paths from roots to goals. With capture the gradients of goals are returned, not
+// accumulated.
 func (r *backwardPass) limitTo(roots []Edge, goals []Edge, capture bool) {
 	r.needed = map[*Node]bool{}
 	if capture {
@@ -212,7 +216,8 @@ func (r *backwardPass) visitNode(p *pending) error {
 	}
 	if n.leaf != nil {
 		if v := variableOf(n.leaf); p.grads[0] != nil && (v.node != nil || v.view != nil) {
-			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: its base was written to after it was used", n.leaf.Sizes())
+			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: its base was written to after it was used",
+				n.leaf.Sizes())
 		}
 		if v := variableOf(n.leaf); p.grads[0] != nil && v.requires {
 			if err := v.accumulateGrad(r.c, n.leaf, p.grads[0], r.create); err != nil {
@@ -267,7 +272,8 @@ func (r *backwardPass) continuesAfter(n *Node) bool {
 	return slices.ContainsFunc(n.edges, func(e Edge) bool { return r.needed[e.Node] })
 }
 
-// captureGrads stores requested gradients. For nodes at which the backward pass continues it is called before the hooks of tensors change them.
+// captureGrads stores requested gradients. For nodes at which the backward pass continues it is called before the hooks of tensors change
+// them.
 func (r *backwardPass) captureGrads(p *pending) {
 	for i, grad := range p.grads {
 		if _, ok := r.wanted[Edge{p.node, i}]; ok && grad != nil {
@@ -311,8 +317,8 @@ func (n *Node) fitGrads(c dispatch.Context, grads []*tensor.Tensor) (err error) 
 	return nil
 }
 
-// fitGrad converts the gradient of operand i to the operand's dtype, sizes and device: it takes the real part for a real operand, and sums over broadcast
-// dimensions. It takes the reference to grad.
+// fitGrad converts the gradient of operand i to the operand's dtype, sizes and device: it takes the real part for a real operand, and sums
+// over broadcast dimensions. It takes the reference to grad.
 func (n *Node) fitGrad(c dispatch.Context, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	e := n.edges[i]
 	want := &e.Node.outputs[e.Output]
@@ -338,7 +344,8 @@ func (n *Node) fitGradTo(c dispatch.Context, i int, grad *tensor.Tensor, d dtype
 		}
 		if !slices.Equal(fitted.Sizes(), sizes) {
 			if !shape.ExpandsTo(sizes, fitted.Sizes()) {
-				s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", n.name, i, fitted.Sizes(), sizes))
+				s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", n.name,
+					i, fitted.Sizes(), sizes))
 			}
 			fitted = s.Track(c.SumToSize(fitted, slices.Clone(sizes)))
 		}
@@ -347,11 +354,12 @@ func (n *Node) fitGradTo(c dispatch.Context, i int, grad *tensor.Tensor, d dtype
 	return fitted, err
 }
 
-// accumulateGrad adds grad to the gradient of the leaf t: in place, unless create is set. For a non-leaf tensor t is nil, and the sum is not in place, because the
-// backward pass still uses grad. The lock is not held while operators execute, because they may call accumulate.
+// accumulateGrad adds grad to the gradient of the leaf t: in place, unless create is set. For a non-leaf tensor t is nil, and the sum is
+// not in place, because the backward pass still uses grad. The lock is not held while operators execute, because they may call accumulate.
 func (v *Variable) accumulateGrad(c dispatch.Context, t, grad *tensor.Tensor, create bool) error {
 	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
-		return status.Runtimef("a gradient of sizes %v does not match the leaf: its data was replaced after it was used, and now has sizes %v", grad.Sizes(), t.Sizes())
+		return status.Runtimef("a gradient of sizes %v does not match the leaf: its data was replaced after it was used, and now has sizes %v",
+			grad.Sizes(), t.Sizes())
 	}
 	for {
 		before, set := v.gradAndCount()
@@ -373,7 +381,8 @@ func (v *Variable) gradAndCount() (*tensor.Tensor, int) {
 	return v.grad.Alias(), v.set
 }
 
-// swapGrad sets the gradient to made if it has been set `set` times, and returns the previous one and true. Otherwise it returns made and false.
+// swapGrad sets the gradient to made if it has been set `set` times, and returns the previous one and true. Otherwise it returns made and
+// false.
 func (v *Variable) swapGrad(made *tensor.Tensor, set int) (other *tensor.Tensor, done bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -386,7 +395,8 @@ func (v *Variable) swapGrad(made *tensor.Tensor, set int) (other *tensor.Tensor,
 }
 
 // replaceGrad adds grad to before, the current gradient. It returns false if another thread has set the gradient meanwhile.
-func (v *Variable) replaceGrad(c dispatch.Context, t, before *tensor.Tensor, set int, grad *tensor.Tensor, create bool) (done bool, err error) {
+func (v *Variable) replaceGrad(c dispatch.Context, t, before *tensor.Tensor, set int, grad *tensor.Tensor,
+	create bool) (done bool, err error) {
 	var sum *tensor.Tensor
 	if before == nil {
 		sum, err = firstGrad(c, t, grad, create)
@@ -418,8 +428,8 @@ func (v *Variable) replaceGrad(c dispatch.Context, t, before *tensor.Tensor, set
 	return done, nil
 }
 
-// replaceEntries stores the entries of sum in the sparse gradient, which all its handles share. It returns false if the gradient has been set more than `set`
-// times, or cannot be changed because another thread reads it.
+// replaceEntries stores the entries of sum in the sparse gradient, which all its handles share. It returns false if the gradient has been
+// set more than `set` times, or cannot be changed because another thread reads it.
 func (v *Variable) replaceEntries(sum *tensor.Tensor, set int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -443,8 +453,8 @@ func firstSparseGrad(c dispatch.Context, grad *tensor.Tensor, create bool) (*ten
 	return c.Clone(detached, shape.Preserve)
 }
 
-// firstGrad returns the tensor to store as the gradient of t: grad itself if it has t's strides and its memory is not shared, because later gradients are
-// added in place; otherwise a copy.
+// firstGrad returns the tensor to store as the gradient of t: grad itself if it has t's strides and its memory is not shared, because later
+// gradients are added in place; otherwise a copy.
 func firstGrad(c dispatch.Context, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if t == nil {
 		return c.Clone(grad, shape.Preserve)

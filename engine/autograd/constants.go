@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// beginConstant begins a call whose result does not depend differentiably on any operand. In place, the gradient of the previous value of self is
-// zero.
+// beginConstant begins a call whose result does not depend differentiably on any operand. In place, the gradient of the previous value of
+// self is zero.
 func beginConstant(c dispatch.Context, op, name string, out, self *tensor.Tensor) (call, error) {
 	if out != self {
 		return beginCall(c, op, name, out)
@@ -34,7 +34,8 @@ func (r *call) endUndifferentiable(op string, err error, results ...*tensor.Tens
 
 // missingDerivative returns the error of a backward pass that needs a missing derivative.
 func (s *steps) missingDerivative(what string) *tensor.Tensor {
-	s.Check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; use detach() on its arguments", what))
+	s.Check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; use detach() on its arguments",
+		what))
 	return nil
 }
 

@@ -10,10 +10,11 @@ import (
 type creationMeta int
 
 const (
-	inferenceTensor   creationMeta = iota + 1 // in inference mode
-	noGradView                                // as a view, in no-grad mode, of a tensor that requires grad
-	inferenceView                             // as such a view, in inference mode
-	detachedInference                         // by detach() or as data, of one that was made in inference mode: it may be written to everywhere
+	inferenceTensor creationMeta = iota + 1 // in inference mode
+	noGradView                              // as a view, in no-grad mode, of a tensor that requires grad
+	inferenceView                           // as such a view, in inference mode
+	// by detach() or as data, of one that was made in inference mode: it may be written to everywhere
+	detachedInference
 )
 
 // Retain, Release, Describe and Moved implement the autograd metadata of package tensor.
@@ -96,13 +97,15 @@ func IsInference(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 	return isInference(self), nil
 }
 
-// checkWritable returns an error for a write to an inference tensor outside of inference mode, and for a write in grad mode to a view that was made under no_grad.
+// checkWritable returns an error for a write to an inference tensor outside of inference mode, and for a write in grad mode to a view that
+// was made under no_grad.
 func checkWritable(c dispatch.Context, op string, out *tensor.Tensor) error {
 	switch {
 	case out == nil || out.History() == nil:
 		return nil
 	case isInference(out) && !c.Inferring() && creationMetaOf(out) != detachedInference:
-		return status.Runtimef("%s: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update", op)
+		return status.Runtimef("%s: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update",
+			op)
 	case creationMetaOf(out) == noGradView && c.Recording():
 		return isAmbiguous(op+": ", "no_grad mode", writing+" with grad mode enabled", "with torch.no_grad()")
 	case creationMetaOf(out) == inferenceView && c.Recording():
@@ -111,7 +114,8 @@ func checkWritable(c dispatch.Context, op string, out *tensor.Tensor) error {
 	return nil
 }
 
-// staleViewError returns the error of a view that was made under no_grad and whose memory was written to since: its gradient would be ambiguous.
+// staleViewError returns the error of a view that was made under no_grad and whose memory was written to since: its gradient would be
+// ambiguous.
 func (m creationMeta) staleViewError() error {
 	switch m {
 	case noGradView:

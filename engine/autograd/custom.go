@@ -8,15 +8,18 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// RecordFunction adds a node for a custom function to the graph, with outputs as its results, and returns it; nil if no input requires grad. constant are the
-// indices of non-differentiable outputs, kept the tensors to save. function is the backward callback, data its context.
-func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+// RecordFunction adds a node for a custom function to the graph, with outputs as its results, and returns it; nil if no input requires
+// grad. constant are the indices of non-differentiable outputs, kept the tensors to save. function is the backward callback, data its
+// context.
+func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor,
+	materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	const op = "record_function"
 	if err := checkCallback(op, "backward", function); err != nil {
 		return nil, err
 	}
 	if hasWrapper(inputs) || hasWrapper(outputs) {
-		return nil, status.NotImplementedf("%s: custom functions are not implemented inside vmap, because they would receive batched tensors; write %s with operators", name, name)
+		return nil, status.NotImplementedf("%s: custom functions are not implemented inside vmap, because they would receive batched tensors; write %s with operators",
+			name, name)
 	}
 	for i, k := range constant {
 		if k < 0 || k >= int64(len(outputs)) {
@@ -27,14 +30,16 @@ func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.T
 		newContext(data, deleter).release()
 		return nil, nil
 	}
-	return recordCall(c, name, inputs, outputs, constant, kept, materialize, newContext(data, deleter), func(s *steps, at *context) ([]*tensor.Tensor, error) {
-		return program.Call(s.C, function, data, s.gradsForCallback(at, len(inputs)), len(inputs))
-	})
+	return recordCall(c, name, inputs, outputs, constant, kept, materialize, newContext(data, deleter),
+		func(s *steps, at *context) ([]*tensor.Tensor, error) {
+			return program.Call(s.C, function, data, s.gradsForCallback(at, len(inputs)), len(inputs))
+		})
 }
 
-// recordCall adds a node for a call with the given inputs and outputs, of which gradients computes the derivatives. at is the context of the node, which
-// the caller keeps after an error.
-func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, at *context,
+// recordCall adds a node for a call with the given inputs and outputs, of which gradients computes the derivatives. at is the context of
+// the node, which the caller keeps after an error.
+func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor,
+	materialize bool, at *context,
 	gradients func(s *steps, at *context) ([]*tensor.Tensor, error)) (tensor.Node, error) {
 	n := newNode(name, len(inputs))
 	defer n.Release()
@@ -99,7 +104,9 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 	for _, i := range graded {
 		n.setGradFnOf(results[i], i, given, len(graded))
 	}
-	if sparse := func(t *tensor.Tensor) bool { return partsOf(t) != nil }; slices.ContainsFunc(inputs, sparse) || slices.ContainsFunc(outputs, sparse) {
+	if sparse := func(t *tensor.Tensor) bool {
+		return partsOf(t) != nil
+	}; slices.ContainsFunc(inputs, sparse) || slices.ContainsFunc(outputs, sparse) {
 		at.places = placesOf(slices.Concat(inputs, outputs)...)
 	}
 	n.attachedHooks().context = at
@@ -109,7 +116,8 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 }
 
 // RecordFunctionWeak is RecordFunction that returns a weak reference to the node.
-func RecordFunctionWeak(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+func RecordFunctionWeak(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor,
+	materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	n, err := RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 	if n == nil || err != nil {
 		return nil, err
@@ -132,8 +140,8 @@ func IsStale(t *tensor.Tensor) bool {
 // Wanted returns whether t requires grad.
 func Wanted(t *tensor.Tensor) bool { return requiresGrad(t) }
 
-// SoleContext returns the context of the custom function that created t, if its deleter is the given one and t holds the only reference to the node: no
-// other tensor, node or handle does. Otherwise it returns 0.
+// SoleContext returns the context of the custom function that created t, if its deleter is the given one and t holds the only reference to
+// the node: no other tensor, node or handle does. Otherwise it returns 0.
 func SoleContext(t *tensor.Tensor, deleter uintptr) uintptr {
 	v := variableOf(t)
 	if v == nil || v.refs.Load() != 1 {
@@ -158,20 +166,22 @@ func (n *Node) isCustom() bool {
 	return a != nil && a.context != nil
 }
 
-// checkCustomGrad returns an error if grad, which a custom function returned for operand k, has an incompatible dtype or device. Zero-dimensional tensors may be on
-// another device.
+// checkCustomGrad returns an error if grad, which a custom function returned for operand k, has an incompatible dtype or device.
+// Zero-dimensional tensors may be on another device.
 func (l *like) checkCustomGrad(function string, k int, grad *tensor.Tensor) error {
 	switch {
 	case grad.DType().IsComplex() && !l.dtype.IsComplex():
-		return status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected a real dtype, as that of the input, %v", function, k, grad.DType(), l.dtype)
+		return status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected a real dtype, as that of the input, %v",
+			function, k, grad.DType(), l.dtype)
 	case grad.Device() != l.device && grad.Dim() > 0:
-		return status.Runtimef("Function %s returned an invalid gradient at index %d - expected device %v but got %v", function, k, l.device, grad.Device())
+		return status.Runtimef("Function %s returned an invalid gradient at index %d - expected device %v but got %v", function, k, l.device,
+			grad.Device())
 	}
 	return nil
 }
 
-// gradsForCallback returns the gradients of the outputs as the callback receives them: with the indices of the outputs if these are sparse. at has the indices of
-// the operands first, then those of the outputs.
+// gradsForCallback returns the gradients of the outputs as the callback receives them: with the indices of the outputs if these are sparse.
+// at has the indices of the operands first, then those of the outputs.
 func (s *steps) gradsForCallback(at *context, operands int) []*tensor.Tensor {
 	shown := slices.Clone(s.given)
 	for k, grad := range shown {
@@ -182,10 +192,12 @@ func (s *steps) gradsForCallback(at *context, operands int) []*tensor.Tensor {
 	return shown
 }
 
-// placeCustomGrad converts grad, which a custom function returned for operand k, to the layout of the tensor that carries the operand's autograd metadata.
+// placeCustomGrad converts grad, which a custom function returned for operand k, to the layout of the tensor that carries the operand's
+// autograd metadata.
 func (s *steps) placeCustomGrad(k int, places, grad *tensor.Tensor) *tensor.Tensor {
 	if places != nil && !slices.Equal(places.Sizes(), grad.Sizes()) {
-		s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", s.node.name, k, grad.Sizes(), places.Sizes()))
+		s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v",
+			s.node.name, k, grad.Sizes(), places.Sizes()))
 	}
 	if places == nil && grad.Parts() == nil {
 		return grad
@@ -193,8 +205,8 @@ func (s *steps) placeCustomGrad(k int, places, grad *tensor.Tensor) *tensor.Tens
 	return s.Track(toValues(s.C, places, grad))
 }
 
-// resultOf returns an error for a result that was written to in place although it may not, and for a result that already requires grad, unless it is a view
-// that the function made under no_grad.
+// resultOf returns an error for a result that was written to in place although it may not, and for a result that already requires grad,
+// unless it is a view that the function made under no_grad.
 func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i, results int) error {
 	v := variableOf(t)
 	switch {

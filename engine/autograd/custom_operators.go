@@ -10,8 +10,8 @@ import (
 
 func init() { dispatch.RecordCustom(callCustom) }
 
-// callCustom calls a custom operator, and adds a node for it if an argument requires grad. An operator that writes to arguments has no derivative: its results
-// do not require grad.
+// callCustom calls a custom operator, and adds a node for it if an argument requires grad. An operator that writes to arguments has no
+// derivative: its results do not require grad.
 func callCustom(c dispatch.Context, given []*tensor.Tensor, x dispatch.Custom) ([]*tensor.Tensor, error) {
 	writes := false
 	for i, t := range given {
@@ -23,7 +23,8 @@ func callCustom(c dispatch.Context, given []*tensor.Tensor, x dispatch.Custom) (
 			return nil, err
 		}
 		if isRecording(c, t) {
-			return nil, status.NotImplementedf("%s: the operator writes to an argument that requires grad, and has no derivative; call it under no_grad(), or on a detach()ed tensor", x.Name())
+			return nil, status.NotImplementedf("%s: the operator writes to an argument that requires grad, and has no derivative; call it under no_grad(), or on a detach()ed tensor",
+				x.Name())
 		}
 	}
 	made, err := c.Excluding(tensor.Gradient).CallCustom(given, x)

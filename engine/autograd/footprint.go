@@ -67,7 +67,8 @@ func (f *footprint) addGrad(v *Variable) {
 }
 
 // walkNodes calls visit for the nodes of a backward pass.
-func walkNodes(c dispatch.Context, outputs, inputs []*tensor.Tensor, capture bool, visit func(r *backwardPass, n *Node, f *footprint)) ([]*tensor.Tensor, error) {
+func walkNodes(c dispatch.Context, outputs, inputs []*tensor.Tensor, capture bool,
+	visit func(r *backwardPass, n *Node, f *footprint)) ([]*tensor.Tensor, error) {
 	r := newBackwardPass(c, true, false)
 	defer r.close()
 	goals, err := r.setEdges(outputs, inputs, capture)

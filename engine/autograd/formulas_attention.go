@@ -7,12 +7,14 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// attentionGradient returns the gradient of operand i of an attention: query, key, value or mask. With create_graph, it is computed from all weights
-// by differentiable operators.
-func (s *steps) attentionGradient(grad, query, key, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, i int64) *tensor.Tensor {
+// attentionGradient returns the gradient of operand i of an attention: query, key, value or mask. With create_graph, it is computed from
+// all weights by differentiable operators.
+func (s *steps) attentionGradient(grad, query, key, value, mask, result, lse *tensor.Tensor, causal bool, scale float64,
+	i int64) *tensor.Tensor {
 	return s.evaluateOnce(func() []*tensor.Tensor {
 		if !s.record {
-			q, k, v, m, err := s.C.NnAttentionGradient(grad, query, key, value, mask, result, lse, causal, scale, s.needsGrad(0), s.needsGrad(1), s.needsGrad(2), s.needsGrad(3))
+			q, k, v, m, err := s.C.NnAttentionGradient(grad, query, key, value, mask, result, lse, causal, scale, s.needsGrad(0), s.needsGrad(1),
+				s.needsGrad(2), s.needsGrad(3))
 			return []*tensor.Tensor{s.Track(q, err), s.Track(k, nil), s.Track(v, nil), s.Track(m, nil)}
 		}
 		turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Transpose(t, -2, -1) }

@@ -75,8 +75,8 @@ func (s *steps) recordedDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	return flat(s.Stack(pieces, 0), a.Sizes()...)
 }
 
-// nearlySingular returns a mask of the matrices with a determinant so small, relative to the product of the row norms (Hadamard's bound), that the
-// inverse has lost half of its digits.
+// nearlySingular returns a mask of the matrices with a determinant so small, relative to the product of the row norms (Hadamard's bound),
+// that the inverse has lost half of its digits.
 func (s *steps) nearlySingular(a, det *tensor.Tensor) *tensor.Tensor {
 	inner := &steps{Builder: build.Builder{C: s.C.Recorded(false)}}
 	defer inner.Close()
@@ -86,9 +86,9 @@ func (s *steps) nearlySingular(a, det *tensor.Tensor) *tensor.Tensor {
 	return s.Track(inner.LogicalAnd(small, inner.Isfinite(limit)).Alias(), nil)
 }
 
-// singularDetGradient returns that of the determinant of one matrix A, in a form that depends on A smoothly though it be singular: with the vectors u
-// and v of small singular values, as long as the largest one, [[A, u], [v^H, 0]] is not, and with the last block G of its inverse det A is its
-// determinant times that of G.
+// singularDetGradient returns that of the determinant of one matrix A, in a form that depends on A smoothly though it be singular: with the
+// vectors u and v of small singular values, as long as the largest one, [[A, u], [v^H, 0]] is not, and with the last block G of its inverse
+// det A is its determinant times that of G.
 func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
 	plain := &steps{Builder: build.Builder{C: s.C.Recorded(false)}}
 	defer plain.Close()

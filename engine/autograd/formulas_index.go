@@ -91,8 +91,8 @@ func (s *steps) addAtIndex(l like, items []ops.IndexItem, grad *tensor.Tensor) *
 	return made
 }
 
-// byDimension returns an index in two steps: a view of t, and the tensors that index its dimensions, none where the view is all. Masks alone name no
-// element twice.
+// byDimension returns an index in two steps: a view of t, and the tensors that index its dimensions, none where the view is all. Masks
+// alone name no element twice.
 func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tensor.Tensor, indices []*tensor.Tensor, repeats bool) {
 	var basic []ops.IndexItem
 	dims, ellipsis, tensors := 0, -1, false
@@ -229,9 +229,9 @@ func recordIndexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.I
 	return err
 }
 
-// sharedPart returns the indexed part of a tensor with overlapping elements, and the index to assign to in it. An assignment also changes the
-// overlapping elements, so that it is recorded for all of self. With one set, a single value is assigned, and elements of the part may overlap;
-// otherwise sharedPart returns nil for such a part, which is rejected.
+// sharedPart returns the indexed part of a tensor with overlapping elements, and the index to assign to in it. An assignment also changes
+// the overlapping elements, so that it is recorded for all of self. With one set, a single value is assigned, and elements of the part may
+// overlap; otherwise sharedPart returns nil for such a part, which is rejected.
 func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool) (*tensor.Tensor, []ops.IndexItem) {
 	if isView(items) {
 		if part := s.IndexGet(self, items); !tensoriter.SelfOverlaps(part) {
@@ -255,8 +255,10 @@ func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool)
 	return s.AsStrided(self, []int64{length}, []int64{1}, ops.Int(self.Offset())), []ops.IndexItem{at}
 }
 
-// setShared assigns to the indexed part of a tensor with overlapping elements. It returns false if the assignment can be recorded as one to self.
-func setShared(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, one bool, set func(t *tensor.Tensor, items []ops.IndexItem) error) (done bool, err error) {
+// setShared assigns to the indexed part of a tensor with overlapping elements. It returns false if the assignment can be recorded as one to
+// self.
+func setShared(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, one bool,
+	set func(t *tensor.Tensor, items []ops.IndexItem) error) (done bool, err error) {
 	if !tensoriter.SelfOverlaps(self) {
 		return false, nil
 	}
@@ -396,27 +398,31 @@ func (s *steps) scatterIndex(index *tensor.Tensor, dim int64, sizes []int64) *te
 	return s.Expand(s.Reshape(index, wide...), sizes...)
 }
 
-func (s *steps) scatterReduceSelf(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
+func (s *steps) scatterReduceSelf(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool,
+	result *tensor.Tensor) *tensor.Tensor {
 	return s.scatterPieces(self, self, dim, index, src, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 		return s.scatterReduceKept(part(grad), part(self), dim, part(index), part(src), reduce, includeSelf, part(result))
 	})
 }
 
-func (s *steps) scatterReduceSource(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
+func (s *steps) scatterReduceSource(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool,
+	result *tensor.Tensor) *tensor.Tensor {
 	return s.scatterPieces(src, self, dim, index, src, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 		return s.scatterReduceTaken(part(grad), part(self), dim, part(index), part(src), reduce, includeSelf, part(result))
 	})
 }
 
 // scatterPieces is inPieces for the gradient of an operand of a scatter reduction, with independent rows.
-func (s *steps) scatterPieces(of, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, f func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+func (s *steps) scatterPieces(of, self *tensor.Tensor, dim int64, index, src *tensor.Tensor,
+	f func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if of.Dim() == 0 {
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
 	}
 	return s.inPieces(of, of.DType(), s.uncutAlong(of, dim, self, index, src), f)
 }
 
-func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
+func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool,
+	result *tensor.Tensor) *tensor.Tensor {
 	var made *tensor.Tensor
 	switch reduce {
 	case "sum":
@@ -436,7 +442,8 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 	return s.ScatterValue(made, dim, index, dtype.IntScalar(0))
 }
 
-func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
+func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool,
+	result *tensor.Tensor) *tensor.Tensor {
 	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scatterSourceGradient(t, dim, index, src.Sizes()) }
 	switch reduce {
 	case "sum":
@@ -470,9 +477,10 @@ func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *
 	return s.ScatterAdd(s.castTo(s.Eq(self, result), self.DType()), dim, index, s.castTo(equal, self.DType()))
 }
 
-// recordSegmentReduce records min and max as one node. Their gradient is shared by NaNs and elements equal to the result, and not by the initial
-// values. Other reductions are recorded as their decomposition.
-func recordSegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+// recordSegmentReduce records min and max as one node. Their gradient is shared by NaNs and elements equal to the result, and not by the
+// initial values. Other reductions are recorded as their decomposition.
+func recordSegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64,
+	unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	const name = "SegmentReduceBackward0"
 	if !slices.Contains([]string{"max", "min", "amax", "amin"}, reduce) {
 		since := numbers.Load()
@@ -486,7 +494,8 @@ func recordSegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string,
 	if err != nil {
 		return nil, err
 	}
-	data_, lengths_, offsets_ := r.saveOperand("data", data, r.needsGrad(0)), r.saveOperand("lengths", lengths, r.needsGrad(0)), r.saveOperand("offsets", offsets, r.needsGrad(0))
+	data_, lengths_, offsets_ := r.saveOperand("data", data, r.needsGrad(0)), r.saveOperand("lengths", lengths, r.needsGrad(0)),
+		r.saveOperand("offsets", offsets, r.needsGrad(0))
 	if r.err != nil {
 		r.releaseNode()
 		return nil, r.err

@@ -193,7 +193,8 @@ func (s *steps) qrGradient(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor, m
 	case mode == "r":
 		s.Check(status.Runtimef("linalg.qr: the derivative depends on Q, which mode='r' does not compute; use mode='reduced'"))
 	case mode == "complete" && m > n:
-		s.Check(status.Runtimef("linalg.qr: with mode='complete' the decomposition of %d by %d matrices, with more rows than columns, has no derivative; use mode='reduced'", m, n))
+		s.Check(status.Runtimef("linalg.qr: with mode='complete' the decomposition of %d by %d matrices, with more rows than columns, has no derivative; use mode='reduced'",
+			m, n))
 	}
 	if m >= n {
 		return s.squareQR(hasQ, hasR, gradQ, gradR, q, r)
@@ -230,8 +231,8 @@ func (s *steps) reflectionVectors(input *tensor.Tensor) *tensor.Tensor {
 	return s.add(s.Tril(input, -1), s.EyeMWith(m, n, input.DType(), tensor.NoLayout, input.Device()))
 }
 
-// householderOf returns the first columns of a product of reflections. Adding zeros computed from input makes the result depend on it even without
-// reflections.
+// householderOf returns the first columns of a product of reflections. Adding zeros computed from input makes the result depend on it even
+// without reflections.
 func (s *steps) householderOf(input, tau *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
 	ones := s.EyeMWith(m, n, input.DType(), tensor.NoLayout, input.Device())
@@ -304,8 +305,8 @@ func (s *steps) zeroDiagonal(t *tensor.Tensor) *tensor.Tensor {
 	return s.add(s.Tril(t, -1), s.Triu(t, 1))
 }
 
-// checkPhases returns an error for gradients of complex vectors that change with their phases, which are free: the parts along the vectors themselves
-// are real where they do not.
+// checkPhases returns an error for gradients of complex vectors that change with their phases, which are free: the parts along the vectors
+// themselves are real where they do not.
 func (s *steps) checkPhases(op string, along ...*tensor.Tensor) {
 	var diagonal *tensor.Tensor
 	for _, t := range along {
@@ -318,7 +319,8 @@ func (s *steps) checkPhases(op string, along ...*tensor.Tensor) {
 	}
 	turned := s.Gt(s.Abs(s.Imag(diagonal)), s.float(1e-2))
 	if s.anyTrue(turned) {
-		s.Check(status.Runtimef("%s_backward: the vectors of complex matrices are unique up to multiplication by e^{i phi}; the specified loss function depends on this phase, so it is ill-defined", op))
+		s.Check(status.Runtimef("%s_backward: the vectors of complex matrices are unique up to multiplication by e^{i phi}; the specified loss function depends on this phase, so it is ill-defined",
+			op))
 	}
 }
 
@@ -481,8 +483,8 @@ func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	return s.narrowFrom(s.narrowBefore(made, -2, n), -1, n)
 }
 
-// lobpcgGradient returns that of some eigenvalues and eigenvectors, in whose directions the others have a part too. The matrix is Hermitian, and so
-// is its gradient.
+// lobpcgGradient returns that of some eigenvalues and eigenvectors, in whose directions the others have a part too. The matrix is
+// Hermitian, and so is its gradient.
 func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVectors, a, b, values, vectors *tensor.Tensor) *tensor.Tensor {
 	if b != nil {
 		s.Check(status.NotImplementedf("lobpcg: the derivative with B is not implemented; pass A = L^-1 A L^-H, with L the Cholesky factor of B"))

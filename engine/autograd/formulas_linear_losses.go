@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// linearLossesGradient returns the gradient of operand i of the cross entropy of a linear layer's output, which is recomputed for a limited number of
-// rows at a time.
+// linearLossesGradient returns the gradient of operand i of the cross entropy of a linear layer's output, which is recomputed for a limited
+// number of rows at a time.
 func (s *steps) linearLossesGradient(grad, self, linear, target, bias, weight *tensor.Tensor, left, rows, i int64) *tensor.Tensor {
 	return s.evaluateOnce(func() []*tensor.Tensor {
 		l := linearLosses{grad: grad, self: self, linear: linear, target: target, bias: bias, weight: weight, left: left}

@@ -14,7 +14,8 @@ import (
 func (s *steps) positiveInfinity() float64       { return math.Inf(1) }
 func (s *steps) numberOf(v dtype.Scalar) float64 { return v.Float() }
 
-// roundToDtype returns v rounded to the dtype of t: forward kernels that compare elements with a rounded limit have gradients with that limit.
+// roundToDtype returns v rounded to the dtype of t: forward kernels that compare elements with a rounded limit have gradients with that
+// limit.
 func (s *steps) roundToDtype(v float64, t *tensor.Tensor) float64 {
 	return tensor.Rounded(t.DType(), dtype.FloatScalar(v)).Float()
 }
@@ -62,11 +63,12 @@ func (s *steps) softmaxSlope(given, result *tensor.Tensor, dim int64, logarithm 
 	return s.mul(result, s.sub(given, s.sumOver(s.mul(given, result), dim)))
 }
 
-// checkInplaceSlope returns grad, the gradient of an activation with a slope below 0. As in PyTorch, the in-place form computes it from the result and returns
-// an error for a negative slope, where the result does not determine it.
+// checkInplaceSlope returns grad, the gradient of an activation with a slope below 0. As in PyTorch, the in-place form computes it from the
+// result and returns an error for a negative slope, where the result does not determine it.
 func (s *steps) checkInplaceSlope(grad *tensor.Tensor, slope float64, inPlace bool) *tensor.Tensor {
 	if inPlace && !(slope >= 0) {
-		s.Check(status.Runtimef("In-place backward calculation is triggered with a negative slope, %v, which is not supported; call out-of-place version instead", slope))
+		s.Check(status.Runtimef("In-place backward calculation is triggered with a negative slope, %v, which is not supported; call out-of-place version instead",
+			slope))
 	}
 	return grad
 }
@@ -138,15 +140,18 @@ func (s *steps) bagGradient(grad, crow, col, values *tensor.Tensor, sizes []int6
 
 // Each of the three tensors of a convolution is a product of the two others: the gradients of one product are the two other products.
 
-func (s *steps) convolutionImages(results, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
+func (s *steps) convolutionImages(results, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64,
+	format shape.MemoryFormat) *tensor.Tensor {
 	return s.NnConvolutionTranspose(results, weight, nil, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format)
 }
 
-func (s *steps) convolutionResults(images, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
+func (s *steps) convolutionResults(images, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64,
+	format shape.MemoryFormat) *tensor.Tensor {
 	return s.NnConvolution(images, weight, nil, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format)
 }
 
-func (s *steps) convolutionKernels(images, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
+func (s *steps) convolutionKernels(images, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64,
+	format shape.MemoryFormat) *tensor.Tensor {
 	return s.NnConvolutionWeight(images, results, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format)
 }
 
@@ -162,7 +167,8 @@ func (s *steps) sumLeading(grad *tensor.Tensor) *tensor.Tensor {
 	return s.Sum(grad, dims, false)
 }
 
-// channelSums returns the gradient of a bias, summed over all elements of a channel. As in PyTorch, it also depends on the weight in the graph.
+// channelSums returns the gradient of a bias, summed over all elements of a channel. As in PyTorch, it also depends on the weight in the
+// graph.
 func (s *steps) channelSums(grad, weight *tensor.Tensor) *tensor.Tensor {
 	dims := []int64{0}
 	for d := 2; d < grad.Dim(); d++ {

@@ -10,19 +10,23 @@ import (
 func (s *steps) needsGrad(i int) bool { return s.node.edges[i].Node != nil }
 
 // groupsGradient returns the gradient of operand i of a normalization of groups: of self, weight or bias.
-func (s *steps) groupsGradient(grad, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool, i int64) *tensor.Tensor {
+func (s *steps) groupsGradient(grad, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool,
+	i int64) *tensor.Tensor {
 	return s.evaluateOnce(func() []*tensor.Tensor {
 		if !s.record {
-			of, ofWeight, ofBias, err := s.C.NnNormalizeGroupsGradient(grad, self, mean, rstd, weight, examples, groups, channels, centred, s.needsGrad(0), s.needsGrad(1) || s.needsGrad(2))
+			of, ofWeight, ofBias, err := s.C.NnNormalizeGroupsGradient(grad, self, mean, rstd, weight, examples, groups, channels, centred,
+				s.needsGrad(0), s.needsGrad(1) || s.needsGrad(2))
 			return []*tensor.Tensor{s.Track(of, err), s.Track(ofWeight, nil), s.Track(ofBias, nil)}
 		}
 		numbers := []int64{1, groups, channels, 1}
-		n := normalizing{s: s, sizes: []int64{examples, groups, channels, self.Numel() / max(examples*groups*channels, 1)}, over: []int64{2, 3}, eps: eps, centred: centred, fixed: false}
+		n := normalizing{s: s, sizes: []int64{examples, groups, channels, self.Numel() / max(examples*groups*channels, 1)}, over: []int64{2, 3},
+			eps: eps, centred: centred, fixed: false}
 		return n.computeGradients(grad, self, nil, nil, weight, numbers)
 	})[i]
 }
 
-// channelsGradient returns the gradient of operand i of a normalization of channels: of self, weight, bias, or of statistics that are given.
+// channelsGradient returns the gradient of operand i of a normalization of channels: of self, weight, bias, or of statistics that are
+// given.
 func (s *steps) channelsGradient(grad, self, mean, rstd, weight, givenMean, givenRstd *tensor.Tensor, eps float64, i int64) *tensor.Tensor {
 	fixed := givenMean != nil
 	if fixed {
@@ -30,11 +34,13 @@ func (s *steps) channelsGradient(grad, self, mean, rstd, weight, givenMean, give
 	}
 	all := s.evaluateOnce(func() []*tensor.Tensor {
 		if !s.record {
-			of, ofWeight, ofBias, err := s.C.NnNormalizeChannelsGradient(grad, self, mean, rstd, weight, fixed, s.needsGrad(0), s.needsGrad(1) || s.needsGrad(2) || s.needsGrad(3) || s.needsGrad(4))
+			of, ofWeight, ofBias, err := s.C.NnNormalizeChannelsGradient(grad, self, mean, rstd, weight, fixed, s.needsGrad(0), s.needsGrad(1) ||
+				s.needsGrad(2) || s.needsGrad(3) || s.needsGrad(4))
 			return []*tensor.Tensor{s.Track(of, err), s.Track(ofWeight, nil), s.Track(ofBias, nil)}
 		}
 		channels := self.Sizes()[1]
-		n := normalizing{s: s, sizes: []int64{self.Sizes()[0], channels, self.Numel() / max(self.Sizes()[0]*channels, 1)}, over: []int64{0, 2}, eps: eps, centred: true, fixed: fixed}
+		n := normalizing{s: s, sizes: []int64{self.Sizes()[0], channels, self.Numel() / max(self.Sizes()[0]*channels, 1)}, over: []int64{0, 2},
+			eps: eps, centred: true, fixed: fixed}
 		return n.computeGradients(grad, self, mean, rstd, weight, []int64{1, channels, 1})
 	})
 	var made *tensor.Tensor
@@ -52,8 +58,8 @@ func (s *steps) channelsGradient(grad, self, mean, rstd, weight, givenMean, give
 	return made
 }
 
-// normalizing has the gradients of a normalization in operators that have derivatives themselves: of a view of self with the sizes here, whose
-// statistics are over some dimensions.
+// normalizing has the gradients of a normalization in operators that have derivatives themselves: of a view of self with the sizes here,
+// whose statistics are over some dimensions.
 type normalizing struct {
 	s              *steps
 	sizes, over    []int64

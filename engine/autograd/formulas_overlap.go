@@ -12,9 +12,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// accumulateInView returns a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of 16-bit floats are
-// computed in float32.
-func (s *steps) accumulateInView(l like, grad *tensor.Tensor, see func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+// accumulateInView returns a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of
+// 16-bit floats are computed in float32.
+func (s *steps) accumulateInView(l like, grad *tensor.Tensor,
+	see func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	grad = s.toStrided(grad)
 	r, err := beginCall(s.C, "backward", "ViewBackwardBackward0", nil, grad)
 	s.Check(err)
@@ -62,7 +63,8 @@ func (s *steps) addParts(to, grad *tensor.Tensor) bool {
 	return true
 }
 
-// overlappingDims returns the fewest and smallest dimensions of t along which elements share memory with others, and how many parts these make.
+// overlappingDims returns the fewest and smallest dimensions of t along which elements share memory with others, and how many parts these
+// make.
 func (s *steps) overlappingDims(t *tensor.Tensor) (over []bool, parts int64) {
 	over, parts = make([]bool, t.Dim()), 1
 	shares := func() bool {

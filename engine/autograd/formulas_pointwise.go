@@ -40,7 +40,8 @@ func (s *steps) toDouble(t, other *tensor.Tensor) *tensor.Tensor {
 	return s.castTo(t, dtype.Float64)
 }
 
-// toComputable converts complex numbers in half precision, which cannot be divided, to single precision; it returns other tensors unchanged.
+// toComputable converts complex numbers in half precision, which cannot be divided, to single precision; it returns other tensors
+// unchanged.
 func (s *steps) toComputable(t *tensor.Tensor) *tensor.Tensor {
 	if t.DType() == dtype.Complex32 {
 		return s.castTo(t, dtype.Complex64)
@@ -69,8 +70,8 @@ func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tens
 	return s.Where(s.LogicalAnd(s.isZero(self), rising), s.int(0), slope)
 }
 
-// logNormalGradient returns that of the logarithm of the normal distribution's function: its density over it. Both are too small for a float far
-// below 0, where erfcx is their quotient; erfcx is too large for one far above 0.
+// logNormalGradient returns that of the logarithm of the normal distribution's function: its density over it. Both are too small for a
+// float far below 0, where erfcx is their quotient; erfcx is too large for one far above 0.
 func (s *steps) logNormalGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	above := s.Gt(self, s.int(0))
 	high, low := s.Where(above, self, s.int(0)), s.Where(above, s.int(0), self)
@@ -132,8 +133,8 @@ func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.T
 	return s.MaskedFill(slope, beyond, outside)
 }
 
-// besselOneGradient returns that of I1 and J1 with zeroth the function of order 0, and besselI1eGradient that of I1 times exp(-|self|). Next to 0
-// their slopes are 1/2: of numbers so small that nothing is lost, and quotients of the least have no digits.
+// besselOneGradient returns that of I1 and J1 with zeroth the function of order 0, and besselI1eGradient that of I1 times exp(-|self|).
+// Next to 0 their slopes are 1/2: of numbers so small that nothing is lost, and quotients of the least have no digits.
 func (s *steps) besselOneGradient(grad, self, result, zeroth *tensor.Tensor) *tensor.Tensor {
 	tiny := s.isBelowEpsilon(self, result)
 	slope := s.sub(zeroth, s.div(result, s.Where(tiny, s.int(1), self)))
@@ -166,7 +167,8 @@ func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 	return total
 }
 
-// reluGradient consumes the gradient. With create_graph the result also depends on the output of relu in the graph, with a gradient of zero.
+// reluGradient consumes the gradient. With create_graph the result also depends on the output of relu in the graph, with a gradient of
+// zero.
 func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
 	off := s.Le(result, s.int(0))
 	if s.record {
@@ -196,8 +198,8 @@ func (s *steps) shareEqual(grad, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Where(s.Eq(a, b), s.div(grad, s.int(2)), grad)
 }
 
-// withinTensors, below and above return the gradients of self and of tensor limits: the operand that equals the result receives it, or both if they
-// are equal. A high limit below the low one is the result.
+// withinTensors, below and above return the gradients of self and of tensor limits: the operand that equals the result receives it, or both
+// if they are equal. A high limit below the low one is the result.
 func (s *steps) withinTensors(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case high == nil:

@@ -33,11 +33,13 @@ func (s *steps) atPlaces(t, indices *tensor.Tensor) *tensor.Tensor {
 	return s.zeroUnless(s.Reshape(taken, slices.Clone(indices.Sizes())...), met)
 }
 
-func (s *steps) averageSpread(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
+func (s *steps) averageSpread(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64,
+	format shape.MemoryFormat) *tensor.Tensor {
 	return s.NnAverageGradient(t, slices.Clone(sizes[2:]), taps, stride, padding, padded, divisor, format)
 }
 
-func (s *steps) averageGathered(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
+func (s *steps) averageGathered(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64,
+	format shape.MemoryFormat) *tensor.Tensor {
 	return s.NnAverage(t, slices.Clone(sizes[2:]), taps, stride, padding, padded, divisor, format)
 }
 

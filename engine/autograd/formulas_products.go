@@ -18,8 +18,8 @@ func (s *steps) adjointOf(t *tensor.Tensor) *tensor.Tensor {
 	return s.conj(s.Transpose(t, -2, -1))
 }
 
-// productLike returns the product of two matrices, in columns where an operand with these strides is, such as the weights of a linear layer, which
-// are multiplied transposed.
+// productLike returns the product of two matrices, in columns where an operand with these strides is, such as the weights of a linear
+// layer, which are multiplied transposed.
 func (s *steps) productLike(a, b *tensor.Tensor, strides []int64) *tensor.Tensor {
 	if strides[0] != 1 || strides[1] != a.Sizes()[0] {
 		return s.Mm(a, b)
@@ -48,7 +48,8 @@ func (s *steps) matmulLeft(grad *tensor.Tensor, sizes, strides []int64, other *t
 	if other.Dim() == 1 {
 		other = s.Unsqueeze(other, 1)
 	}
-	if len(sizes) <= 2 && other.Dim() > 2 { // all matrices of the batch, concatenated along the columns, form one product, which also sums them
+	// all matrices of the batch, concatenated along the columns, form one product, which also sums them
+	if len(sizes) <= 2 && other.Dim() > 2 {
 		grad, other = s.sideBySide(grad), s.sideBySide(other)
 	}
 	made := s.productsLike(grad, s.adjointOf(other), strides)
@@ -93,7 +94,8 @@ func (s *steps) asProduct(grad *tensor.Tensor, left, right int) *tensor.Tensor {
 	return grad
 }
 
-// cdistGradient returns the gradient of the distances of the rows of x1 and x2, with respect to x1: from matrix products if the distances use them.
+// cdistGradient returns the gradient of the distances of the rows of x1 and x2, with respect to x1: from matrix products if the distances
+// use them.
 func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode string, result *tensor.Tensor) *tensor.Tensor {
 	if p == 0 {
 		return s.zerosLike(x1)

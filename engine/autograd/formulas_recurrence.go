@@ -6,12 +6,14 @@ import (
 )
 
 // recurrenceGradient returns the gradient of operand i of a layer of cells: of x, h, c, weight or bias.
-func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight, bias, output, gates, kept *tensor.Tensor, batches []int64, reverse bool, cells string, i int64) *tensor.Tensor {
+func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight, bias, output, gates, kept *tensor.Tensor, batches []int64,
+	reverse bool, cells string, i int64) *tensor.Tensor {
 	return s.evaluateOnce(func() []*tensor.Tensor {
 		if s.record {
 			return s.recurrenceSteps([]*tensor.Tensor{given, givenLast, givenCell}, []*tensor.Tensor{x, h, c, weight, bias}, batches, reverse, cells)
 		}
-		slopes, ofState, ofCell, previous, err := s.C.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c, weight, batches, reverse, cells)
+		slopes, ofState, ofCell, previous, err := s.C.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c, weight,
+			batches, reverse, cells)
 		s.Track(slopes, err)
 		s.Track(ofState, nil)
 		s.Track(ofCell, nil)
@@ -36,7 +38,8 @@ func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight,
 	})[i]
 }
 
-// recurrenceSteps computes the same gradients by a backward pass through a graph recorded step by step, on aliases that do not depend on each other.
+// recurrenceSteps computes the same gradients by a backward pass through a graph recorded step by step, on aliases that do not depend on
+// each other.
 func (s *steps) recurrenceSteps(given, operands []*tensor.Tensor, batches []int64, reverse bool, cells string) []*tensor.Tensor {
 	own := make([]*tensor.Tensor, len(operands))
 	var wanted []*tensor.Tensor

@@ -19,7 +19,8 @@ func dimsOf(dim ops.Int) []int64 {
 	return []int64{int64(dim)}
 }
 
-// reducedCount returns the number of elements that a reduction over dims combines, and 1 for none: the tensor that is divided by it is then empty, too.
+// reducedCount returns the number of elements that a reduction over dims combines, and 1 for none: the tensor that is divided by it is then
+// empty, too.
 func (s *steps) reducedCount(sizes, dims []int64) float64 {
 	n := int64(1)
 	if len(sizes) == 0 {
@@ -40,8 +41,8 @@ func (s *steps) sumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	return s.Sum(t, []int64{dim}, true)
 }
 
-// dirichletGradient returns the gradient of the concentrations alpha, from that of the samples x: a component is a Beta sample, and the others
-// compensate for its change, each in proportion to its share.
+// dirichletGradient returns the gradient of the concentrations alpha, from that of the samples x: a component is a Beta sample, and the
+// others compensate for its change, each in proportion to its share.
 func (s *steps) dirichletGradient(grad, x, alpha *tensor.Tensor) *tensor.Tensor {
 	total := s.sumOver(alpha, -1)
 	slope := s.DirichletGrad(x, alpha, total)
@@ -75,7 +76,8 @@ func (s *steps) sharedAlong(grad, self, result *tensor.Tensor, dim ops.Int, keep
 }
 
 // aminmaxGradient is shared among those that are the smallest, and among those that are the largest.
-func (s *steps) aminmaxGradient(hasMin, hasMax bool, gradMin, gradMax, self, least, most *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
+func (s *steps) aminmaxGradient(hasMin, hasMax bool, gradMin, gradMax, self, least, most *tensor.Tensor, dim ops.Int,
+	keepdim bool) *tensor.Tensor {
 	var made *tensor.Tensor
 	if hasMin {
 		made = s.sharedAlong(gradMin, self, least, dim, keepdim)
@@ -133,9 +135,10 @@ func (s *steps) productGradient(grad, self, result *tensor.Tensor, dim ops.Int, 
 		return s.binary('*', grad, s.conj(s.div(whole, self)), right)
 	}
 	if !dim.IsNone() {
-		return s.inPieces(self, self.DType(), s.uncutAlong(self, int64(dim)), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return s.binary('*', part(grad), s.conj(s.productOfOthers(part(self), int64(dim))), right)
-		})
+		return s.inPieces(self, self.DType(), s.uncutAlong(self, int64(dim)),
+			func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+				return s.binary('*', part(grad), s.conj(s.productOfOthers(part(self), int64(dim))), right)
+			})
 	}
 	flat := s.Reshape(self, -1)
 	return s.binary('*', grad, s.conj(s.Reshape(s.productOfOthers(flat, 0), slices.Clone(sizes)...)), right)
@@ -197,8 +200,8 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 	return s.Cat(pieces, dim)
 }
 
-// cumprodWithZeros is cumprodGradient in linear time, if it is not to be differentiated itself. Up to the first zero of a row nothing is divided by
-// zero. The first zero is replaced by 1 up to the second; after that all gradients are 0.
+// cumprodWithZeros is cumprodGradient in linear time, if it is not to be differentiated itself. Up to the first zero of a row nothing is
+// divided by zero. The first zero is replaced by 1 up to the second; after that all gradients are 0.
 func (s *steps) cumprodWithZeros(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	one, zero := s.int(1), s.isZero(self)
 	zeros := s.Cumsum(zero, dim)
@@ -210,8 +213,9 @@ func (s *steps) cumprodWithZeros(grad, self, result *tensor.Tensor, dim int64) *
 	return s.Where(none, before, s.Where(first, at, nothing))
 }
 
-// logcumsumexpGradient computes with logarithms, of positive and negative gradients separately. Elements without a logarithm become so small that
-// their exponential is 0, and stay finite for second derivatives. For those, gradients of 0 count as 1, which is subtracted again.
+// logcumsumexpGradient computes with logarithms, of positive and negative gradients separately. Elements without a logarithm become so
+// small that their exponential is 0, and stay finite for second derivatives. For those, gradients of 0 count as 1, which is subtracted
+// again.
 func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	if self.Dim() == 0 {
 		return grad
@@ -269,7 +273,8 @@ func (s *steps) varianceGradient(grad, self *tensor.Tensor, dims []int64, correc
 	return s.binary('*', grad, s.binary('*', apart, s.float(2/freedom), left), right)
 }
 
-func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
+func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, result *tensor.Tensor, dims []int64,
+	keepdim bool) *tensor.Tensor {
 	p := 2.0
 	if !order.IsNone() {
 		p = order.Float()

@@ -86,7 +86,8 @@ func (s *steps) reversedDims(n int64) []int64 {
 type laying func(c dispatch.Context, memory *tensor.Tensor) (*tensor.Tensor, error)
 
 // asStridedGradient returns a vector over the memory that self and a strided view of it cover, and the geometry of both in it.
-func (s *steps) asStridedGradient(l like, strides []int64, offset int64, size, stride []int64, start ops.Int) (memory like, mine, other laying) {
+func (s *steps) asStridedGradient(l like, strides []int64, offset int64, size, stride []int64,
+	start ops.Int) (memory like, mine, other laying) {
 	from := start.Or(offset)
 	lowest := min(offset, from)
 	length := int64(0)
@@ -103,7 +104,8 @@ func (s *steps) asStridedGradient(l like, strides []int64, offset int64, size, s
 }
 
 // stridedTaken returns the gradient of the source of as_strided_scatter.
-func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
+func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64,
+	start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.asStridedGradient(l, strides, offset, size, stride, start)
 	return s.Track(other(s.C, s.laidOut(memory, grad, strides, mine)))
 }
@@ -119,7 +121,8 @@ func (s *steps) laidOut(memory like, grad *tensor.Tensor, strides []int64, mine 
 }
 
 // stridedKept returns the gradient of self: zeros where the source was written.
-func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset int64, src like, size, stride []int64, start ops.Int) *tensor.Tensor {
+func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset int64, src like, size, stride []int64,
+	start ops.Int) *tensor.Tensor {
 	memory, mine, _ := s.asStridedGradient(l, strides, offset, size, stride, start)
 	whole := s.laidOut(memory, grad, strides, mine)
 	from := start.Or(offset)
@@ -128,7 +131,8 @@ func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset
 }
 
 // stridedGradient computes the gradient of as_strided in the memory that strided returns.
-func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
+func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64,
+	start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.asStridedGradient(l, strides, offset, size, stride, start)
 	sums := s.accumulateInView(memory, grad, other)
 	made := s.Track(mine(s.C, sums))

@@ -48,9 +48,10 @@ func (s *steps) csrDenseGradient(grad, crow, col, values *tensor.Tensor, sizes [
 	return s.CsrSpmm(starts, s.selectRows(s.repeatByCounts(s.rowCounts(crow)), order), values, grad)
 }
 
-// csrProductGradient returns the gradient of the values of one factor of a sparse product: a product of entries of both factors was added to the
-// entry of the result in the row of the one and the column of the other.
-func (s *steps) csrProductGradient(grad, rows, columns, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, width int64, ofOther bool) *tensor.Tensor {
+// csrProductGradient returns the gradient of the values of one factor of a sparse product: a product of entries of both factors was added
+// to the entry of the result in the row of the one and the column of the other.
+func (s *steps) csrProductGradient(grad, rows, columns, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, width int64,
+	ofOther bool) *tensor.Tensor {
 	_, err := shape.Numel("backward", []int64{crow.Numel(), max(width, 1)})
 	s.Check(err)
 	starts, each := s.selectRows(s.castTo(otherCrow, dtype.Int64), col), s.selectRows(s.rowCounts(otherCrow), col)

@@ -8,8 +8,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// realTransformGradient returns that of the transform of real numbers: the real part of the transform back of the gradient. Where a half was left out
-// its numbers are zeros: the transform back to real numbers takes for it the conjugates of the other half, so that those count twice.
+// realTransformGradient returns that of the transform of real numbers: the real part of the transform back of the gradient. Where a half
+// was left out its numbers are zeros: the transform back to real numbers takes for it the conjugates of the other half, so that those count
+// twice.
 func (s *steps) realTransformGradient(grad *tensor.Tensor, sizes, dim []int64, onesided bool, scale float64) *tensor.Tensor {
 	if !onesided {
 		return s.real(s.FftC2c(grad, slices.Clone(dim), false, scale))
@@ -24,8 +25,8 @@ func (s *steps) realTransformGradient(grad *tensor.Tensor, sizes, dim []int64, o
 	return s.releaseUsed(halved, s.FftC2r(halved, last, sizes[at], scale))
 }
 
-// hermitianTransformGradient returns the gradient of the transform of a half-Hermitian input to a real output: half of the transform of the gradient,
-// with the elements that also represent their conjugate counted twice.
+// hermitianTransformGradient returns the gradient of the transform of a half-Hermitian input to a real output: half of the transform of the
+// gradient, with the elements that also represent their conjugate counted twice.
 func (s *steps) hermitianTransformGradient(grad *tensor.Tensor, dim int64, scale float64) *tensor.Tensor {
 	half := s.FftR2c(grad, []int64{dim}, true, scale)
 	at, err := shape.WrapDim("backward", dim, grad.Dim())
@@ -33,8 +34,8 @@ func (s *steps) hermitianTransformGradient(grad *tensor.Tensor, dim int64, scale
 	return s.binary('*', half, s.spectrumFactors(half, at, grad.Sizes()[at], 2), left|right)
 }
 
-// spectrumFactors returns factors for the half of a transform of n elements along dim: by for elements with a conjugate in the other half, and 1 for the
-// others.
+// spectrumFactors returns factors for the half of a transform of n elements along dim: by for elements with a conjugate in the other half,
+// and 1 for the others.
 func (s *steps) spectrumFactors(half *tensor.Tensor, dim int, n int64, by float64) *tensor.Tensor {
 	sizes := slices.Repeat([]int64{1}, half.Dim())
 	sizes[dim] = half.Sizes()[dim]

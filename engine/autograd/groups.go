@@ -79,7 +79,8 @@ type gathered struct {
 	left  int // members that the backward pass will reach
 }
 
-// gatherForGroup adds a gradient to a group. It calls the group's hook at the first gradient (mode "any"), or once all gradients are known (mode "all").
+// gatherForGroup adds a gradient to a group. It calls the group's hook at the first gradient (mode "any"), or once all gradients are known
+// (mode "all").
 func (r *backwardPass) gatherForGroup(h *hook, grad *tensor.Tensor) error {
 	shown, err := h.gradForHook(r.c, grad)
 	if err != nil {

@@ -81,7 +81,8 @@ func NodePackSaved(c dispatch.Context, self tensor.Node, name string, i int64, p
 		case place < 0:
 			return status.Indexf("%s: index %[5]d is out of range: %[2]s saved %[3]d tensors as %[4]s", op, n.name, n.countSaved(name), name, i)
 		case n.saved[place].parcel != nil:
-			return status.Runtimef("Calling register_hooks on a saved tensor whose hooks have already been set is not allowed; %s saved %s by hooks", n.name, name)
+			return status.Runtimef("Calling register_hooks on a saved tensor whose hooks have already been set is not allowed; %s saved %s by hooks",
+				n.name, name)
 		case n.saved[place].t == nil:
 			return status.Runtimef("Calling register_hooks on a saved tensor with value None is forbidden; %s has not saved %s", n.name, name)
 		}

@@ -21,7 +21,8 @@ type hook struct {
 	on       any    // for a member of a group: the *Node or *Variable whose gradient it receives
 }
 
-// hooks is a list of hooks in the order of their calls. The slice is never modified, only replaced, so that a backward pass can iterate over it.
+// hooks is a list of hooks in the order of their calls. The slice is never modified, only replaced, so that a backward pass can iterate
+// over it.
 type hooks struct{ list []*hook }
 
 // registered has all hooks and groups by id. Its lock protects all lists of hooks.
@@ -209,7 +210,8 @@ func (v *Variable) hooksForLeaf() *listeners {
 	return v.listeners
 }
 
-// RegisterHook registers a hook that is called with the gradient of self, and returns its id. A non-NULL result of the hook replaces the gradient.
+// RegisterHook registers a hook that is called with the gradient of self, and returns its id. A non-NULL result of the hook replaces the
+// gradient.
 func RegisterHook(_ dispatch.Context, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	if err := checkHookable("register_hook", self, function); err != nil {
 		return 0, err
@@ -235,7 +237,8 @@ func RegisterPostAccumulateGradHook(_ dispatch.Context, self *tensor.Tensor, fun
 
 func checkHookable(op string, self *tensor.Tensor, function uintptr) error {
 	if isTransformed(self) {
-		return status.NotImplementedf("%s inside vmap or jvp: a hook would receive the batched gradients, without tangents; register it on a tensor outside of the transform", op)
+		return status.NotImplementedf("%s inside vmap or jvp: a hook would receive the batched gradients, without tangents; register it on a tensor outside of the transform",
+			op)
 	}
 	if !requiresGrad(self) {
 		return status.Runtimef("cannot register a hook on a tensor that doesn't require gradient")

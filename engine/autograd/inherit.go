@@ -18,8 +18,8 @@ func init() {
 	tensor.InheritHistory = inheritHistory
 }
 
-// inheritHistory copies the autograd metadata of a leaf: flags, gradient and hooks. For other tensors it returns the reason for which a child cannot
-// use them. It reads old without locking, because threads of the parent may have held its locks at the fork.
+// inheritHistory copies the autograd metadata of a leaf: flags, gradient and hooks. For other tensors it returns the reason for which a
+// child cannot use them. It reads old without locking, because threads of the parent may have held its locks at the fork.
 func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string) {
 	if meta, ok := old.(creationMeta); ok {
 		return meta, ""
@@ -33,8 +33,9 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	case v.view != nil:
 		return nil, "is a view that autograd tracks, which a forked child does not inherit; call detach() before the fork"
 	}
-	made := &Variable{requires: v.requires, hidden: v.hidden, set: v.set, changes: v.changes, elsewhere: v.elsewhere, functionView: v.functionView,
-		inferred: v.inferred, creationMeta: v.creationMeta, since: v.since}
+	made := &Variable{requires: v.requires, hidden: v.hidden, set: v.set, changes: v.changes, elsewhere: v.elsewhere,
+		functionView: v.functionView,
+		inferred:     v.inferred, creationMeta: v.creationMeta, since: v.since}
 	made.refs.Store(1)
 	made.cut.Store(v.cut.Load())
 	if l := v.listeners; l != nil {
@@ -49,7 +50,8 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	return made, ""
 }
 
-// copyFrom copies hooks and keeps their ids. It returns false for hooks on several tensors and for hooks of sparse tensors, which cannot be copied.
+// copyFrom copies hooks and keeps their ids. It returns false for hooks on several tensors and for hooks of sparse tensors, which cannot be
+// copied.
 func (l *hooks) copyFrom(old *hooks) bool {
 	for _, o := range old.list {
 		if o.group != nil || o.places != nil {

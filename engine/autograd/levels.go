@@ -32,14 +32,16 @@ func seedLevel(outputs, grads []*tensor.Tensor) *tensor.Level {
 }
 
 // forEach computes AutogradGrad by one backward pass for each batch element of l, through an unbatched graph.
-func forEach(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
+func forEach(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused,
+	zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{Builder: build.Builder{C: c}}
 	defer s.Close()
 	_, err = s.Evaluate(func() *tensor.Tensor {
 		seeds := make([]*tensor.Tensor, len(grads))
 		for i, t := range outputs {
 			if t.MappedBy(int64(l.Number)) {
-				s.Check(status.NotImplementedf("autograd.grad inside vmap: outputs[%d] is batched, and other outputs are not but have batched gradients", i))
+				s.Check(status.NotImplementedf("autograd.grad inside vmap: outputs[%d] is batched, and other outputs are not but have batched gradients",
+					i))
 			}
 			if grads[i] != nil {
 				seeds[i] = s.Track(dispatch.Take(c, grads[i], l))
@@ -82,13 +84,15 @@ func forEach(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tens
 	return s.ReturnAll(made)
 }
 
-// checkBatchedInputs returns an error for inputs that are not batched by a vmap level that batches outputs: the backward pass would sum their gradients over the batch.
+// checkBatchedInputs returns an error for inputs that are not batched by a vmap level that batches outputs: the backward pass would sum
+// their gradients over the batch.
 func checkBatchedInputs(outputs, inputs []*tensor.Tensor) error {
 	for _, t := range outputs {
 		for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {
 			for i, input := range inputs {
 				if !input.MappedBy(int64(w.Level.Number)) {
-					return status.NotImplementedf("autograd.grad inside vmap: inputs[%d] is not batched, but its gradients are; use func.grad to compute them", i)
+					return status.NotImplementedf("autograd.grad inside vmap: inputs[%d] is not batched, but its gradients are; use func.grad to compute them",
+						i)
 				}
 			}
 		}
@@ -108,10 +112,11 @@ func tangentLevel(lists ...[]*tensor.Tensor) (l *tensor.Level) {
 	return l
 }
 
-// gradOfTangents computes AutogradGrad of tensors with tangents. A gradient is J^T v. Its tangent is J^T applied to the tangent of v, plus the
-// derivative of v^T t with respect to the inputs, where t is the tangent of the outputs, which accounts for the change of
-// the Jacobian J.
-func gradOfTangents(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
+// gradOfTangents computes AutogradGrad of tensors with tangents. A gradient is J^T v. Its tangent is J^T applied to the tangent of v, plus
+// the derivative of v^T t with respect to the inputs, where t is the tangent of the outputs, which accounts for the change of the Jacobian
+// J.
+func gradOfTangents(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused,
+	zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{Builder: build.Builder{C: c}}
 	defer s.Close()
 	_, err = s.Evaluate(func() *tensor.Tensor {
@@ -145,7 +150,8 @@ func gradOfTangents(c dispatch.Context, l *tensor.Level, outputs, inputs, grads 
 		for i, t := range inputs {
 			of[i] = primal(t)
 			if slope := tangent(t); slope != nil && isReachable(slope, of[i]) {
-				s.Check(status.NotImplementedf("autograd.grad inside jvp: the gradient with respect to inputs[%d] is not implemented, because its tangent depends on the input; use func.grad", i))
+				s.Check(status.NotImplementedf("autograd.grad inside jvp: the gradient with respect to inputs[%d] is not implemented, because its tangent depends on the input; use func.grad",
+					i))
 			}
 		}
 		slopes := make([]*tensor.Tensor, len(inputs))

@@ -19,7 +19,8 @@ type Edge struct {
 	Output int
 }
 
-// Node is a node of the autograd graph: one differentiable operation. Its outputs, and the nodes of operations that use them, hold references to it.
+// Node is a node of the autograd graph: one differentiable operation. Its outputs, and the nodes of operations that use them, hold
+// references to it.
 type Node struct {
 	refs       atomic.Int32
 	mu         sync.Mutex // guards users, spent, retainGrad and the attached hooks
@@ -240,7 +241,8 @@ func (n *Node) checkNotFreed() error {
 	}
 	if n.spent && slices.ContainsFunc(n.saved, func(s saved) bool { return !s.absent && !s.number }) {
 		return status.Runtimef("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed): what %s saved "+
-			"is freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time", n.name)
+			"is freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time",
+			n.name)
 	}
 	return nil
 }

@@ -114,7 +114,8 @@ func (s *steps) fillBlocks(f *filling, b *box) {
 
 // inPieces evaluates f, which is elementwise along the dimensions that may be divided, for blocks of self and of the tensors that are
 // broadcast to it.
-func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool,
+	f func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if s.record || self.Numel() <= large || !backend.Known(self) {
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
 	}
@@ -127,7 +128,8 @@ func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f fun
 	return made
 }
 
-// uncutAlong returns the dimensions of t that must not be divided: those along which elements depend on each other (dim), and those in which other tensors have other sizes.
+// uncutAlong returns the dimensions of t that must not be divided: those along which elements depend on each other (dim), and those in
+// which other tensors have other sizes.
 func (s *steps) uncutAlong(t *tensor.Tensor, dim int64, others ...*tensor.Tensor) []bool {
 	d, err := shape.WrapDim("backward", dim, t.Dim())
 	s.Check(err)
@@ -168,7 +170,8 @@ func (s *steps) needsBlocks(i int) bool {
 	return n.cut == always || result.dtype.IsComplex() || !slices.Equal(want.sizes(), result.sizes())
 }
 
-// evaluateInBlocks returns the gradient of operand i, evaluated in blocks. It overwrites the gradient of the output if that is not used elsewhere.
+// evaluateInBlocks returns the gradient of operand i, evaluated in blocks. It overwrites the gradient of the output if that is not used
+// elsewhere.
 func (s *steps) evaluateInBlocks(i int) *tensor.Tensor {
 	n := s.node
 	want, sizes := &n.edges[i].Node.outputs[n.edges[i].Output], n.outputs[0].sizes()

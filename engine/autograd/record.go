@@ -27,8 +27,8 @@ type call struct {
 	err          error        // the first error of saving a tensor
 }
 
-// beginCall creates the node of a call, with an edge for each operand, unless no operand requires grad. It returns an error for calls that do not support
-// autograd, such as writes to a leaf that requires grad.
+// beginCall creates the node of a call, with an edge for each operand, unless no operand requires grad. It returns an error for calls that
+// do not support autograd, such as writes to a leaf that requires grad.
 func beginCall(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	r := call{c: c.Excluding(tensor.Gradient), out: out}
 	if inPlace := out != nil && len(operands) > 0 && out == operands[0]; inPlace {
@@ -57,8 +57,8 @@ func beginCall(c dispatch.Context, op, name string, out *tensor.Tensor, operands
 	return r, r.createNode(name, operands)
 }
 
-// beginView is beginCall for an operator that changes the geometry of out. Tensors with autograd metadata get a node in every grad mode, because the
-// layout of their gradient changes too.
+// beginView is beginCall for an operator that changes the geometry of out. Tensors with autograd metadata get a node in every grad mode,
+// because the layout of their gradient changes too.
 func beginView(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	if c.Recording() || out == nil || !variableOf(out).recordsGeometry() {
 		return beginCall(c, op, name, out, operands...)
@@ -95,7 +95,8 @@ func (r *call) createNode(name string, operands []*tensor.Tensor) error {
 }
 
 func writesTo(op, which string) error {
-	return status.Runtimef("%s(): functions with out=... arguments don't support automatic differentiation, but %s requires grad; use the function without out", op, which)
+	return status.Runtimef("%s(): functions with out=... arguments don't support automatic differentiation, but %s requires grad; use the function without out",
+		op, which)
 }
 
 // checkOutPlain returns an error if a given `out` tensor, or an operand of a call with one, requires grad.
@@ -112,7 +113,8 @@ func checkOutPlain(c dispatch.Context, op string, outs []*tensor.Tensor, operand
 // nameInPlace returns the name of the in-place variant of an operator.
 func nameInPlace(op string) string { return strings.TrimSuffix(op, "_") + "_" }
 
-// checkOut returns an error if operator name may not write to self in place: a leaf that requires grad, a view of one, or one of several views.
+// checkOut returns an error if operator name may not write to self in place: a leaf that requires grad, a view of one, or one of several
+// views.
 func checkOut(name string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	switch {
@@ -121,14 +123,16 @@ func checkOut(name string, self *tensor.Tensor) error {
 	case v.functionView != 0:
 		return v.functionView.writtenError(name, v)
 	case v.view == nil && v.requires && v.node == nil:
-		return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", name)
+		return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()",
+			name)
 	case v.view == nil:
 		return nil
 	case v.view.multiOutput:
 		return severalView.writtenError(name, v)
 	}
 	if _, root := v.view.baseAndMeta(); root.node == nil && (root.requires || v.node != nil) {
-		return status.Runtimef("%s: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", name)
+		return status.Runtimef("%s: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()",
+			name)
 	}
 	return nil
 }
@@ -136,8 +140,8 @@ func checkOut(name string, self *tensor.Tensor) error {
 // needsGrad returns whether operand i requires grad.
 func (r *call) needsGrad(i int) bool { return r.node != nil && r.node.edges[i].Node != nil }
 
-// saveOperand saves an operand, under the name of its parameter, for the derivatives and returns its index among the saved tensors. If needed is false, no
-// derivative will use it, and saveOperand returns -1. An operand that the call overwrites is copied.
+// saveOperand saves an operand, under the name of its parameter, for the derivatives and returns its index among the saved tensors. If
+// needed is false, no derivative will use it, and saveOperand returns -1. An operand that the call overwrites is copied.
 func (r *call) saveOperand(name string, t *tensor.Tensor, needed bool) int {
 	if r.node == nil || r.err != nil {
 		return -1
@@ -167,7 +171,8 @@ func (r *call) saveOperand(name string, t *tensor.Tensor, needed bool) int {
 	return at
 }
 
-// aliasWithEdge returns an alias of t with the edge as its grad_fn. It is what saved-tensor hooks receive for an operand that is about to be overwritten.
+// aliasWithEdge returns an alias of t with the edge as its grad_fn. It is what saved-tensor hooks receive for an operand that is about to
+// be overwritten.
 func (e Edge) aliasWithEdge(t *tensor.Tensor) *tensor.Tensor {
 	made := t.Alias()
 	if e.Node != nil {
@@ -223,7 +228,8 @@ func (r *call) saveIndex(name string, items []ops.IndexItem, needed bool) (x ind
 	return x
 }
 
-// saveResult is saveOperand for result number output. Hooks receive it without autograd metadata, so that a tensor that they keep does not keep the node.
+// saveResult is saveOperand for result number output. Hooks receive it without autograd metadata, so that a tensor that they keep does not
+// keep the node.
 func (r *call) saveResult(name string, t *tensor.Tensor, output int, needed bool) int {
 	if r.err != nil {
 		return -1
@@ -308,8 +314,8 @@ func (r *call) setGradFns(err error, results ...*tensor.Tensor) bool {
 	return any
 }
 
-// setInplaceGradFn sets the grad_fn of the tensor that was written in place. It is called after the node is complete, because other threads can reach the node
-// from then on.
+// setInplaceGradFn sets the grad_fn of the tensor that was written in place. It is called after the node is complete, because other threads
+// can reach the node from then on.
 func (r *call) setInplaceGradFn() {
 	if r.out == nil {
 		return
@@ -352,8 +358,8 @@ func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 	return r.setGradFns(err, result)
 }
 
-// copyBefore returns a copy of self, which an in-place call is about to overwrite. For a view it copies the part of the base, so that the view's hooks are not
-// called, as for an in-place operator with a single node.
+// copyBefore returns a copy of self, which an in-place call is about to overwrite. For a view it copies the part of the base, so that the
+// view's hooks are not called, as for an in-place operator with a single node.
 func copyBefore(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	v := variableOf(self)
 	if v == nil || v.view == nil || v.view.inPlaceView || !isRecording(c, self) {
@@ -368,8 +374,10 @@ func copyBefore(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error)
 	return c.Clone(part, shape.Preserve)
 }
 
-// decomposeInto calls run, a decomposition of operator op into other operators, and copies its result to out. If out is self, run gets a copy of self.
-func decomposeInto(c dispatch.Context, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// decomposeInto calls run, a decomposition of operator op into other operators, and copies its result to out. If out is self, run gets a
+// copy of self.
+func decomposeInto(c dispatch.Context, op string, out, self *tensor.Tensor,
+	run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	inPlace := out != nil && out == self
 	if inPlace {
 		op = nameInPlace(op)
@@ -424,7 +432,8 @@ func renameNodes(since uint64, name string, results ...*tensor.Tensor) {
 }
 
 // composeFormula computes op by a formula of differentiable operators.
-func composeFormula(c dispatch.Context, op string, out, self *tensor.Tensor, formula func(s *steps, self *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+func composeFormula(c dispatch.Context, op string, out, self *tensor.Tensor,
+	formula func(s *steps, self *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
 	return decomposeInto(c, op, out, self, func(_, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := &steps{Builder: build.Builder{C: c}}
 		defer s.Close()
@@ -436,8 +445,9 @@ func composeFormula(c dispatch.Context, op string, out, self *tensor.Tensor, for
 	})
 }
 
-// checkRefused returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a decomposition
-// whose operators may accept more. It calls plain with meta tensors in place of the given ones; the first of these is the output, or nil.
+// checkRefused returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a
+// decomposition whose operators may accept more. It calls plain with meta tensors in place of the given ones; the first of these is the
+// output, or nil.
 func checkRefused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) (err error) {
 	m := &metas{Scope: owner.Scope{}, given: given}
 	defer m.Close(&err)
@@ -449,7 +459,8 @@ func checkRefused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor
 		case at < i:
 			m.made = append(m.made, m.made[at])
 		default:
-			m.made = append(m.made, m.Track(tensor.EmptyStrided("meta", t.Sizes(), t.Strides(), t.DType(), device.Device{Type: device.Meta, Index: -1})))
+			m.made = append(m.made, m.Track(tensor.EmptyStrided("meta", t.Sizes(), t.Strides(), t.DType(),
+				device.Device{Type: device.Meta, Index: -1})))
 		}
 	}
 	made, err := plain(m)

@@ -20,9 +20,10 @@ func tensorsSharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	return found
 }
 
-// joinGraph is called when an in-place operator makes self require grad. It makes self and all other tensors over its storage views of a common base, because
-// tensors without autograd metadata do not record which tensors share their memory. Tensors that detach() separated are excluded. The base is a tensor with
-// all elements of the storage in order, or a new one. A leaf that requires grad becomes a view too, and is no longer a leaf.
+// joinGraph is called when an in-place operator makes self require grad. It makes self and all other tensors over its storage views of a
+// common base, because tensors without autograd metadata do not record which tensors share their memory. Tensors that detach() separated
+// are excluded. The base is a tensor with all elements of the storage in order, or a new one. A leaf that requires grad becomes a view too,
+// and is no longer a leaf.
 func joinGraph(self *tensor.Tensor) {
 	if self.Storage().Refs() == 1 {
 		return
@@ -51,8 +52,8 @@ func joinGraph(self *tensor.Tensor) {
 	}
 }
 
-// leadViews is called when self becomes a leaf that requires grad. It makes existing views of self differentiable views of the leaf. Tensors that detach()
-// returned are skipped: they rarely have views when they become leaves.
+// leadViews is called when self becomes a leaf that requires grad. It makes existing views of self differentiable views of the leaf.
+// Tensors that detach() returned are skipped: they rarely have views when they become leaves.
 func leadViews(self *tensor.Tensor) {
 	if self.Viewing() || self.Detached() != 0 || self.Storage().Refs() == 1 {
 		return
@@ -101,8 +102,8 @@ func baseOf(together []*tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// stridedReplay returns the replay of the view t of base by as_strided, with view_as_real or view_as_complex if only one of them is complex; base
-// has offset 0 then. The conjugate and negative bits of t and base are kept.
+// stridedReplay returns the replay of the view t of base by as_strided, with view_as_real or view_as_complex if only one of them is
+// complex; base has offset 0 then. The conjugate and negative bits of t and base are kept.
 func stridedReplay(t, base *tensor.Tensor) replay {
 	from, to := base.Lazy(), t.Lazy()
 	if from == to && base.DType() == t.DType() {

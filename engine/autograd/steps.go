@@ -21,14 +21,15 @@ type steps struct {
 	given []*tensor.Tensor // the gradients of the node's results
 	// record: saved tensors keep their autograd metadata, so that the backward pass itself can be differentiated.
 	record bool
-	opened map[int]*tensor.Tensor       // unpacked by hooks; no step consumes these
-	all    []*tensor.Tensor             // shared by the formulas of several operands
-	starts []int64                      // offsets of the tensors of a list in their concatenation
-	inner  *steps                       // of CopySlices
-	result func(t *tensor.Tensor) *Node // for the inner steps: the node of a result of the operation that wrote to a view, inside of CopySlices
-	last   []*tensor.Tensor             // consumed operands, for the steps that are still to come
-	final  bool                         // the given gradients are not needed after the formula
-	outer  *steps                       // for the steps of one block, box: the steps of the whole
+	opened map[int]*tensor.Tensor // unpacked by hooks; no step consumes these
+	all    []*tensor.Tensor       // shared by the formulas of several operands
+	starts []int64                // offsets of the tensors of a list in their concatenation
+	inner  *steps                 // of CopySlices
+	// for the inner steps: the node of a result of the operation that wrote to a view, inside of CopySlices
+	result func(t *tensor.Tensor) *Node
+	last   []*tensor.Tensor // consumed operands, for the steps that are still to come
+	final  bool             // the given gradients are not needed after the formula
+	outer  *steps           // for the steps of one block, box: the steps of the whole
 	box    *box
 	using  []*storage.Storage // whose bytes stay in their place until the steps are done
 }

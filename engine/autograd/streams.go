@@ -2,8 +2,9 @@ package autograd
 
 import "github.com/libtensor/libtensor/engine/device"
 
-// streams has the current and the initial stream of a backward pass for each device. The derivative of an operation is computed in the stream of the
-// operation. Each stream waits for the previous one, so that kernels execute in the order of the backward pass, and the caller's streams wait for the last.
+// streams has the current and the initial stream of a backward pass for each device. The derivative of an operation is computed in the
+// stream of the operation. Each stream waits for the previous one, so that kernels execute in the order of the backward pass, and the
+// caller's streams wait for the last.
 type streams struct {
 	now, began map[device.Device]device.Stream
 }

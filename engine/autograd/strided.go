@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// differentiateAny is differentiate, and again with strided gradients if the derivative does not support the sparse gradients of strided outputs. Custom functions
-// are called once.
+// differentiateAny is differentiate, and again with strided gradients if the derivative does not support the sparse gradients of strided
+// outputs. Custom functions are called once.
 func (n *Node) differentiateAny(r *backwardPass, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if n.isCustom() || !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return partsOf(t) != nil }) {
 		return n.differentiate(r, grads)

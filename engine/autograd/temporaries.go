@@ -45,7 +45,8 @@ func (s *steps) drop(made, t *tensor.Tensor, over bool) {
 // overwritable returns the operand that a binary operator can overwrite with its result, or nil.
 func (s *steps) overwritable(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	takes := func(t, other *tensor.Tensor) bool {
-		return s.isOverwritable(t) && !isTransformed(other) && other.Parts() == nil && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
+		return s.isOverwritable(t) && !isTransformed(other) && other.Parts() == nil && !t.IsWrappedNumber() &&
+			(other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
 			t.DType().Category() >= dtype.Floating && shape.ExpandsTo(other.Sizes(), t.Sizes())
 	}
 	switch {

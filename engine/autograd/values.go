@@ -12,7 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// valuesOf returns the tensor that carries the autograd metadata of t: the values of a sparse tensor, the batched tensor or the primal of a wrapper of a transform, otherwise t.
+// valuesOf returns the tensor that carries the autograd metadata of t: the values of a sparse tensor, the batched tensor or the primal of a
+// wrapper of a transform, otherwise t.
 func valuesOf(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil
@@ -32,8 +33,8 @@ func allValuesOf(list []*tensor.Tensor) []*tensor.Tensor {
 	return values
 }
 
-// placesOf returns aliases of the sparse tensors without autograd metadata, which keep their indices, and nil for strided tensors. It returns nil if
-// all tensors are strided.
+// placesOf returns aliases of the sparse tensors without autograd metadata, which keep their indices, and nil for strided tensors. It
+// returns nil if all tensors are strided.
 func placesOf(list ...*tensor.Tensor) []*tensor.Tensor {
 	if !slices.ContainsFunc(list, func(t *tensor.Tensor) bool { return partsOf(t) != nil }) {
 		return nil
@@ -54,8 +55,8 @@ func partsOf(t *tensor.Tensor) *tensor.Parts {
 	return t.Parts()
 }
 
-// gradientOf converts the gradient of the values of t to the gradient that the caller gets: for a sparse t a sparse tensor with the indices of t.
-// Duplicate entries have the same gradient, which occurs once.
+// gradientOf converts the gradient of the values of t to the gradient that the caller gets: for a sparse t a sparse tensor with the indices
+// of t. Duplicate entries have the same gradient, which occurs once.
 func gradientOf(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		inner, err := gradientOf(c, w.Value, grad)
@@ -89,8 +90,8 @@ func withValues(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: values, Coalesced: p.Coalesced})
 }
 
-// toValues converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its indices. A strided t
-// accepts a COO gradient unchanged; a gradient of another layout is converted to a dense one.
+// toValues converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its indices. A
+// strided t accepts a COO gradient unchanged; a gradient of another layout is converted to a dense one.
 func toValues(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		if w.Level.Forward {
@@ -139,6 +140,7 @@ func toValues(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error
 // haveSameIndices returns whether two sparse tensors share the memory of their indices.
 func haveSameIndices(a, b *tensor.Parts) bool {
 	return a != nil && b != nil && slices.EqualFunc(a.Indices, b.Indices, func(x, y *tensor.Tensor) bool {
-		return x.Storage() == y.Storage() && x.Offset() == y.Offset() && slices.Equal(x.Sizes(), y.Sizes()) && slices.Equal(x.Strides(), y.Strides())
+		return x.Storage() == y.Storage() && x.Offset() == y.Offset() && slices.Equal(x.Sizes(), y.Sizes()) &&
+			slices.Equal(x.Strides(), y.Strides())
 	})
 }

@@ -11,8 +11,9 @@ import (
 
 // Variable is the autograd metadata of a tensor (requires_grad, grad_fn, grad, hooks). All handles of a tensor share it.
 type Variable struct {
-	refs         atomic.Int32
-	mu           sync.Mutex     // protects grad and accumulator, which backward passes of several threads use, and node, which in-place operators replace
+	refs atomic.Int32
+	// protects grad and accumulator, which backward passes of several threads use, and node, which in-place operators replace
+	mu           sync.Mutex
 	requires     bool           // a leaf that requires grad
 	hidden       bool           // for such a leaf: not visible to programs as a node of a graph
 	retainsGrad  bool           // a non-leaf tensor whose gradient is stored
@@ -115,7 +116,8 @@ func isDifferentiable(t *tensor.Tensor) bool {
 	return t.DType().IsFloatingPoint() || t.DType().IsComplex()
 }
 
-// isRecording returns whether a call on the tensors adds a node to the graph: grad mode is on, one requires grad, and not all are inference tensors.
+// isRecording returns whether a call on the tensors adds a node to the graph: grad mode is on, one requires grad, and not all are inference
+// tensors.
 func isRecording(c dispatch.Context, tensors ...*tensor.Tensor) bool {
 	if !c.Recording() {
 		return false
@@ -131,8 +133,8 @@ func isRecording(c dispatch.Context, tensors ...*tensor.Tensor) bool {
 // isRecordable returns whether t is neither nil, nor a wrapped number, nor an inference tensor.
 func isRecordable(t *tensor.Tensor) bool { return t != nil && !t.IsWrappedNumber() && !isInference(t) }
 
-// edgeTo returns the edge for the gradient of t: to its grad_fn, or to the AccumulateGrad node of a leaf; the zero Edge if t does not require grad. The
-// caller owns the reference to the node.
+// edgeTo returns the edge for the gradient of t: to its grad_fn, or to the AccumulateGrad node of a leaf; the zero Edge if t does not
+// require grad. The caller owns the reference to the node.
 func edgeTo(t *tensor.Tensor) Edge {
 	t = valuesOf(t)
 	v := variableOf(t)
@@ -192,9 +194,9 @@ func (v *Variable) accumulateNode(t *tensor.Tensor) *Node {
 	return n
 }
 
-// Moved implements the autograd metadata of package tensor. The AccumulateGrad node of a leaf, which existing graphs refer to, gets the new data too.
-// If the new data have another dtype, shape or device, gradients of existing graphs return an error there, and new graphs use a new AccumulateGrad
-// node.
+// Moved implements the autograd metadata of package tensor. The AccumulateGrad node of a leaf, which existing graphs refer to, gets the new
+// data too. If the new data have another dtype, shape or device, gradients of existing graphs return an error there, and new graphs use a
+// new AccumulateGrad node.
 func (v *Variable) Moved(t *tensor.Tensor, written bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

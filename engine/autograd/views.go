@@ -16,8 +16,8 @@ import (
 // replay applies a view operator to another base, and returns the views that it returns.
 type replay func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error)
 
-// shiftOffset translates a storage offset of as_strided to another base: it returns base.Offset() + offset - from, where from was the offset of the
-// original base.
+// shiftOffset translates a storage offset of as_strided to another base: it returns base.Offset() + offset - from, where from was the
+// offset of the original base.
 func shiftOffset(offset ops.Int, from int64, base *tensor.Tensor) ops.Int {
 	return ops.Int(base.Offset() + offset.Or(from) - from)
 }
@@ -56,8 +56,8 @@ func (again replay) composeReplays(at int, next replay, i int) replay {
 	}
 }
 
-// replayOfView returns the replay of t from base, where t is view number i of next, applied to the view w. If strides and offset determine the elements,
-// the result is a single as_strided, so that chains of views do not grow.
+// replayOfView returns the replay of t from base, where t is view number i of next, applied to the view w. If strides and offset determine
+// the elements, the result is a single as_strided, so that chains of views do not grow.
 func (w *viewed) replayOfView(t, base *tensor.Tensor, next replay, i int) replay {
 	if t.DType() == base.DType() && t.Keys() == base.Keys() && tensoriter.Nested(t) && tensoriter.Nested(base) {
 		return stridedReplay(t, base)
@@ -78,7 +78,8 @@ type viewed struct {
 	changes     int   // root.changes at that time
 }
 
-// baseAndMeta returns the base and its metadata, in the geometry in which its graph was built: a base whose geometry was changed in place has become a view.
+// baseAndMeta returns the base and its metadata, in the geometry in which its graph was built: a base whose geometry was changed in place
+// has become a view.
 func (w *viewed) baseAndMeta() (*tensor.Tensor, *Variable) {
 	w.root.mu.Lock()
 	defer w.root.mu.Unlock()
@@ -128,7 +129,8 @@ func (r *call) markViewList(self *tensor.Tensor, again replay, results ...*tenso
 	}
 }
 
-// separateNodes replaces the node of each result by a separate one, with its own hooks. The common node still assembles their gradients in one step.
+// separateNodes replaces the node of each result by a separate one, with its own hooks. The common node still assembles their gradients in
+// one step.
 func (r *call) separateNodes(results []*tensor.Tensor) {
 	slice := r.node.name
 	r.node.name = "SplitWithSizesBackward0"
@@ -199,14 +201,14 @@ func (v *Variable) geometryBefore(t *tensor.Tensor) *geometry {
 	return &geometry{slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()}
 }
 
-// recordsGeometry returns whether an in-place change of geometry must be added to the graph. It need not for leaves, whose gradient gets the new
-// geometry, nor for one of several views, whose later use is an error.
+// recordsGeometry returns whether an in-place change of geometry must be added to the graph. It need not for leaves, whose gradient gets
+// the new geometry, nor for one of several views, whose later use is an error.
 func (v *Variable) recordsGeometry() bool {
 	return v != nil && v.requiresGrad() && (v.view != nil && !v.view.multiOutput || v.view == nil && v.node != nil)
 }
 
-// recordGeometry adds an in-place change of the geometry of t, with metadata v, to the graph. A view becomes another view of its base. A tensor with views
-// becomes a view itself: a new base, with the previous geometry and grad_fn, takes its place for its views.
+// recordGeometry adds an in-place change of the geometry of t, with metadata v, to the graph. A view becomes another view of its base. A
+// tensor with views becomes a view itself: a new base, with the previous geometry and grad_fn, takes its place for its views.
 func (v *Variable) recordGeometry(t *tensor.Tensor, next replay, was *geometry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -261,8 +263,8 @@ func (s *steps) copyAs(c dispatch.Context, t *tensor.Tensor, p *place) *tensor.T
 	return made
 }
 
-// baseGradient returns the gradient of the base of views: the gradients of the views at their elements, summed where the views overlap, and zeros
-// elsewhere.
+// baseGradient returns the gradient of the base of views: the gradients of the views at their elements, summed where the views overlap, and
+// zeros elsewhere.
 func (s *steps) baseGradient(origin place, grads []*tensor.Tensor, again replay) *tensor.Tensor {
 	grads = slices.Clone(grads)
 	for i, grad := range grads {
@@ -328,8 +330,8 @@ func (s *steps) storageIndices(t *tensor.Tensor) (length int64, at *tensor.Tenso
 	return length, s.AsStrided(s.arangeLike(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset()))
 }
 
-// Hand is called when an operator returns t to the program. A view of a temporary that is not used elsewhere stops being a view, so that writes to it
-// affect only t.
+// Hand is called when an operator returns t to the program. A view of a temporary that is not used elsewhere stops being a view, so that
+// writes to it affect only t.
 func Hand(t *tensor.Tensor) {
 	v := variableOf(t)
 	if v == nil || v.view == nil || v.refs.Load() > 1 || v.view.root.refs.Load() > 1 || v.regenerateGradFn(valuesOf(t)) != nil {
@@ -340,8 +342,8 @@ func Hand(t *tensor.Tensor) {
 	base.Release()
 }
 
-// regenerateGradFn sets a new grad_fn for a view whose base was written to in place. It returns an error for one of several views, and for a view that a
-// custom function returned.
+// regenerateGradFn sets a new grad_fn for a view whose base was written to in place. It returns an error for one of several views, and for
+// a view that a custom function returned.
 func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
 	if v.functionView != 0 && v.since != t.Version() {
 		if n, output := v.gradFn(); n != nil {
@@ -387,7 +389,8 @@ func (v *Variable) regenerateLocked(t *tensor.Tensor) (old *Node, another bool, 
 	return v.swapGradFn(partOf(name, root.gradientEdge(base), t, placeOf(base), w.viewFunc, w.index), 0), true, nil
 }
 
-// partOf returns the node of a view of the tensor to which the edge whole refers: number at of those that again returns, with the properties of t.
+// partOf returns the node of a view of the tensor to which the edge whole refers: number at of those that again returns, with the
+// properties of t.
 func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again replay, at int) *Node {
 	n := newNode(name, 1)
 	n.callWatcherForNew()
@@ -429,14 +432,15 @@ func (w *viewed) isMirror(t *tensor.Tensor) bool {
 		shape.IsDense(t.Sizes(), t.Strides()) && shape.IsDense(w.base.Sizes(), w.base.Strides())
 }
 
-// mirrorBase makes the base, and so its other views, depend on the node of t, which is the base in another geometry, so that hooks of t are called with the
-// gradients of these views.
+// mirrorBase makes the base, and so its other views, depend on the node of t, which is the base in another geometry, so that hooks of t are
+// called with the gradients of these views.
 func (w *viewed) mirrorBase(v *Variable, t *tensor.Tensor) {
 	w.root.setGradFn(partOf("AsStridedBackward0", v.gradientEdge(t), w.base, placeOf(t), stridedReplay(w.base, t), 0), 0)
 	v.markViewCurrent()
 }
 
-// copySlicesGradient returns the gradient of operand i of a CopySlices node with inner node n, whose output number output was written to the view.
+// copySlicesGradient returns the gradient of operand i of a CopySlices node with inner node n, whose output number output was written to
+// the view.
 func (s *steps) copySlicesGradient(n *Node, output int, again replay, at int, origin *place, i int) *tensor.Tensor {
 	grad := s.copyAs(s.C, s.grad(0), origin)
 	part := s.Track(again.viewAt(s.C, grad, at))
@@ -452,7 +456,8 @@ func (s *steps) copySlicesGradient(n *Node, output int, again replay, at int, or
 	inner := s.inner
 	if i > 0 {
 		if tensoriter.SelfOverlaps(part) {
-			s.Check(status.NotImplementedf("%s: the gradient of values written to a view of sizes %v and strides %v, several elements of which refer to a single memory location, is not implemented; clone() the view", n.name, part.Sizes(), part.Strides()))
+			s.Check(status.NotImplementedf("%s: the gradient of values written to a view of sizes %v and strides %v, several elements of which refer to a single memory location, is not implemented; clone() the view",
+				n.name, part.Sizes(), part.Strides()))
 		}
 		return s.Track(inner.Evaluate(func() *tensor.Tensor { return n.formula(inner, i) }))
 	}
@@ -466,8 +471,8 @@ func (s *steps) copySlicesGradient(n *Node, output int, again replay, at int, or
 	return s.replaceView(grad, of, nil, again, at, origin)
 }
 
-// replaceView returns a copy of t in which view number at is replaced by given. If the view's elements overlap, only written ones are replaced: those
-// for which written is true, or without written those that differ from t.
+// replaceView returns a copy of t in which view number at is replaced by given. If the view's elements overlap, only written ones are
+// replaced: those for which written is true, or without written those that differ from t.
 func (s *steps) replaceView(t, given, written *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
 	t, given = s.toStrided(t), s.toStrided(given)
 	r, err := beginCall(s.C, "backward", "CopySlicesBackward0", nil, t, given)
