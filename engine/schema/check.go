@@ -12,7 +12,8 @@ import (
 
 // checkFields returns an error for an invalid schema.
 func (o *Operator) checkFields(kernels map[string]string) error {
-	for _, check := range []func() error{o.checkWords, o.checkIntegers, o.checkNames, o.checkAliasMarks, o.checkVariants, o.checkTags, o.checkBindings, o.checkDerivatives, o.checkNameRule, o.checkQuantizedRule, o.checkExamples} {
+	for _, check := range []func() error{o.checkWords, o.checkIntegers, o.checkNames, o.checkAliasMarks, o.checkVariants, o.checkTags,
+		o.checkBindings, o.checkDerivatives, o.checkNameRule, o.checkQuantizedRule, o.checkExamples} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -39,7 +40,8 @@ func (o *Operator) checkWords() error {
 	if !slices.Contains(Categories, o.Category) {
 		return fmt.Errorf("category %q is not one of %v", o.Category, Categories)
 	}
-	if o.Runtime && (o.Kernel != "" || o.Derivatives.Composed != "" || len(o.Derivatives.Of) > 0 || !slices.Equal(o.Variants, []string{"function"})) {
+	if o.Runtime && (o.Kernel != "" || o.Derivatives.Composed != "" || len(o.Derivatives.Of) > 0 ||
+		!slices.Equal(o.Variants, []string{"function"})) {
 		return fmt.Errorf("a function of the runtime has no kernel, no derivatives and no variant but function")
 	}
 	if _, ok := DTypeSets[o.DTypes]; !ok {
@@ -173,7 +175,8 @@ func (o *Operator) checkExamples() error {
 }
 
 // contradictions are pairs of tags that no operator can have.
-var contradictions = [][2]string{{"elementwise", "reduction"}, {"metadata", "syncs"}, {"metadata", "random"}, {"view", "random"}, {"view", "reduction"}}
+var contradictions = [][2]string{{"elementwise", "reduction"}, {"metadata", "syncs"}, {"metadata", "random"}, {"view", "random"},
+	{"view", "reduction"}}
 
 func (o *Operator) checkTags() error {
 	for _, pair := range contradictions {

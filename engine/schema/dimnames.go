@@ -77,7 +77,8 @@ func (o *Operator) IsDim(i int) bool {
 	if a.Type.Base != "int" || o.Name == "tile" || o.Name == "diag_embed" || o.Name == "tensordot" && a.Name == "dims" {
 		return false
 	}
-	return slices.Contains(dimParameters, a.Name) || a.Name == "dims_other" || o.Category == "view" && slices.Contains([]string{"source", "destination"}, a.Name)
+	return slices.Contains(dimParameters, a.Name) || a.Name == "dims_other" || o.Category == "view" &&
+		slices.Contains([]string{"source", "destination"}, a.Name)
 }
 
 func (o *Operator) checkNameRule() error {

@@ -63,7 +63,8 @@ func (o *Operator) checkKernel(kernels map[string]string) error {
 	output, inputs, whole := strings.Cut(signature, ">")
 	switch n := o.countTensors(); {
 	case !whole || output != promotion.Writes:
-		return fmt.Errorf("kernel %q has the signature %q, and the promotion %s wants one that begins with \"%s>\"", o.Kernel, signature, o.Promotion, promotion.Writes)
+		return fmt.Errorf("kernel %q has the signature %q, and the promotion %s wants one that begins with \"%s>\"", o.Kernel, signature,
+			o.Promotion, promotion.Writes)
 	case len(inputs) != n:
 		return fmt.Errorf("kernel %q has the signature %q, which reads %d tensors, and the operator has %d", o.Kernel, signature, len(inputs), n)
 	case slices.Contains(o.Runs, "swapped") && n != 2:

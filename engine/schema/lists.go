@@ -61,8 +61,9 @@ func (o *Operator) eachForm(inplace bool, overload, params string) *Operator {
 }
 
 // floatsOf are the sets of dtypes whose floats and complex numbers are those of another set.
-var floatsOf = map[string]string{"all": "floats_complex", "numbers": "floats_complex", "signed": "floats_complex", "floating_complex": "floats_complex",
-	"ordered": "floats", "reals": "floats", "floating": "floats", "wide_floating_complex": "wide", "wide_floating": "doubles"}
+var floatsOf = map[string]string{"all": "floats_complex", "numbers": "floats_complex", "signed": "floats_complex",
+	"floating_complex": "floats_complex",
+	"ordered":          "floats", "reals": "floats", "floating": "floats", "wide_floating_complex": "wide", "wide_floating": "doubles"}
 
 // DTypesInPlace returns the dtypes that an operator takes in place: those of its results.
 func (o *Operator) DTypesInPlace() string {

@@ -156,7 +156,8 @@ func (o *Operator) inheritFields(byID map[string]*Operator) error {
 	if o.Words == nil {
 		o.Words = of.Words
 	}
-	for to, from := range map[*string]string{&o.Category: of.Category, &o.DTypes: of.DTypes, &o.Promotion: of.Promotion, &o.Names: of.Names, &o.Quantized: of.Quantized, &o.Since: of.Since,
+	for to, from := range map[*string]string{&o.Category: of.Category, &o.DTypes: of.DTypes, &o.Promotion: of.Promotion, &o.Names: of.Names,
+		&o.Quantized: of.Quantized, &o.Since: of.Since,
 		&o.Doc: of.Doc + "\nAlias of `" + of.Name + "`.\n"} {
 		if *to == "" {
 			*to = from

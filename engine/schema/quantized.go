@@ -2,8 +2,8 @@ package schema
 
 import "fmt"
 
-// QuantizedRules are the values of `quantized:` in a schema: the rule for quantized tensors. Each but the last four is implemented by a function
-// of engine/quantized, such as applyMoveRule for move, which the generated code calls.
+// QuantizedRules are the values of `quantized:` in a schema: the rule for quantized tensors. Each but the last four is implemented by a
+// function of engine/quantized, such as applyMoveRule for move, which the generated code calls.
 var QuantizedRules = map[string]string{
 	"view":    "the view of the integers; channels follow their dimension, and are refused where it is split or joined with others",
 	"move":    "the integers, elsewhere; channels follow where each index of a dimension of the result has one",

@@ -11,16 +11,17 @@ import (
 
 // Operator is one entry.
 type Operator struct {
-	Func        string      `yaml:"func"`      // ATen-style signature; only the name if the signature is that of alias_of or copy_of
-	AliasOf     string      `yaml:"alias_of"`  // the schema of which this is another name, with the values of missing fields
-	CopyOf      string      `yaml:"copy_of"`   // the view of which this is a copy, with the values of missing fields
-	EachOf      string      `yaml:"each_of"`   // the operator that this applies to each tensor of lists
-	Forms       []string    `yaml:"forms"`     // of an operator with each_of: OVERLOAD(ARGUMENTS)
-	Private     bool        `yaml:"private"`   // a step of other operators or of derivatives, which no language has
-	Variants    []string    `yaml:"variants"`  // function, method, inplace, out
-	Category    string      `yaml:"category"`  // pointwise, reduction, view, ...
-	DTypes      string      `yaml:"dtypes"`    // all, numbers, reals, floating, ...
-	Promotion   string      `yaml:"promotion"` // how the result's dtype follows from the operands': one rule, or one for each result, separated by commas
+	Func     string   `yaml:"func"`     // ATen-style signature; only the name if the signature is that of alias_of or copy_of
+	AliasOf  string   `yaml:"alias_of"` // the schema of which this is another name, with the values of missing fields
+	CopyOf   string   `yaml:"copy_of"`  // the view of which this is a copy, with the values of missing fields
+	EachOf   string   `yaml:"each_of"`  // the operator that this applies to each tensor of lists
+	Forms    []string `yaml:"forms"`    // of an operator with each_of: OVERLOAD(ARGUMENTS)
+	Private  bool     `yaml:"private"`  // a step of other operators or of derivatives, which no language has
+	Variants []string `yaml:"variants"` // function, method, inplace, out
+	Category string   `yaml:"category"` // pointwise, reduction, view, ...
+	DTypes   string   `yaml:"dtypes"`   // all, numbers, reals, floating, ...
+	// how the result's dtype follows from the operands': one rule, or one for each result, separated by commas
+	Promotion   string      `yaml:"promotion"`
 	Kernel      string      `yaml:"kernel"`    // kernel of an elementwise operator
 	Runs        []string    `yaml:"runs"`      // of Runs
 	Tags        []string    `yaml:"tags"`      // of Tags
@@ -86,7 +87,9 @@ type Arg struct {
 
 // Type of an argument.
 type Type struct {
-	Base     string // Tensor, Scalar, Operand (Tensor or Scalar), int, float, bool, str, dtype, device, layout, memory_format, Generator, Index, Storage, Node, pointer
+	// Tensor, Scalar, Operand (Tensor or Scalar), int, float, bool, str, dtype, device, layout, memory_format, Generator, Index, Storage,
+	// Node, pointer
+	Base     string
 	List     bool
 	Optional bool
 	Function string // of a pointer to a C function: its type in C
@@ -105,7 +108,8 @@ func (t Type) String() string {
 }
 
 // Bases are the known argument types.
-var Bases = []string{"Tensor", "Scalar", "Operand", "int", "float", "bool", "str", "dtype", "device", "layout", "memory_format", "Generator", "Index", "Storage", "Node", "pointer"}
+var Bases = []string{"Tensor", "Scalar", "Operand", "int", "float", "bool", "str", "dtype", "device", "layout", "memory_format",
+	"Generator", "Index", "Storage", "Node", "pointer"}
 
 // functionTypes are the types of pointers to C functions, with their names in C.
 var functionTypes = map[string]string{
@@ -115,7 +119,8 @@ var functionTypes = map[string]string{
 var variants = []string{"function", "method", "inplace", "out"}
 
 // Categories are the sections of the operator reference, in its order.
-var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "sparse", "quantized", "gradient", "storage", "file", "query"}
+var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort",
+	"matrix", "linalg", "fft", "special", "nn", "sparse", "quantized", "gradient", "storage", "file", "query"}
 
 // Tags are the words that an entry's tags may have.
 var Tags = map[string]string{

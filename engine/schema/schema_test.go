@@ -50,7 +50,8 @@ func TestSignature(t *testing.T) {
 	ops, err := load(t, entry("max:dim(Tensor self, int dim, bool keepdim=False, *, Scalar? p=None, int[] size=[1, 2]) -> (Tensor values, Tensor indices)"))
 	require.NoError(t, err)
 	o := ops[0]
-	assert.Equal(t, []string{"max", "dim", "max.dim", "max_dim", "MaxDim", "family"}, []string{o.Name, o.Overload, o.ID(), o.CName(), o.GoName(), o.Family})
+	assert.Equal(t, []string{"max", "dim", "max.dim", "max_dim", "MaxDim", "family"},
+		[]string{o.Name, o.Overload, o.ID(), o.CName(), o.GoName(), o.Family})
 	assert.Equal(t, "False", o.Args[2].Default)
 	assert.False(t, o.Args[2].KwOnly)
 	assert.True(t, o.Args[3].KwOnly)
@@ -81,12 +82,18 @@ func TestRuntimeFunctionsAreMarked(t *testing.T) {
 // Every invalid schema is an error with the file, the operator and the problem.
 func TestMistakesAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"f Tensor self": "no argument list", "f(Tensor self": "not closed", "f(Tensor self)": "no result", "f(Tensr self) -> Tensor": `type "Tensr" is not one of`,
-		"f(Tensor) -> Tensor": "has no name", "f(int n, int n) -> Tensor": "two arguments are called n", "f(int n=1, int m) -> Tensor": "argument m needs a default",
-		"f(Tensor self) -> (Tensor a, Tensor a)": "result a", "f(Tensor out) -> Tensor": "result out", "f() -> (Tensor a=1)": "result a has a default",
-		"f(int n=None) -> Tensor": `default "None" of argument n is not a int`, "f(int n=1.5) -> Tensor": "not a int", "f(float x=fast) -> Tensor": "not a float",
-		"f(Scalar x=one) -> Tensor": "not a Scalar", "f(bool b=true) -> Tensor": "not a bool", "f(str s=x) -> Tensor": "not a str", "f(int[] n=3) -> Tensor": "not a int[]",
-		"f(dtype d=float31) -> Tensor": "not a dtype", "f(memory_format m=upright) -> Tensor": "not a memory_format", "f(Tensor self=0) -> Tensor": "not a Tensor",
+		"f Tensor self": "no argument list", "f(Tensor self": "not closed", "f(Tensor self)": "no result",
+		"f(Tensr self) -> Tensor": `type "Tensr" is not one of`,
+		"f(Tensor) -> Tensor":     "has no name", "f(int n, int n) -> Tensor": "two arguments are called n",
+		"f(int n=1, int m) -> Tensor":            "argument m needs a default",
+		"f(Tensor self) -> (Tensor a, Tensor a)": "result a", "f(Tensor out) -> Tensor": "result out",
+		"f() -> (Tensor a=1)":     "result a has a default",
+		"f(int n=None) -> Tensor": `default "None" of argument n is not a int`, "f(int n=1.5) -> Tensor": "not a int",
+		"f(float x=fast) -> Tensor": "not a float",
+		"f(Scalar x=one) -> Tensor": "not a Scalar", "f(bool b=true) -> Tensor": "not a bool", "f(str s=x) -> Tensor": "not a str",
+		"f(int[] n=3) -> Tensor":       "not a int[]",
+		"f(dtype d=float31) -> Tensor": "not a dtype", "f(memory_format m=upright) -> Tensor": "not a memory_format",
+		"f(Tensor self=0) -> Tensor":                                              "not a Tensor",
 		"f(Tensor(a) self) -> Tensor":                                             "mark (a) of no result",
 		"f(Tensor self) -> Tensor(a)":                                             "mark (a) of no argument",
 		"f_(Tensor(a!) self) -> Tensor(a)":                                        "mark (a) of no argument that is only read",
@@ -165,7 +172,8 @@ func TestKernelsFitTheirEntries(t *testing.T) {
 			assert.ErrorContains(t, err, "family.yaml: "+strings.SplitN(text, "\n", 2)[0]+": ")
 		}
 	}
-	ops, err := load(t, entry(row(two, "less", "bool", "swapped, exact"))+entry("g(Tensor self) -> Tensor\n  kernel: up\n  promotion: promote\n  tags: [elementwise]"))
+	ops, err := load(t, entry(row(two, "less", "bool", "swapped, exact"))+
+		entry("g(Tensor self) -> Tensor\n  kernel: up\n  promotion: promote\n  tags: [elementwise]"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"less", "up"}, []string{ops[0].Kernel, ops[1].Kernel})
 	assert.Equal(t, []string{"swapped", "exact"}, ops[0].Runs)
@@ -176,8 +184,9 @@ func TestContradictingEntriesAreNamed(t *testing.T) {
 	f := entry("f(Tensor self) -> Tensor")
 	for text, want := range map[string]string{
 		f: "also defined in",
-		entry("g(Tensor self) -> Tensor\n  go: F"):                                                          "f runs the same Go function F",
-		entry("f:x(Tensor self) -> Tensor") + entry("f_x(Tensor self) -> Tensor\n  go: Other"):              "tensor_f_x is also the C name of f.x",
+		entry("g(Tensor self) -> Tensor\n  go: F"): "f runs the same Go function F",
+		entry("f:x(Tensor self) -> Tensor") + entry(
+			"f_x(Tensor self) -> Tensor\n  go: Other"): "tensor_f_x is also the C name of f.x",
 		entry("f:x(Tensor self) -> Tensor\n  python: {internal: true}"):                                     "overload f in",
 		entry("g(Tensor self) -> Tensor\n  alias_of: f\n  go: F"):                                           "go and kernel are those of f",
 		entry("g\n  alias_of: f\n  kernel: up"):                                                             "go and kernel are those of f",
@@ -195,12 +204,14 @@ func TestContradictingEntriesAreNamed(t *testing.T) {
 
 // A copy of a view shares nothing with it, and is a composition.
 func TestCopiesInherit(t *testing.T) {
-	ops, err := load(t, "- func: g_copy\n  copy_of: g\n"+entry("g(Tensor(a) self, int dim) -> Tensor(a)\n  tags: [view]\n  names: view\n  quantized: view"))
+	ops, err := load(t, "- func: g_copy\n  copy_of: g\n"+
+		entry("g(Tensor(a) self, int dim) -> Tensor(a)\n  tags: [view]\n  names: view\n  quantized: view"))
 	require.NoError(t, err)
 	g := ops[0]
 	assert.Equal(t, "g_copy(Tensor self, int dim) -> Tensor", g.Func)
 	assert.Equal(t, []string{"function", "out"}, g.Variants)
-	assert.Equal(t, []string{"copy", "all", "0.1", "steps", "steps", "GCopy"}, []string{g.Category, g.DTypes, g.Since, g.NameRule(), g.QuantizedRule(), g.GoName()})
+	assert.Equal(t, []string{"copy", "all", "0.1", "steps", "steps", "GCopy"},
+		[]string{g.Category, g.DTypes, g.Since, g.NameRule(), g.QuantizedRule(), g.GoName()})
 	assert.Equal(t, "", g.Args[0].AliasSet+g.Returns[0].AliasSet)
 	assert.False(t, g.Tagged("view"))
 }
@@ -222,7 +233,8 @@ func TestOperatorsOnListsHaveTwoFormsEach(t *testing.T) {
 
 // An alias inherits every field that it does not set.
 func TestAliasesInherit(t *testing.T) {
-	ops, err := load(t, "- func: g\n  alias_of: f\n  category: special\n"+entry("f(Tensor(a) self, str how='a') -> Tensor(a)\n  tags: [view]\n  words: {how: [a, b]}\n  go: Work\n  python: {internal: true}"))
+	ops, err := load(t, "- func: g\n  alias_of: f\n  category: special\n"+
+		entry("f(Tensor(a) self, str how='a') -> Tensor(a)\n  tags: [view]\n  words: {how: [a, b]}\n  go: Work\n  python: {internal: true}"))
 	require.NoError(t, err)
 	g, f := ops[0], ops[1]
 	assert.Equal(t, []string{"g", "special", "all", "0.1"}, []string{g.Name, g.Category, g.DTypes, g.Since})

@@ -41,8 +41,9 @@ var (
 	declarator   = regexp.MustCompile(`^(\w+)((?:\[[\w* ]+\])*)$`)
 )
 
-// ReadStructures returns the structures that headers declare, which patterns name, by name: those with a typedef, and, of kernel sources, those that
-// are arguments of kernels, called NAME_args or NAME_params, and those that these contain. Structures with pointers are left out: C alone uses them.
+// ReadStructures returns the structures that headers declare, which patterns name, by name: those with a typedef, and, of kernel sources,
+// those that are arguments of kernels, called NAME_args or NAME_params, and those that these contain. Structures with pointers are left
+// out: C alone uses them.
 func ReadStructures(patterns ...string) ([]Structure, error) {
 	constants, declared, wanted := map[string]int{}, map[string]Structure{}, []string(nil)
 	err := eachFile(patterns, func(path, text string) error {

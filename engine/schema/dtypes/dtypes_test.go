@@ -40,7 +40,8 @@ func TestNamesAreUnique(t *testing.T) {
 	require.NoError(t, err)
 	seen := map[string]string{}
 	for _, d := range rows {
-		for _, name := range []string{"name " + d.Name, "Go " + d.Go, "ScalarType " + d.ScalarType, "NumPy " + d.NumPy, "Arrow " + d.Arrow, "safetensors " + d.Safetensors} {
+		for _, name := range []string{"name " + d.Name, "Go " + d.Go, "ScalarType " + d.ScalarType, "NumPy " + d.NumPy, "Arrow " + d.Arrow,
+			"safetensors " + d.Safetensors} {
 			if _, text, _ := strings.Cut(name, " "); text != "" {
 				assert.Empty(t, seen[name], "%s of %s", name, d.Name)
 				seen[name] = d.Name

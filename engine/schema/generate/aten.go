@@ -8,8 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// The table of ATen's names (capi/aten.h) has a row for each overload: its name, its schema, and the operator that implements it. Strings are in one
-// array, which needs no relocations.
+// The table of ATen's names (capi/aten.h) has a row for each overload: its name, its schema, and the operator that implements it. Strings
+// are in one array, which needs no relocations.
 
 // atenTexts is that array; equal strings are stored once.
 type atenTexts struct {
@@ -80,11 +80,16 @@ func atenRows(table *schema.Aten) []*atenRow {
 
 // atenWords are the parts that signatures share. A byte from 0x80 on represents each in the table.
 var atenWords = []string{
-	", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None", ", *, Generator? generator=None", ", MemoryFormat? memory_format=None",
-	", ScalarType? dtype=None", "bool non_blocking=False", ") -> (Tensor(a!), Tensor(b!))", ") -> (Tensor, Tensor)", ", *, Tensor(a!) out) -> Tensor(a!)", "bool keepdim=False",
-	"Tensor? weight=None", "int reduction=1", "Tensor? weight", "Tensor? bias", "(Tensor(a) self", "(Tensor(a!) self", ") -> Tensor(a!)", ") -> Tensor(a)", ") -> Tensor[]", ") -> Tensor",
-	"(Tensor[] self", ", Tensor other", ", Tensor weight", "(Tensor self", "(Tensor input", "SymInt[2] ", "SymInt[3] ", ", Scalar ", ", Tensor ", "MemoryFormat", ", SymInt[] ", ", SymInt ",
-	", float ", ", bool ", ", int[2] ", ", int[3] ", ", int[] ", ", int ", "Tensor? ", "Tensor", "Scalar", "SymInt", "=False", "=True", "=None", "padding", "stride", "dilation", "indices", "size",
+	", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None", ", *, Generator? generator=None",
+	", MemoryFormat? memory_format=None",
+	", ScalarType? dtype=None", "bool non_blocking=False", ") -> (Tensor(a!), Tensor(b!))", ") -> (Tensor, Tensor)",
+	", *, Tensor(a!) out) -> Tensor(a!)", "bool keepdim=False",
+	"Tensor? weight=None", "int reduction=1", "Tensor? weight", "Tensor? bias", "(Tensor(a) self", "(Tensor(a!) self", ") -> Tensor(a!)",
+	") -> Tensor(a)", ") -> Tensor[]", ") -> Tensor",
+	"(Tensor[] self", ", Tensor other", ", Tensor weight", "(Tensor self", "(Tensor input", "SymInt[2] ", "SymInt[3] ", ", Scalar ",
+	", Tensor ", "MemoryFormat", ", SymInt[] ", ", SymInt ",
+	", float ", ", bool ", ", int[2] ", ", int[3] ", ", int[] ", ", int ", "Tensor? ", "Tensor", "Scalar", "SymInt", "=False", "=True",
+	"=None", "padding", "stride", "dilation", "indices", "size",
 }
 
 // packSignature returns a signature with a byte for each of atenWords.
@@ -136,7 +141,8 @@ func generateAten(out *output, ops []*schema.Operator) error {
 		fmt.Fprintf(&quoted, "    %q,\n", word)
 	}
 	out.write("capi/gen_aten.h", cBanner+"#ifndef LIBTENSOR_CAPI_GEN_ATEN_H\n#define LIBTENSOR_CAPI_GEN_ATEN_H\n\n#include \"value.h\"\n\n"+
-		"// The operators of ATen that are functions in C: from the arguments in the order of their schemas to the results.\nenum {\n"+names.String()+"};\n\n"+declarations.String()+"\n#endif\n")
+		"// The operators of ATen that are functions in C: from the arguments in the order of their schemas to the results.\nenum {\n"+
+		names.String()+"};\n\n"+declarations.String()+"\n#endif\n")
 	out.write("capi/gen_aten.c", cBanner+"#include \"gen_aten.h\"\n\n#include \"aten.h\"\n#include \"gen_numbers.h\"\n\nconst lt_composite lt_composites[] = {\n"+functions.String()+"};\n\n"+
 		"const lt_aten_row lt_aten_rows[] = {\n"+lines.String()+"};\nconst int lt_aten_count = sizeof lt_aten_rows / sizeof *lt_aten_rows;\n\n"+
 		"const char *const lt_aten_words[] = {\n"+quoted.String()+"};\n\nconst char lt_aten_text[] =\n"+cText(texts.text.String())+";\n")
@@ -177,7 +183,8 @@ func atenPage(table *schema.Aten, rows []*atenRow) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s# Operators of ATen\n\n`tensor_call` ([calling_by_name.md](calling_by_name.md)) accepts %d overloads of ATen's operators, under the names and with the schemas of PyTorch 2.15.\n", docsBanner, len(rows))
+	fmt.Fprintf(&b, "%s# Operators of ATen\n\n`tensor_call` ([calling_by_name.md](calling_by_name.md)) accepts %d overloads of ATen's operators, under the names and with the schemas of PyTorch 2.15.\n",
+		docsBanner, len(rows))
 	fmt.Fprintf(&b, "\n## Core ATen IR\n%d of the %d operators of Core ATen IR are available.", len(table.Core)-len(lacking), len(table.Core))
 	if len(lacking) > 0 {
 		fmt.Fprintf(&b, " Not available: `%s`.", strings.Join(lacking, "`, `"))
@@ -186,6 +193,7 @@ func atenPage(table *schema.Aten, rows []*atenRow) string {
 	for _, a := range table.Absent {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(a.Overloads, "`, `"), a.Reason)
 	}
-	fmt.Fprintf(&b, "\n## Operators that are not available\nMost of these are intermediate ops of PyTorch's backends, derivatives that `backward` computes without a name, and nested tensors.\n\n`%s`\n", strings.Join(table.Missing, "`, `"))
+	fmt.Fprintf(&b, "\n## Operators that are not available\nMost of these are intermediate ops of PyTorch's backends, derivatives that `backward` computes without a name, and nested tensors.\n\n`%s`\n",
+		strings.Join(table.Missing, "`, `"))
 	return b.String()
 }

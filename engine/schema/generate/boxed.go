@@ -61,10 +61,12 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 		if f.table != "" {
 			steps = "&" + f.table
 		}
-		fmt.Fprintf(&rows, "\t{%q, %d, %q, %d, %#x, %#x, %d, %s, %q, Context.%s, %s},\n", o.Name, categories.add(o.Category), strings.Join(names, " "), outs, writes, dims, nameRules.add(o.NameRule()),
+		fmt.Fprintf(&rows, "\t{%q, %d, %q, %d, %#x, %#x, %d, %s, %q, Context.%s, %s},\n", o.Name, categories.add(o.Category),
+			strings.Join(names, " "), outs, writes, dims, nameRules.add(o.NameRule()),
 			orZero(strings.Join(facts, "|")), f.name, f.name, steps)
 	}
-	out.write(facadeDir+"/gen_operators.go", fileHeadOf("dispatch", "\nvar (\n\tcategories = "+categories.goArray()+"\n\tnameRules = "+nameRules.goArray()+"\n)\n\n// operators are those that calls are boxed of.\nvar operators = [...]Operator{\n"+rows.String()+"}\n", nil))
+	out.write(facadeDir+"/gen_operators.go", fileHeadOf("dispatch", "\nvar (\n\tcategories = "+categories.goArray()+"\n\tnameRules = "+
+		nameRules.goArray()+"\n)\n\n// operators are those that calls are boxed of.\nvar operators = [...]Operator{\n"+rows.String()+"}\n", nil))
 }
 
 // stringTable numbers distinct strings.

@@ -13,8 +13,8 @@ const builderFile = "engine/build/gen_operators.go"
 // trackers are the methods that keep results, by the type.
 var trackers = map[string]string{tensorType: "Track", tensorsType: "TrackAll"}
 
-// builderMethods writes the methods of build.Builder: one for each operator that returns an error, with the arguments of its schema. Keyword-only arguments with
-// defaults are left out; a second method whose name ends in With takes them too.
+// builderMethods writes the methods of build.Builder: one for each operator that returns an error, with the arguments of its schema.
+// Keyword-only arguments with defaults are left out; a second method whose name ends in With takes them too.
 func builderMethods(ops []*schema.Operator, all []*function, imports map[string]string) string {
 	operators := map[string]*schema.Operator{}
 	for _, o := range ops {
@@ -25,7 +25,8 @@ func builderMethods(ops []*schema.Operator, all []*function, imports map[string]
 	var b strings.Builder
 	for _, f := range all {
 		o := operators[f.name]
-		if n := len(f.results); f.table == "autograd" || n == 0 || f.results[n-1] != "error" || o.EachOf != "" || o.Deprecated != "" || o.Category == "file" {
+		if n := len(f.results); f.table == "autograd" || n == 0 || f.results[n-1] != "error" || o.EachOf != "" || o.Deprecated != "" ||
+			o.Category == "file" {
 			continue
 		}
 		if writeBuilderMethod(&b, f, o, true) {

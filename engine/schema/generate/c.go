@@ -31,8 +31,10 @@ var headerTemplate string
 // sections are the headings of the operator reference, in the order of schema.Categories.
 var sections = map[string]string{
 	"creation": "creation", "random": "random numbers", "copy": "copies and casts", "view": "views", "pointwise": "pointwise",
-	"comparison": "comparison", "reduction": "reductions", "scan": "scans", "index": "indexing", "join": "joining", "sort": "sorting and searching",
-	"matrix": "matrix products", "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions", "nn": "neural network functions", "sparse": "sparse tensors", "quantized": "quantized tensors",
+	"comparison": "comparison", "reduction": "reductions", "scan": "scans", "index": "indexing", "join": "joining",
+	"sort":   "sorting and searching",
+	"matrix": "matrix products", "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions",
+	"nn": "neural network functions", "sparse": "sparse tensors", "quantized": "quantized tensors",
 	"gradient": "gradients",
 	"storage":  "storages and memory", "file": "files", "query": "queries and settings",
 }
@@ -113,7 +115,8 @@ func (f cForm) cParams(i int) []string {
 	name := cArgName(a.Name)
 	mutated := a.Mutated || (f.mode == "inplace" && i == 0)
 	if a.Type.List {
-		element := map[string]string{"Tensor": "const tensor_t *const *", "int": "const int64_t *", "float": "const double *", "Scalar": "const tensor_scalar *", "bool": "const bool *", "str": "const char *const *"}[f.baseType(i)]
+		element := map[string]string{"Tensor": "const tensor_t *const *", "int": "const int64_t *", "float": "const double *",
+			"Scalar": "const tensor_scalar *", "bool": "const bool *", "str": "const char *const *"}[f.baseType(i)]
 		return []string{element + name, "int64_t " + name + "_len"}
 	}
 	switch f.baseType(i) {
@@ -158,7 +161,8 @@ func (f cForm) cParams(i int) []string {
 		}
 		return []string{"void *" + name}
 	}
-	return []string{map[string]string{"dtype": "tensor_dtype ", "device": "tensor_device ", "layout": "tensor_layout ", "memory_format": "tensor_memory_format "}[f.baseType(i)] + name}
+	return []string{map[string]string{"dtype": "tensor_dtype ", "device": "tensor_device ", "layout": "tensor_layout ",
+		"memory_format": "tensor_memory_format "}[f.baseType(i)] + name}
 }
 
 // cArgName avoids the reserved words of C and C++, and the name of the values of a call.
@@ -172,7 +176,8 @@ func cArgName(name string) string {
 
 // resultTypes maps a result's type to the C type that its out parameter points to.
 var resultTypes = map[string]string{
-	"Tensor": "tensor_t *", "Storage": "tensor_storage_t *", "Generator": "tensor_generator_t *", "Node": "tensor_node_t *", "Scalar": "tensor_scalar ", "int": "int64_t ",
+	"Tensor": "tensor_t *", "Storage": "tensor_storage_t *", "Generator": "tensor_generator_t *", "Node": "tensor_node_t *",
+	"Scalar": "tensor_scalar ", "int": "int64_t ",
 	"bool": "bool ", "float": "double ", "str": "char *", "dtype": "tensor_dtype ", "device": "tensor_device ", "pointer": "void *",
 }
 
@@ -221,7 +226,8 @@ func headerDeclarations(ops []*schema.Operator) string {
 			for i, f := range listFunctions(o) {
 				text := f.variantLine()
 				if i == 0 {
-					text = spelling.writeDoc(o, false) + "\n" + strings.Join([]string{dtypeSentences(o, false, cArgName), listDefaults(o.Args, cDefault), f.freeingSentence()}, " ")
+					text = spelling.writeDoc(o, false) + "\n" +
+						strings.Join([]string{dtypeSentences(o, false, cArgName), listDefaults(o.Args, cDefault), f.freeingSentence()}, " ")
 				}
 				b.WriteString(formatComment("// ", text) + "TENSOR_API " + f.cSignature() + ";\n")
 			}
@@ -265,7 +271,8 @@ func (f cForm) cResult(i int) (check, store string) {
 
 // returnsHandle reports whether the form has one result, which is a handle.
 func (f cForm) returnsHandle() bool {
-	return f.returnsResults() && len(f.op.Returns) == 1 && !f.op.Returns[0].Type.List && slices.Contains([]string{"Tensor", "Storage", "Generator", "Node"}, f.op.Returns[0].Type.Base)
+	return f.returnsResults() && len(f.op.Returns) == 1 && !f.op.Returns[0].Type.List &&
+		slices.Contains([]string{"Tensor", "Storage", "Generator", "Node"}, f.op.Returns[0].Type.Base)
 }
 
 // cMode returns the name of the form in capi/value.h.
@@ -306,7 +313,8 @@ func (f cForm) cDefinition() string {
 		head += "  " + check + "\n"
 		stores = append(stores, store)
 	}
-	return head + array + fmt.Sprintf("  const tensor_status status = %s;\n  if (status == TENSOR_OK) {\n    %s\n  }\n  return status;\n}\n\n", run, strings.Join(stores, "\n    "))
+	return head + array + fmt.Sprintf("  const tensor_status status = %s;\n  if (status == TENSOR_OK) {\n    %s\n  }\n  return status;\n}\n\n",
+		run, strings.Join(stores, "\n    "))
 }
 
 // generateC writes the header, the exports and the version script.

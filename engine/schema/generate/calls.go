@@ -12,11 +12,14 @@ import (
 func goArgument(o *schema.Operator, i int) string {
 	a := o.Args[i]
 	if a.Type.List {
-		return fmt.Sprintf("f.%s(%d)", map[string]string{"Tensor": "tensors", "int": "ints", "float": "floats", "Scalar": "scalars", "str": "strs"}[a.Type.Base], i)
+		return fmt.Sprintf("f.%s(%d)", map[string]string{"Tensor": "tensors", "int": "ints", "float": "floats", "Scalar": "scalars",
+			"str": "strs"}[a.Type.Base], i)
 	}
 	getter := map[string]string{
-		"Tensor": "tensor", "Operand": "operand", "Scalar": "scalar", "int": "int", "float": "float", "bool": "bool", "str": "str", "dtype": "dtype", "device": "device",
-		"layout": "layout", "memory_format": "format", "Generator": "generator", "Index": "index", "Storage": "storage", "Node": "node", "pointer": "pointer",
+		"Tensor": "tensor", "Operand": "operand", "Scalar": "scalar", "int": "int", "float": "float", "bool": "bool", "str": "str",
+		"dtype": "dtype", "device": "device",
+		"layout": "layout", "memory_format": "format", "Generator": "generator", "Index": "index", "Storage": "storage", "Node": "node",
+		"pointer": "pointer",
 	}[a.Type.Base]
 	if a.Type.Base == "Tensor" && i == 0 && o.Category == "storage" && !returnsAddress(o) {
 		getter = "unbacked"
@@ -58,7 +61,8 @@ func goCall(out *output, o *schema.Operator) string {
 	return fmt.Sprintf("// %s\n%s", o.ID(), call)
 }
 
-// goFunction returns the function that implements an operator or a function of the runtime, and adds the context to its arguments if it takes one.
+// goFunction returns the function that implements an operator or a function of the runtime, and adds the context to its arguments if it
+// takes one.
 func goFunction(out *output, o *schema.Operator, args *[]string) string {
 	f := out.runtime[o.GoName()]
 	switch {
@@ -109,8 +113,10 @@ func goBody(out *output, o *schema.Operator) string {
 	if o.Returns[0].Type.List {
 		base = "list"
 	}
-	setter := map[string]string{"Tensor": "setTensor", "Storage": "setStorage", "Generator": "setGenerator", "Node": "setNode", "Scalar": "setScalar", "int": "setInt",
-		"bool": "setBool", "float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice", "list": "setList"}[base]
+	setter := map[string]string{"Tensor": "setTensor", "Storage": "setStorage", "Generator": "setGenerator", "Node": "setNode",
+		"Scalar": "setScalar", "int": "setInt",
+		"bool": "setBool", "float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice",
+		"list": "setList"}[base]
 	if len(o.Returns) == 1 {
 		return fmt.Sprintf("return f.%s(%s)", setter, call)
 	}

@@ -191,7 +191,8 @@ func inPlaceParagraph(o *schema.Operator, inplace bool, argument func(string) st
 	var facts []string
 	switch rule := o.Promotion; {
 	case canRound(o):
-		facts = append(facts, "Without `"+argument("rounding_mode")+"`, an integer `"+name+"` is an error, because the result is floating-point. A bool `"+name+"` is an error.")
+		facts = append(facts, "Without `"+argument("rounding_mode")+"`, an integer `"+name+
+			"` is an error, because the result is floating-point. A bool `"+name+"` is an error.")
 	case strings.HasSuffix(rule, "_float") && o.Accepts(dtype.Int64):
 		facts = append(facts, "An integer or bool `"+name+"` is an error, because the result is floating-point.")
 	case rule == "promote_int" && o.Accepts(dtype.Bool):
@@ -324,7 +325,8 @@ func acceptedOnly(o *schema.Operator, text string) string {
 		text = ofIntegers.ReplaceAllString(text, "")
 	}
 	if !o.Accepts(dtype.Complex64) {
-		text = strings.NewReplacer("; the corresponding real dtype for complex, the default", "; the default", "; the corresponding real dtype for complex", "").Replace(text)
+		text = strings.NewReplacer("; the corresponding real dtype for complex, the default", "; the default",
+			"; the corresponding real dtype for complex", "").Replace(text)
 	}
 	return text
 }
@@ -353,7 +355,8 @@ func listDefaults(args []schema.Arg, value func(schema.Arg) string) string {
 func cDefault(a schema.Arg) string {
 	name := cArgName(a.Name)
 	if a.Type.Optional && a.Default == "" || a.Default == "None" {
-		none := map[string]string{"Scalar": "tensor_none()", "Operand": "tensor_none()", "int": "TENSOR_NONE", "bool": "-1", "dtype": "TENSOR_DTYPE_NONE", "device": "tensor_device_default()",
+		none := map[string]string{"Scalar": "tensor_none()", "Operand": "tensor_none()", "int": "TENSOR_NONE", "bool": "-1",
+			"dtype": "TENSOR_DTYPE_NONE", "device": "tensor_device_default()",
 			"layout": "TENSOR_LAYOUT_NONE", "memory_format": "TENSOR_FORMAT_NONE"}[a.Type.Base]
 		switch {
 		case a.Type.List && a.Type.Base == "Tensor":
@@ -401,7 +404,8 @@ func (f cForm) freeingSentence() string {
 	}
 	var list []string
 	for _, r := range f.op.Returns {
-		function := map[string]string{"Storage": "tensor_storage_free", "Generator": "tensor_generator_free", "Node": "tensor_node_free", "str": "tensor_string_free"}[r.Type.Base]
+		function := map[string]string{"Storage": "tensor_storage_free", "Generator": "tensor_generator_free", "Node": "tensor_node_free",
+			"str": "tensor_string_free"}[r.Type.Base]
 		switch {
 		case r.Type.List && r.Type.Base == "Tensor":
 			function = "tensor_list_free"

@@ -41,7 +41,8 @@ func generateCopies(ops []*schema.Operator, declared map[string]*function) (stri
 			result, call = "*tensor.Tensor", "copyView(c, %q, out, view, err)"
 			params = append(params[:1:1], append([]string{"out *tensor.Tensor"}, params[1:]...)...)
 		}
-		fmt.Fprintf(&functions, "\n// %s returns a copy of the result of %s.\nfunc %s(%s) (%s, error) {\n\tview, err := c.%s(%s)\n\treturn "+call+"\n}\n",
+		fmt.Fprintf(&functions, "\n// %s returns a copy of the result of %s.\nfunc %s(%s) (%s, error) {\n\tview, err := c.%s(%s)\n\treturn "+call+
+			"\n}\n",
 			o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, of.GoName(), strings.Join(args, ", "), o.Name)
 	}
 	imports := "import (\n"

@@ -19,15 +19,19 @@ type cppParam struct {
 	callers    string // letters of the argument types, which distinguish overloads (cppKinds)
 }
 
-// cppKind describes a parameter type: its declaration, and letters for the arguments that callers may write: number, truth value, tensor, braces,
-// text, dtype or device, index, generator, other. A text counts as braces, so that an overload with a text in place of a list gets C's name.
+// cppKind describes a parameter type: its declaration, and letters for the arguments that callers may write: number, truth value, tensor,
+// braces, text, dtype or device, index, generator, other. A text counts as braces, so that an overload with a text in place of a list gets
+// C's name.
 type cppKind struct{ kind, callers string }
 
 var cppKinds = map[string]cppKind{
-	"Tensor": {"Tensor", "t"}, "Tensor[]": {"Tensors", "{"}, "Operand": {"Operand", "ntv"}, "Scalar": {"Scalar", "nv"}, "Scalar[]": {"Scalars", "{"},
-	"int": {"Int", "n"}, "int[]": {"Ints", "n{"}, "float": {"Real", "n"}, "float[]": {"Doubles", "n{"}, "bool": {"Bool", "v"},
-	"str": {"Text", "s{"}, "str[]": {"Strings", "{"}, "dtype": {"Constant<Dtype>", "d"}, "layout": {"Constant<Layout>", "d"}, "device": {"Device", "d"},
-	"memory_format": {"Constant<MemoryFormat>", "d"}, "Index": {"Indices", "{"}, "Generator": {"Generator", "g"}, "Storage": {"Storage", "o"}, "Node": {"Node", "o"},
+	"Tensor": {"Tensor", "t"}, "Tensor[]": {"Tensors", "{"}, "Operand": {"Operand", "ntv"}, "Scalar": {"Scalar", "nv"},
+	"Scalar[]": {"Scalars", "{"},
+	"int":      {"Int", "n"}, "int[]": {"Ints", "n{"}, "float": {"Real", "n"}, "float[]": {"Doubles", "n{"}, "bool": {"Bool", "v"},
+	"str": {"Text", "s{"}, "str[]": {"Strings", "{"}, "dtype": {"Constant<Dtype>", "d"}, "layout": {"Constant<Layout>", "d"},
+	"device":        {"Device", "d"},
+	"memory_format": {"Constant<MemoryFormat>", "d"}, "Index": {"Indices", "{"}, "Generator": {"Generator", "g"}, "Storage": {"Storage", "o"},
+	"Node":    {"Node", "o"},
 	"pointer": {"void *", "o"},
 }
 
@@ -35,7 +39,8 @@ var cppKinds = map[string]cppKind{
 var cppByValue = []string{"Int", "Real", "Bool", "Constant<Dtype>", "Constant<Layout>", "Constant<MemoryFormat>", "void *", "const void *"}
 
 // cppResults maps a result's type to its type in C++.
-var cppResults = map[string]string{"int": "int64_t", "float": "double", "str": "std::string", "dtype": "Dtype", "device": "Device", "pointer": "void *"}
+var cppResults = map[string]string{"int": "int64_t", "float": "double", "str": "std::string", "dtype": "Dtype", "device": "Device",
+	"pointer": "void *"}
 
 func (p cppParam) declaration(withDefault bool) string {
 	text := "const " + p.kind + " &" + p.name
@@ -178,8 +183,8 @@ func isAmbiguous(f, g *cppFunction, n int) bool {
 	return true
 }
 
-// separateOverloads makes overloads of one name callable: an overload that no argument distinguishes from an earlier one gets its overload name, and
-// a later one that shares a prefix with an earlier one can be called only with further arguments.
+// separateOverloads makes overloads of one name callable: an overload that no argument distinguishes from an earlier one gets its overload
+// name, and a later one that shares a prefix with an earlier one can be called only with further arguments.
 func separateOverloads(overloads []*cppFunction) {
 	for i, f := range overloads {
 		earlier := func(yield func(*cppFunction) bool) {
@@ -251,7 +256,8 @@ func (f *cppFunction) structName() string {
 
 // changesFirst reports whether the function returns its first argument, which it modifies.
 func (f *cppFunction) changesFirst() bool {
-	return f.mode == "inplace" || f.mode == "function" && len(f.op.Returns) == 0 && len(f.op.Args) > 0 && f.op.Args[0].Mutated && f.op.Args[0].Type.String() == "Tensor"
+	return f.mode == "inplace" || f.mode == "function" && len(f.op.Returns) == 0 && len(f.op.Args) > 0 && f.op.Args[0].Mutated &&
+		f.op.Args[0].Type.String() == "Tensor"
 }
 
 func (f *cppFunction) returnType() string {
@@ -269,8 +275,8 @@ func (f *cppFunction) returnType() string {
 	return f.structName()
 }
 
-// callC returns the name and the arguments of the C function, without destinations of results: the form that takes a number if scalar is set, and the
-// other one otherwise.
+// callC returns the name and the arguments of the C function, without destinations of results: the form that takes a number if scalar is
+// set, and the other one otherwise.
 func (f *cppFunction) callC(scalar bool) (function string, args []string) {
 	form := cForm{f.op, f.mode, scalar}
 	operands := f.op.Operands()
@@ -316,7 +322,8 @@ func (f *cppFunction) gatherResults() string {
 			args = append(args, name+".length()")
 		}
 	}
-	return fmt.Sprintf("%s  detail::check(%s(%s));\n  return {%s};\n", b.String(), function, strings.Join(args, ", "), strings.Join(taken, ", "))
+	return fmt.Sprintf("%s  detail::check(%s(%s));\n  return {%s};\n", b.String(), function, strings.Join(args, ", "),
+		strings.Join(taken, ", "))
 }
 
 func (f *cppFunction) cppDefinition() string {
@@ -354,14 +361,17 @@ func (f *cppFunction) methodText() (declared, defined string) {
 		args = append(args, p.name)
 	}
 	declared = fmt.Sprintf("  %s %s(%s) const;\n", f.returnType(), f.name, f.declaredParams(1, true))
-	defined = fmt.Sprintf("template <>\ninline %s Methods<Tensor>::%s(%s) const { return tensor::%s(%s); }\n", f.returnType(), f.name, f.declaredParams(1, false), f.name,
+	defined = fmt.Sprintf("template <>\ninline %s Methods<Tensor>::%s(%s) const { return tensor::%s(%s); }\n", f.returnType(), f.name,
+		f.declaredParams(1, false), f.name,
 		strings.Join(append([]string{"self()"}, args...), ", "))
 	return declared, defined
 }
 
 // cppOperators are the operators of C++ by Python's word for them; those that have one operand, and those that assign.
-var cppOperators = []struct{ dunder, sign string }{{"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"truediv", "/"}, {"mod", "%"}, {"and", "&"}, {"or", "|"}, {"xor", "^"},
-	{"lshift", "<<"}, {"rshift", ">>"}, {"eq", "=="}, {"ne", "!="}, {"lt", "<"}, {"le", "<="}, {"gt", ">"}, {"ge", ">="}, {"neg", "-"}, {"invert", "~"}}
+var cppOperators = []struct{ dunder, sign string }{{"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"truediv", "/"}, {"mod", "%"}, {"and", "&"},
+	{"or", "|"}, {"xor", "^"},
+	{"lshift", "<<"}, {"rshift", ">>"}, {"eq", "=="}, {"ne", "!="}, {"lt", "<"}, {"le", "<="}, {"gt", ">"}, {"ge", ">="}, {"neg", "-"},
+	{"invert", "~"}}
 
 func cppOperatorsOf(ops []*schema.Operator) string {
 	var b strings.Builder
@@ -465,13 +475,16 @@ func generateCpp(out *output, ops []*schema.Operator) {
 		}
 	}
 	guard := func(name, includes, body string) string {
-		return fmt.Sprintf("%s#ifndef LIBTENSOR_%s_HPP\n#define LIBTENSOR_%s_HPP\n\n%s\nnamespace tensor {\n\n%s\n}  // namespace tensor\n\n#endif\n", cBanner, name, name, includes, body)
+		return fmt.Sprintf("%s#ifndef LIBTENSOR_%s_HPP\n#define LIBTENSOR_%s_HPP\n\n%s\nnamespace tensor {\n\n%s\n}  // namespace tensor\n\n#endif\n",
+			cBanner, name, name, includes, body)
 	}
 	out.write("include/tensor/gen_methods.hpp", guard("GEN_METHODS", "#include \"handle.hpp\"\n",
-		"class Tensors;\nclass Operand;\nclass Indices;\n"+structs+"\n// The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).\n// A template, since it has default arguments of types that need Tensor.\ntemplate <class Tensor>\nclass Methods {\n public:\n"+
+		"class Tensors;\nclass Operand;\nclass Indices;\n"+structs+
+			"\n// The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).\n// A template, since it has default arguments of types that need Tensor.\ntemplate <class Tensor>\nclass Methods {\n public:\n"+
 			declared.String()+"\n private:\n  const Tensor &self() const { return static_cast<const Tensor &>(*this); }\n};\n"))
 	out.write("include/tensor/gen_operators.hpp", guard("GEN_OPERATORS", "#include \"class.hpp\"\n",
 		results+defined+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+
 			methods.String()+
-			"\n// --------------------------------------------------------------------------------------------------- operators\n\n"+cppOperatorsOf(ops)))
+			"\n// --------------------------------------------------------------------------------------------------- operators\n\n"+
+			cppOperatorsOf(ops)))
 }

@@ -61,7 +61,8 @@ func TestCppNames(t *testing.T) {
 		}
 	}
 	assert.Subset(t, names, []string{
-		"squeeze(const Tensor &self, Int dim)", "squeeze_dims(const Tensor &self, const Ints &dim)", "squeeze_dims_(const Tensor &self, const Ints &dim)",
+		"squeeze(const Tensor &self, Int dim)", "squeeze_dims(const Tensor &self, const Ints &dim)",
+		"squeeze_dims_(const Tensor &self, const Ints &dim)",
 		"arange(const Scalar &end, const Options &options = {})",
 		"arange(const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {})",
 	})

@@ -54,13 +54,14 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 			fmt.Fprintf(&table, "\t%s: record%s,\n", f.name, f.name)
 		}
 	}
-	text := "\n// formulas are the operators on tensors with gradients.\nvar formulas = dispatch.Backend{\n" + table.String() + "}\n" + functions.String()
+	text := "\n// formulas are the operators on tensors with gradients.\nvar formulas = dispatch.Backend{\n" + table.String() + "}\n" +
+		functions.String()
 	out.write(autogradDir+"/gen_formulas.go", fileHeadOf("autograd", text, imports))
 	return nil
 }
 
-// stepMethods returns the functions other than operators that formulas can call: the methods of steps that return something, and the functions of the
-// package, including those with a separate rule.
+// stepMethods returns the functions other than operators that formulas can call: the methods of steps that return something, and the
+// functions of the package, including those with a separate rule.
 func stepMethods() (found map[string]*function, own map[string]bool, err error) {
 	files, err := handwrittenFiles(autogradDir)
 	found, own = map[string]*function{}, map[string]bool{}
@@ -135,7 +136,8 @@ func (k *compiler) operationName(made string) (string, error) {
 	if k.op.Returns[0].Type.List {
 		list += "..."
 	}
-	return fmt.Sprintf("\tsince := numbers.Load()\n\t%s, err = %s\n\trenameNodes(since, %s, %s)\n\treturn\n}\n", results, made, node, list), err
+	return fmt.Sprintf("\tsince := numbers.Load()\n\t%s, err = %s\n\trenameNodes(since, %s, %s)\n\treturn\n}\n", results, made, node, list),
+		err
 }
 
 // inlineOperands replaces operands that would be read before the call by their code.
@@ -162,7 +164,8 @@ func (k *compiler) functionHead() string {
 	params, _, _ := strings.Cut(strings.TrimPrefix(k.f.formatSignature(false), "("), ") (")
 	text := fmt.Sprintf("\nfunc record%s(c dispatch.Context, %s) (%s) {\n", k.f.name, params, strings.Join(results, ", "))
 	if outs := k.outNames(); len(outs) > 1 {
-		text += fmt.Sprintf("\tif err = checkOutPlain(c, %q, []*tensor.Tensor{%s}, %s); err != nil {\n\t\treturn\n\t}\n", k.op.Name, strings.Join(outs, ", "), k.allTensors())
+		text += fmt.Sprintf("\tif err = checkOutPlain(c, %q, []*tensor.Tensor{%s}, %s); err != nil {\n\t\treturn\n\t}\n", k.op.Name,
+			strings.Join(outs, ", "), k.allTensors())
 	}
 	return text
 }
@@ -290,7 +293,8 @@ func (k *compiler) recordIntoOut() (string, error) {
 	if !k.op.Has("inplace") {
 		self, name = "nil", "_"
 	}
-	text, err := k.operationName(fmt.Sprintf("decomposeInto(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().%s(c, %s) })", k.op.Name, out, self, name, k.f.name, arguments))
+	text, err := k.operationName(fmt.Sprintf("decomposeInto(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().%s(c, %s) })",
+		k.op.Name, out, self, name, k.f.name, arguments))
 	return k.functionHead() + k.returnUnchanged() + text, err
 }
 
@@ -301,7 +305,8 @@ func (k *compiler) returnUnchanged() string {
 		return ""
 	}
 	out, self, p, train := k.f.params[0].name, k.f.params[1].name, k.f.params[2].name, k.f.params[3].name
-	return fmt.Sprintf("\tif %s != nil && %s == %s && (%s == 0 || !%s) {\n\t\treturn dispatch.Composed().%s(c, %s)\n\t}\n", out, out, self, p, train, k.f.name, k.f.argumentList())
+	return fmt.Sprintf("\tif %s != nil && %s == %s && (%s == 0 || !%s) {\n\t\treturn dispatch.Composed().%s(c, %s)\n\t}\n", out, out, self,
+		p, train, k.f.name, k.f.argumentList())
 }
 
 // recordDecomposition records the ops of a composite operator.
@@ -320,7 +325,8 @@ func (k *compiler) recordDecomposition() (string, error) {
 	if out := k.outArgument(); out != "nil" {
 		touched = out + ", " + touched
 	}
-	text := k.functionHead() + fmt.Sprintf("\tif !isRecording(c, %s) {\n\t\treturn c.Excluding(tensor.Gradient).%s(%s)\n\t}\n", touched, k.f.name, k.f.argumentList())
+	text := k.functionHead() + fmt.Sprintf("\tif !isRecording(c, %s) {\n\t\treturn c.Excluding(tensor.Gradient).%s(%s)\n\t}\n", touched,
+		k.f.name, k.f.argumentList())
 	var arguments, tensors []string
 	for _, p := range k.f.params {
 		if p.typ == tensorType {
@@ -329,9 +335,11 @@ func (k *compiler) recordDecomposition() (string, error) {
 			arguments = append(arguments, p.name)
 		}
 	}
-	text += fmt.Sprintf("\tif err = checkRefused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n", k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
+	text += fmt.Sprintf("\tif err = checkRefused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n",
+		k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
 	self, name := k.selfArgument()
-	named, err := k.operationName(fmt.Sprintf("composeFormula(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })", k.op.Name, k.outArgument(), self, name, code))
+	named, err := k.operationName(fmt.Sprintf("composeFormula(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })",
+		k.op.Name, k.outArgument(), self, name, code))
 	return text + named, err
 }
 
@@ -381,7 +389,8 @@ func (k *compiler) recordNode() (string, error) {
 		}
 	}
 	if k.isView() && len(k.tensorNames()) > 1 {
-		return "", fmt.Errorf("a view is made again for gradients, when %s may be gone: write it in engine/composite with views of numbers", k.tensorNames()[1])
+		return "", fmt.Errorf("a view is made again for gradients, when %s may be gone: write it in engine/composite with views of numbers",
+			k.tensorNames()[1])
 	}
 	node, err := k.nodeName()
 	if err != nil {
@@ -529,7 +538,8 @@ func (k *compiler) writeSaving(b *strings.Builder, needs map[string][]int, list 
 		if strings.Contains(k.op.Derivatives.Node, name+".number") { // PyTorch's has a form for numbers
 			save = "saveScalar"
 		}
-		fmt.Fprintf(b, "\t%s_ := r.%s(%q, %s, %s)\n", name, save, k.op.Args[i-len(k.f.params)+len(k.op.Args)].Name, name, needsSaving(needs[name], list))
+		fmt.Fprintf(b, "\t%s_ := r.%s(%q, %s, %s)\n", name, save, k.op.Args[i-len(k.f.params)+len(k.op.Args)].Name, name,
+			needsSaving(needs[name], list))
 		fails = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.captured)) {
@@ -583,8 +593,10 @@ func (k *compiler) writeReplay(b *strings.Builder, result string) {
 		}
 	}
 	if k.f.results[0] == tensorsType {
-		fmt.Fprintf(b, "\t\tr.markViewList(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
+		fmt.Fprintf(b, "\t\tr.markViewList(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n",
+			self, k.f.name, base, result)
 		return
 	}
-	fmt.Fprintf(b, "\t\tr.markViews(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return singleView(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
+	fmt.Fprintf(b, "\t\tr.markViews(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return singleView(c.%s(%s)) }, %s)\n",
+		self, k.f.name, base, result)
 }

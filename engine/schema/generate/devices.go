@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// servedFile lists, for each operator and dtype, whether a CUDA device supports all calls, some or none. cuda/tests/served.py writes it by calling
-// the operators.
+// servedFile lists, for each operator and dtype, whether a CUDA device supports all calls, some or none. cuda/tests/served.py writes it by
+// calling the operators.
 const servedFile = "cuda/served.json"
 
 func readServed() (served map[string]map[string]string, err error) {

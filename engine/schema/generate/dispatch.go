@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// The implementation of an operator for a tensor kind is one of the words kernel, composite (the decomposition runs on tensors of the kind), rule
-// (specific to the kind), constant (no gradient flows through it) or `rejected`.
+// The implementation of an operator for a tensor kind is one of the words kernel, composite (the decomposition runs on tensors of the
+// kind), rule (specific to the kind), constant (no gradient flows through it) or `rejected`.
 
 // plainForm returns the word for plain tensors.
 func plainForm(f *function) string {
@@ -76,7 +76,8 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 				dtypes |= 1 << i
 			}
 		}
-		line := fmt.Sprintf("%s %s %s %s %t %t %t %#x %s", o.ID(), f.name, plainForm(f), gradient, named, f.any, o.Tagged("syncs"), dtypes, deviceWord(served[o.ID()]))
+		line := fmt.Sprintf("%s %s %s %s %t %t %t %#x %s", o.ID(), f.name, plainForm(f), gradient, named, f.any, o.Tagged("syncs"), dtypes,
+			deviceWord(served[o.ID()]))
 		rows.WriteString(strings.TrimSpace(line) + "\n")
 		layer := func(rules map[string]bool) string {
 			switch {
@@ -100,7 +101,8 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 		words[o.ID()] = []string{plainForm(f), names, layer(sparse), gradient, ofQuantized}
 	}
 	out.kinds = words
-	out.write(facadeDir+"/gen_dispatch.go", fileHead("\n// entryLines are the operators of tensors, in the order of the schema: the fields of an entry on each line. A table of strings would be larger.\nconst entryLines = `"+rows.String()+"`\n", nil))
+	out.write(facadeDir+"/gen_dispatch.go", fileHead(
+		"\n// entryLines are the operators of tensors, in the order of the schema: the fields of an entry on each line. A table of strings would be larger.\nconst entryLines = `"+rows.String()+"`\n", nil))
 	return nil
 }
 

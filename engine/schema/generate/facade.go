@@ -17,7 +17,8 @@ import (
 )
 
 // tables are the folders of operators, with the dispatcher's table of their functions. Those of autogradDir are functions of the runtime.
-var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "autograd", sparseDir: "parted", quantizedDir: "quantized"}
+var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "autograd", sparseDir: "parted",
+	quantizedDir: "quantized"}
 
 const (
 	opsDir       = "engine/ops"
@@ -488,7 +489,8 @@ func facadeBackend(all []*function, imports map[string]string) string {
 // registerText returns the code that registers the operators of a package that imports the dispatcher.
 func registerText(all []*function, name, table, setter string) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package " + name + "\n\nimport \"" + module + "engine/dispatch\"\n\nfunc init() {\n\tdispatch." + setter + "(dispatch.Backend{\n")
+	b.WriteString(goBanner + "package " + name + "\n\nimport \"" + module + "engine/dispatch\"\n\nfunc init() {\n\tdispatch." + setter +
+		"(dispatch.Backend{\n")
 	for _, f := range all {
 		if f.table == table {
 			fmt.Fprintf(&b, "\t\t%s: %s,\n", f.name, f.name)
@@ -501,7 +503,8 @@ func registerText(all []*function, name, table, setter string) string {
 // sparseUnary writes the operators of sparse tensors that work on the values alone.
 func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 	var b strings.Builder
-	b.WriteString(goBanner + "package sparse\n\nimport \"" + module + "engine/dispatch\"\n\n// newUnaryBackend returns the kernels of the unary operators with the tag sparse.\nfunc newUnaryBackend() dispatch.Backend {\n\treturn dispatch.Backend{\n")
+	b.WriteString(goBanner + "package sparse\n\nimport \"" + module +
+		"engine/dispatch\"\n\n// newUnaryBackend returns the kernels of the unary operators with the tag sparse.\nfunc newUnaryBackend() dispatch.Backend {\n\treturn dispatch.Backend{\n")
 	for _, o := range ops {
 		i := slices.IndexFunc(all, func(f *function) bool { return f.name == o.GoName() })
 		if !o.Tagged("sparse") || o.AliasOf != "" || i < 0 {

@@ -21,8 +21,8 @@ const (
 	noneConst   = "none"
 )
 
-// expression is a compiled part of a formula: Go code and its type. Each intermediate result has a single use, so the op that uses it takes ownership
-// (engine/autograd/temporaries.go).
+// expression is a compiled part of a formula: Go code and its type. Each intermediate result has a single use, so the op that uses it takes
+// ownership (engine/autograd/temporaries.go).
 type expression struct {
 	code, typ string
 	temporary bool // a tensor that nothing else uses
@@ -296,7 +296,8 @@ func (k *compiler) compileCall(x *ast.CallExpr) expression {
 			k.failCompile("%s takes %d arguments, not %d", name, len(h.params), len(args))
 		}
 		code, over, given := k.compileArguments(args, h.params, nil)
-		return expression{handOver(over, "s."+h.name+"("+code+")"), h.results[0], h.results[0] == tensorType && !given} // which may be an operand itself
+		// which may be an operand itself
+		return expression{handOver(over, "s."+h.name+"("+code+")"), h.results[0], h.results[0] == tensorType && !given}
 	}
 	f := k.ops[name]
 	if f == nil {
@@ -334,7 +335,8 @@ var copyingWriters = []string{"index_add", "index_copy", "index_fill", "put", "s
 // compileWriter compiles a call of one of copyingWriters, which writes to a temporary in place if possible.
 func (k *compiler) compileWriter(f *function, first expression, args []ast.Expr, params []param, defaults []string) expression {
 	code, over, _ := k.compileArguments(args, params, defaults)
-	step := fmt.Sprintf("s.onto(%s, func(t, out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.%s(out, t, %s) })", first.code, f.name, code)
+	step := fmt.Sprintf("s.onto(%s, func(t, out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.%s(out, t, %s) })", first.code, f.name,
+		code)
 	return expression{handOver(over, step), tensorType, true}
 }
 
@@ -379,8 +381,10 @@ func goDefault(text, typ string) (string, bool) {
 		return "", false
 	}
 	if text == "None" {
-		none, ok := map[string]string{tensorType: "nil", "[]int64": "nil", "*float64": "nil", scalarType: "dtype.Scalar{}", "ops.Int": "ops.NoInt", "ops.Bool": "ops.NoBool",
-			"dtype.DType": "dtype.None", "tensor.Layout": "tensor.NoLayout", "device.Device": "device.None", "shape.MemoryFormat": "shape.NoFormat", "string": `""`, "*random.Generator": "nil"}[typ]
+		none, ok := map[string]string{tensorType: "nil", "[]int64": "nil", "*float64": "nil", scalarType: "dtype.Scalar{}",
+			"ops.Int": "ops.NoInt", "ops.Bool": "ops.NoBool",
+			"dtype.DType": "dtype.None", "tensor.Layout": "tensor.NoLayout", "device.Device": "device.None", "shape.MemoryFormat": "shape.NoFormat",
+			"string": `""`, "*random.Generator": "nil"}[typ]
 		return none, ok
 	}
 	switch typ {
@@ -425,8 +429,10 @@ func (k *compiler) compileUnary(op token.Token, x expression) expression {
 }
 
 var (
-	tensorOperators = map[token.Token]string{token.ADD: "s.add(%s, %s)", token.SUB: "s.sub(%s, %s)", token.MUL: "s.mul(%s, %s)", token.QUO: "s.div(%s, %s)",
-		token.EQL: "s.Track(s.C.Eq(nil, %s, %s))", token.NEQ: "s.Track(s.C.Ne(nil, %s, %s))", token.LSS: "s.Track(s.C.Lt(nil, %s, %s))", token.LEQ: "s.Track(s.C.Le(nil, %s, %s))",
+	tensorOperators = map[token.Token]string{token.ADD: "s.add(%s, %s)", token.SUB: "s.sub(%s, %s)", token.MUL: "s.mul(%s, %s)",
+		token.QUO: "s.div(%s, %s)",
+		token.EQL: "s.Track(s.C.Eq(nil, %s, %s))", token.NEQ: "s.Track(s.C.Ne(nil, %s, %s))", token.LSS: "s.Track(s.C.Lt(nil, %s, %s))",
+		token.LEQ: "s.Track(s.C.Le(nil, %s, %s))",
 		token.GTR: "s.Track(s.C.Gt(nil, %s, %s))", token.GEQ: "s.Track(s.C.Ge(nil, %s, %s))"}
 	comparisons = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}
 )
@@ -441,8 +447,10 @@ func (k *compiler) compileBinary(op token.Token, x, y expression) expression {
 		if !ok {
 			k.failCompile("the language has no %s for tensors", op)
 		}
-		if over := map[[2]bool]string{{true, false}: "left", {false, true}: "right", {true, true}: "left|right"}[[2]bool{x.temporary, y.temporary}]; over != "" && !compares {
-			return expression{fmt.Sprintf("s.binary('%s', %s, %s, %s)", op, k.convertTo(x, tensorType), k.convertTo(y, tensorType), over), tensorType, true}
+		if over := map[[2]bool]string{{true, false}: "left", {false, true}: "right",
+			{true, true}: "left|right"}[[2]bool{x.temporary, y.temporary}]; over != "" && !compares {
+			return expression{fmt.Sprintf("s.binary('%s', %s, %s, %s)", op, k.convertTo(x, tensorType), k.convertTo(y, tensorType), over),
+				tensorType, true}
 		}
 		return expression{fmt.Sprintf(form, k.convertTo(x, tensorType), k.convertTo(y, tensorType)), tensorType, true}
 	case is("bool") && (op == token.LAND || op == token.LOR), is("string") && compares, is("dtype.DType") && compares:

@@ -22,10 +22,12 @@ func compilerOf(t *testing.T) *compiler {
 	}
 	return &compiler{
 		op: ops[0], uses: map[string]bool{}, captured: map[string]string{}, flows: map[int]bool{},
-		f: &function{name: "Op", params: []param{{"self", tensorType}, {"alpha", scalarType}, {"dim", "[]int64"}, {"tensors", tensorsType}}, results: []string{tensorType, "error"}},
+		f: &function{name: "Op", params: []param{{"self", tensorType}, {"alpha", scalarType}, {"dim", "[]int64"}, {"tensors", tensorsType}},
+			results: []string{tensorType, "error"}},
 		ops: map[string]*function{
 			"exp": {name: "Exp", params: tensors(2), results: []string{tensorType, "error"}}, // the first is its output
-			"sum": {name: "Sum", params: append(tensors(1), param{"dim", "[]int64"}, param{"keepdim", "bool"}), results: []string{tensorType, "error"}},
+			"sum": {name: "Sum", params: append(tensors(1), param{"dim", "[]int64"}, param{"keepdim", "bool"}),
+				results: []string{tensorType, "error"}},
 		},
 		defaults: map[string][]string{"exp": {""}, "sum": {"", "None", "False"}},
 		helpers:  map[string]*function{"conj": {name: "conj", params: tensors(1), results: []string{tensorType}}},

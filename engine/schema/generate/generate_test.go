@@ -31,7 +31,8 @@ func TestTemplateHashesIgnoreComments(t *testing.T) {
 		return h
 	}
 	plain := hash("#include \"included.h\"\nint a = 1;\n", "int b;\n")
-	require.Equal(t, plain, hash("// A comment.\n#include \"included.h\"\n  // Another one.\nint a = 1;  // Its value.\n", "int b;  // Included.\n"))
+	require.Equal(t, plain, hash("// A comment.\n#include \"included.h\"\n  // Another one.\nint a = 1;  // Its value.\n",
+		"int b;  // Included.\n"))
 	require.NotEqual(t, plain, hash("#include \"included.h\"\nint a = 2;\n", "int b;\n"))
 	require.NotEqual(t, plain, hash("#include \"included.h\"\nint a = 1;\n", "int c;\n"))
 }

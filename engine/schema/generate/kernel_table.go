@@ -38,7 +38,8 @@ func generateKernelTable(out *output) error {
 		}
 		rows.WriteString("},\n")
 	}
-	text := goBanner + "package kernelapi\n\n// The kernels of engine/kernel/src/units, by name.\nconst (\n\tNone Kernel = iota\n" + numbers.String()
+	text := goBanner + "package kernelapi\n\n// The kernels of engine/kernel/src/units, by name.\nconst (\n\tNone Kernel = iota\n" +
+		numbers.String()
 	text += "\tCount // the number of kernels, and None\n)\n\nvar table = [Count]facts{\n" + rows.String() + "}\n"
 	out.write("engine/kernelapi/gen_kernels.go", text)
 	return nil

@@ -42,11 +42,13 @@ var families = []kernelFamily{
 	{"blocks", narrow, []string{"blocks", "weights"}},
 	{"convolutions", every, []string{"convolution"}},
 	{"copies", every, []string{"driver"}},
-	{"elementwise", every, []string{"arithmetic", "bitwise", "classify", "comparison", "complex", "division", "extremum", "halves", "logical", "masks", "ranges", "rounding", "sign", "ternary"}},
+	{"elementwise", every, []string{"arithmetic", "bitwise", "classify", "comparison", "complex", "division", "extremum", "halves", "logical",
+		"masks", "ranges", "rounding", "sign", "ternary"}},
 	{"distributions", narrow, []string{"implicit"}},
 	{"extremes", narrow, []string{"reduce_minmax"}},
 	{"fourier", every, []string{"fft"}},
-	{"functions", every, []string{"entropy", "exponential", "hyperbolic", "inverse_trigonometric", "logarithm", "normal", "power", "trigonometric"}},
+	{"functions", every, []string{"entropy", "exponential", "hyperbolic", "inverse_trigonometric", "logarithm", "normal", "power",
+		"trigonometric"}},
 	{"indexing", narrow, []string{"index", "scatter"}},
 	{"linalg", every, []string{"lu", "small"}},
 	{"neural", every, []string{"activation", "attention", "loss", "normalize"}},
@@ -63,8 +65,8 @@ var families = []kernelFamily{
 	{"updates", every, []string{"update"}},
 }
 
-// amxFamily is the family of kernels that use the tile registers of AMX. With the build tag emulated_amx, which is for tests, those of every tier emulate
-// the registers.
+// amxFamily is the family of kernels that use the tile registers of AMX. With the build tag emulated_amx, which is for tests, those of
+// every tier emulate the registers.
 const amxFamily = "amx"
 
 const kernelDir = "engine/kernel"
@@ -76,8 +78,8 @@ var includeLine = regexp.MustCompile(`(?m)^#include "([^"]+)"`)
 // templateComment matches a comment in a kernel source, with the white space before it.
 var templateComment = regexp.MustCompile(`(?m)\s*//.*$`)
 
-// templateHash returns the hash of the code of a source file and of all files that it includes from the project. Comments do not count, nor does
-// white space.
+// templateHash returns the hash of the code of a source file and of all files that it includes from the project. Comments do not count, nor
+// does white space.
 func templateHash(path string) (string, error) {
 	seen := map[string]bool{}
 	h := sha256.New()
@@ -165,13 +167,14 @@ import (
 %s)
 
 func init() { register("%s", unsafe.Pointer(C.lt_get_%s())) }
-`, strings.TrimSuffix(goBanner, "\n"), tableConstraint(t), decls.String(), t.name, tables.String(), t.name, t.name, imports.String(), t.name, t.name))
+`, strings.TrimSuffix(goBanner, "\n"), tableConstraint(t), decls.String(), t.name, tables.String(), t.name,
+			t.name, imports.String(), t.name, t.name))
 	}
 	return nil
 }
 
-// generateFamily writes the package of a family for one tier. go's build cache does not look into the folder of the templates: their hash in each
-// source makes it compile a unit again.
+// generateFamily writes the package of a family for one tier. go's build cache does not look into the folder of the templates: their hash
+// in each source makes it compile a unit again.
 func generateFamily(out *output, t cpuTier, f kernelFamily) error {
 	dir := fmt.Sprintf("%s/tiers/%s/%s/", kernelDir, t.name, f.name)
 	for _, u := range f.units {
@@ -179,7 +182,8 @@ func generateFamily(out *output, t cpuTier, f kernelFamily) error {
 		if err != nil {
 			return err
 		}
-		out.write(dir+"gen_"+u+".cpp", fmt.Sprintf("%s// Templates: %s\n#define LT_TIER %s\n#include \"../../../src/units/%s.h\"\n", cBanner, hash, t.name, u))
+		out.write(dir+"gen_"+u+".cpp", fmt.Sprintf("%s// Templates: %s\n#define LT_TIER %s\n#include \"../../../src/units/%s.h\"\n", cBanner,
+			hash, t.name, u))
 	}
 	smaller := ""
 	if t.small != "" {
@@ -194,7 +198,9 @@ package %s
 
 %s`, goBanner, buildConstraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, smaller, cachedExport(t.name+"_"+f.name)))
 	if f.name == amxFamily {
-		out.write(dir+"gen_emulated.go", fmt.Sprintf("%s//go:build amd64 && emulated_amx\n\npackage %s\n\n// #cgo CXXFLAGS: -DLT_EMULATED_AMX\nimport \"C\"\n", goBanner, f.name))
+		out.write(dir+"gen_emulated.go", fmt.Sprintf(
+			"%s//go:build amd64 && emulated_amx\n\npackage %s\n\n// #cgo CXXFLAGS: -DLT_EMULATED_AMX\nimport \"C\"\n",
+			goBanner, f.name))
 	}
 	return nil
 }

@@ -42,8 +42,9 @@ func generateLists(ops []*schema.Operator, declared map[string]*function) (strin
 }
 
 // eachTypes are the types of parameters in Go.
-var eachTypes = map[string]string{"Tensor": "*tensor.Tensor", "Tensor[]": "[]*tensor.Tensor", "Scalar": "dtype.Scalar", "Scalar[]": "[]dtype.Scalar",
-	"dtype": "dtype.DType", "memory_format": "shape.MemoryFormat", "bool": "bool", "int": "int64"}
+var eachTypes = map[string]string{"Tensor": "*tensor.Tensor", "Tensor[]": "[]*tensor.Tensor", "Scalar": "dtype.Scalar",
+	"Scalar[]": "[]dtype.Scalar",
+	"dtype":    "dtype.DType", "memory_format": "shape.MemoryFormat", "bool": "bool", "int": "int64"}
 
 // eachFunction returns the function of an operator that applies of, whose function is f, to each item of lists.
 func eachFunction(o, of *schema.Operator, f *function) (string, error) {
@@ -114,7 +115,8 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 		closure = "func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], " + call + " }"
 	}
 	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c dispatch.Context, %s) %s {\n\tl := newList(c, %q, %s)\n\tdefer l.Close(&err)\n\tl.checkLengths()\n%s\treturn l.%s(%s)\n}\n",
-		o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, o.Called, strings.Join(tensors, ", "), strings.Join(checks, ""), run, closure), nil
+		o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, o.Called, strings.Join(tensors, ", "), strings.Join(checks, ""), run,
+		closure), nil
 }
 
 func hasArg(o *schema.Operator, name string) bool { return argType(o, name) != "" }
@@ -134,8 +136,8 @@ func takesRest(o *schema.Operator, name string, p param) bool {
 	return p.typ == "*tensor.Tensor" || p.typ == "dtype.Scalar" && (strings.HasPrefix(typ, "Scalar") || typ == "Tensor")
 }
 
-// eachNumber returns code for the case that the call for an item takes a tensor and the list operator a scalar, or the reverse: a statement before
-// the first item is written, and its use in item i. Both are "" otherwise.
+// eachNumber returns code for the case that the call for an item takes a tensor and the list operator a scalar, or the reverse: a statement
+// before the first item is written, and its use in item i. Both are "" otherwise.
 func eachNumber(o *schema.Operator, name, value, typ string) (read, used string) {
 	switch given := argType(o, name); {
 	case typ == "*tensor.Tensor" && given == "Scalar":

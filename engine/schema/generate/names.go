@@ -50,9 +50,11 @@ func formatEnum(prefix string, names []string, notes map[string]string) string {
 func headerEnums() map[string]string {
 	return map[string]string{
 		"DTypes": formatEnum("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{
-			dtype.QUint8.String(): "quantized dtypes, to TENSOR_QUINT2X4", dtype.Float8E4M3FN.String(): "8-bit floats support storage and conversion only",
+			dtype.QUint8.String():       "quantized dtypes, to TENSOR_QUINT2X4",
+			dtype.Float8E4M3FN.String(): "8-bit floats support storage and conversion only",
 		}),
-		"Devices": formatEnum("TENSOR_", schema.Devices, map[string]string{"meta": "shape, strides and dtype without data", "mps": "this and the following types have no backend"}),
+		"Devices": formatEnum("TENSOR_", schema.Devices,
+			map[string]string{"meta": "shape, strides and dtype without data", "mps": "this and the following types have no backend"}),
 		"Layouts": formatEnum("TENSOR_", schema.Layouts, nil),
 		"Formats": formatEnum("TENSOR_", schema.MemoryFormats, nil),
 	}
@@ -68,7 +70,8 @@ func cNames() string {
 	for _, t := range []struct {
 		name  string
 		items []string
-	}{{"DTYPES", names}, {"DEVICES", quoteNames(`"`, schema.Devices)}, {"LAYOUTS", quoteNames(`"`, schema.Layouts)}, {"FORMATS", quoteNames(`"`, schema.MemoryFormats)}} {
+	}{{"DTYPES", names}, {"DEVICES", quoteNames(`"`, schema.Devices)}, {"LAYOUTS", quoteNames(`"`, schema.Layouts)},
+		{"FORMATS", quoteNames(`"`, schema.MemoryFormats)}} {
 		text += fmt.Sprintf("#define LT_%s_BY_NUMBER {%s}\nenum { LT_%[1]s = %[3]d };\n", t.name, strings.Join(t.items, ", "), len(t.items))
 	}
 	return text
@@ -88,7 +91,8 @@ func cExchange(rows []dtypes.DType) string {
 		codes, formats = append(codes, code), append(formats, format)
 	}
 	const comment = "// By dtype: the type codes and bits of DLPack, 0 bits where it has no type, and the formats of Arrow's C data interface, or NULL.\n"
-	return cBanner + comment + fmt.Sprintf("#define LT_DLPACK_TYPES {%s}\n#define LT_ARROW_FORMATS {%s}\n", strings.Join(codes, ", "), strings.Join(formats, ", "))
+	return cBanner + comment + fmt.Sprintf("#define LT_DLPACK_TYPES {%s}\n#define LT_ARROW_FORMATS {%s}\n", strings.Join(codes, ", "),
+		strings.Join(formats, ", "))
 }
 
 // kindLetters are the letters of kinds of dtypes that NumPy uses, and "q" of quantized ones.
@@ -221,7 +225,8 @@ func nodeConstantTypes(rows []dtypes.DType) map[string]string {
 		text += fmt.Sprintf("export const %s: '%s';\n", schema.Camel(name, false), name)
 	}
 	arrays, items := nodeElements(rows)
-	return map[string]string{"DTypes": union(nodeDTypes()), "Layouts": union(schema.Layouts), "Formats": union(schema.MemoryFormats), "Arrays": arrays, "Items": items,
+	return map[string]string{"DTypes": union(nodeDTypes()), "Layouts": union(schema.Layouts), "Formats": union(schema.MemoryFormats),
+		"Arrays": arrays, "Items": items,
 		"Constants": strings.TrimSuffix(text, "\n")}
 }
 

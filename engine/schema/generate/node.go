@@ -117,7 +117,9 @@ func (e *nodeEntry) isAsync() bool {
 }
 
 func takesTime(o *schema.Operator) bool {
-	return o.Category == "file" || o.Name == "backward" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
+	return o.Category == "file" || o.Name == "backward" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool {
+		return r.Type.Base == "Tensor"
+	})
 }
 
 // nodePlaces returns the names of the addon's functions that the package has at other paths than the addon.
@@ -137,7 +139,9 @@ func nodePlaces(entries []*nodeEntry) string {
 	}
 	return cBanner + "'use strict';\n\nmodule.exports = {\n" +
 		"  // What lib/grad.js and lib/names.js have in a form of their own.\n  internal: [\n" + list((*nodeEntry).isInternal) + "  ],\n" +
-		"  // What PyTorch has in torch and in torch.nn.functional.\n  functional: [\n" + list(func(e *nodeEntry) bool { return e.functional && e.isFunction() }) + "  ],\n};\n"
+		"  // What PyTorch has in torch and in torch.nn.functional.\n  functional: [\n" + list(func(e *nodeEntry) bool {
+		return e.functional && e.isFunction()
+	}) + "  ],\n};\n"
 }
 
 // generateNode writes the addon's tables, the ES module's exports and the type declarations.

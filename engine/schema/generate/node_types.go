@@ -12,18 +12,26 @@ import (
 )
 
 // nodeExports are the values that bindings/node writes by hand, other than operators.
-var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "noGrad", "enableGrad", "inferenceMode", "autograd", "isTensor", "liveHandles", "call", "operatorSchemas", "defineOperator", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads",
-	"settled", "func", "testing", "program", "finfo", "iinfo", "inf", "nan", "pi", "e", "newaxis", "broadcastShapes", "isInference", "sparseCsrTensor", "sparseCscTensor", "sparseBsrTensor", "sparseBscTensor", "isComplex", "isFloatingPoint", "isSigned", "isStorage", "numel",
+var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "noGrad", "enableGrad",
+	"inferenceMode",
+	"autograd", "isTensor", "liveHandles", "call", "operatorSchemas", "defineOperator", "dtypeSize", "version", "setAsyncThreads",
+	"getAsyncThreads",
+	"settled", "func", "testing", "program", "finfo", "iinfo", "inf", "nan", "pi", "e", "newaxis", "broadcastShapes", "isInference",
+	"sparseCsrTensor",
+	"sparseCscTensor", "sparseBsrTensor", "sparseBscTensor", "isComplex", "isFloatingPoint", "isSigned", "isStorage", "numel",
 	"setPrintoptions", "getPrintoptions", "seed", "initialSeed", "getRngState", "setRngState",
-	"saveDictList", "saveDictListAsync", "loadDictList", "loadDictListAsync", "safetensorsSaveFileList", "safetensorsSaveFileListAsync", "safetensorsLoadFileList",
-	"safetensorsLoadFileListAsync", "safetensorsSaveList", "safetensorsSaveListAsync", "safetensorsLoadList", "safetensorsLoadListAsync", "npzSaveList", "npzSaveListAsync",
+	"saveDictList", "saveDictListAsync", "loadDictList", "loadDictListAsync", "safetensorsSaveFileList", "safetensorsSaveFileListAsync",
+	"safetensorsLoadFileList",
+	"safetensorsLoadFileListAsync", "safetensorsSaveList", "safetensorsSaveListAsync", "safetensorsLoadList", "safetensorsLoadListAsync",
+	"npzSaveList", "npzSaveListAsync",
 	"npzLoadList", "npzLoadListAsync", "npzSaveBytesList", "npzSaveBytesListAsync", "npzLoadBytesList", "npzLoadBytesListAsync"}
 
 //go:embed index.d.ts.tmpl
 var nodeTypesTemplate string
 
 // tsReserved are the words that cannot name a parameter or a function in TypeScript.
-var tsReserved = []string{"var", "in", "new", "this", "function", "default", "delete", "enum", "export", "import", "with", "case", "for", "if", "null", "void", "class"}
+var tsReserved = []string{"var", "in", "new", "this", "function", "default", "delete", "enum", "export", "import", "with", "case", "for",
+	"if", "null", "void", "class"}
 
 func tsName(name string) string {
 	if slices.Contains(tsReserved, name) {
@@ -35,7 +43,8 @@ func tsName(name string) string {
 // tsType returns the type of an argument.
 func tsType(a schema.Arg) string {
 	base := map[string]string{
-		"Operand": "TensorLike | Scalar", "int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType", "device": "Device", "layout": "Layout",
+		"Operand": "TensorLike | Scalar", "int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType",
+		"device": "Device", "layout": "Layout",
 		"memory_format": "MemoryFormat",
 	}[a.Type.Base]
 	if base == "" {
@@ -73,7 +82,8 @@ func tsType(a schema.Arg) string {
 }
 
 func tsResultType(r schema.Arg) string {
-	t := map[string]string{"Scalar": "Item", "int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType", "device": "Device"}[r.Type.Base]
+	t := map[string]string{"Scalar": "Item", "int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType",
+		"device": "Device"}[r.Type.Base]
 	if t == "" {
 		t = r.Type.Base
 	}
@@ -127,8 +137,8 @@ func tsPlaces(args []schema.Arg) (positional, required int) {
 	return positional, required
 }
 
-// tsParameters returns the parameter lists of an operator: arguments are positional or, from any position on, properties of the object in last
-// position.
+// tsParameters returns the parameter lists of an operator: arguments are positional or, from any position on, properties of the object in
+// last position.
 func tsParameters(o *schema.Operator, method, out, async bool) []string {
 	args, variadic := o.Args, spreadPosition(o)
 	if method {
@@ -231,9 +241,11 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 		}
 		if async {
 			result = "Promise<" + result + ">"
-			b.WriteString(indent + "/** Asynchronous `" + strings.TrimSuffix(name[strings.LastIndex(name, " ")+1:], "Async") + "`, executed off the event loop. */\n")
+			b.WriteString(indent + "/** Asynchronous `" + strings.TrimSuffix(name[strings.LastIndex(name, " ")+1:], "Async") +
+				"`, executed off the event loop. */\n")
 		} else {
-			b.WriteString(tsDoc(indent, e.spelling.writeDoc(o, as == "inplace")+inPlaceParagraph(o, as == "inplace", nodeArgName)+"\n"+dtypeSentences(o, as == "inplace", nodeArgName)+" "+listDefaults(o.Args, nodeDefault)))
+			b.WriteString(tsDoc(indent, e.spelling.writeDoc(o, as == "inplace")+inPlaceParagraph(o, as == "inplace", nodeArgName)+"\n"+
+				dtypeSentences(o, as == "inplace", nodeArgName)+" "+listDefaults(o.Args, nodeDefault)))
 		}
 		for _, params := range tsParameters(o, method, o.Has("out") && as != "inplace", async) {
 			fmt.Fprintf(&b, "%s%s(%s): %s;\n", indent, name, params, result)
@@ -329,7 +341,8 @@ func nodeDeclarations(entries []*nodeEntry, rows []dtypes.DType) (string, error)
 		return "", err
 	}
 	var b strings.Builder
-	err = t.Execute(&b, map[string]any{"Banner": cBanner, "Names": nodeConstantTypes(rows), "Functions": text, "Methods": methods[""].String(), "StorageMethods": methods["Storage"].String(),
+	err = t.Execute(&b, map[string]any{"Banner": cBanner, "Names": nodeConstantTypes(rows), "Functions": text, "Methods": methods[""].String(),
+		"StorageMethods":   methods["Storage"].String(),
 		"GeneratorMethods": methods["Generator"].String()})
 	return b.String(), err
 }

@@ -209,7 +209,8 @@ func (v *pyOverload) tableRow(order int, arrays *parameterArrays) string {
 	}
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated && !a.Type.List })
 	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, LT_OP_%s},\n",
-		o.ID(), o.Name, inplace, arrays.nameArray(b.String(), o.CName()), len(o.Args), results, named, "("+(&pyOverload{op: renameForPython(o)}).formatSignature()+")", changed, joinFlags(flags), joinFlags(has), aliases, order, o.CName())
+		o.ID(), o.Name, inplace, arrays.nameArray(b.String(), o.CName()), len(o.Args), results, named,
+		"("+(&pyOverload{op: renameForPython(o)}).formatSignature()+")", changed, joinFlags(flags), joinFlags(has), aliases, order, o.CName())
 }
 
 // spreadPosition returns the position of the argument whose items can be passed as separate arguments, as in zeros(2, 3) and reshape(2,

@@ -24,7 +24,8 @@ func generatePointwise(ops []*schema.Operator, declared map[string]*function) (s
 		if token.IsKeyword(row) || types.Universe.Lookup(row) != nil {
 			return "", o.Wrong(fmt.Errorf("a row cannot be called %s in Go; go gives the function, and its row, another name", row))
 		}
-		fmt.Fprintf(&rows, "\t%s = &pointwise{name: %q, kernel: kernelapi.%s, rule: %s", row, strings.ReplaceAll(o.Name, ".", "_"), schema.Camel(o.Kernel, true), schema.Promotions[o.Promotion].Rule)
+		fmt.Fprintf(&rows, "\t%s = &pointwise{name: %q, kernel: kernelapi.%s, rule: %s", row, strings.ReplaceAll(o.Name, ".", "_"),
+			schema.Camel(o.Kernel, true), schema.Promotions[o.Promotion].Rule)
 		for _, word := range o.Runs {
 			fmt.Fprintf(&rows, ", %s: true", word)
 		}
@@ -37,7 +38,8 @@ func generatePointwise(ops []*schema.Operator, declared map[string]*function) (s
 			functions.WriteString(pointwiseFunction(o))
 		}
 	}
-	return goBanner + "package ops\n\nimport (\n\t\"" + module + "engine/kernelapi\"\n\t\"" + module + "engine/tensor\"\n)\n\nvar (\n" + rows.String() + ")\n" + functions.String(), nil
+	return goBanner + "package ops\n\nimport (\n\t\"" + module + "engine/kernelapi\"\n\t\"" + module + "engine/tensor\"\n)\n\nvar (\n" +
+		rows.String() + ")\n" + functions.String(), nil
 }
 
 // rowName returns the variable of an operator's row.

@@ -38,8 +38,10 @@ func elementwise(signature, facts string) string {
 
 // A schema with a kernel generates a row of its facts, and the function that runs it where no file has one.
 func TestRowsAndFunctionsOfEntries(t *testing.T) {
-	ops := loadEntries(t, elementwise("special.more(Tensor self, Tensor|Scalar type) -> Tensor", "  variants: [method, inplace]\n  promotion: bool\n  kernel: less\n  runs: [swapped, exact]\n")+
-		elementwise("polar:parts(Tensor polar_parts, Tensor polarParts) -> Tensor", "  variants: [function]\n  promotion: complex\n  kernel: join\n")+
+	ops := loadEntries(t, elementwise("special.more(Tensor self, Tensor|Scalar type) -> Tensor",
+		"  variants: [method, inplace]\n  promotion: bool\n  kernel: less\n  runs: [swapped, exact]\n")+
+		elementwise("polar:parts(Tensor polar_parts, Tensor polarParts) -> Tensor",
+			"  variants: [function]\n  promotion: complex\n  kernel: join\n")+
 		elementwise("up(Tensor self, *, float by=1) -> Tensor", "  variants: [function, out]\n  promotion: promote_float\n  kernel: up\n"))
 	text, err := generatePointwise(ops, map[string]*function{"Up": {}})
 	require.NoError(t, err)
@@ -110,7 +112,8 @@ func TestHandWrittenFunctionsSayMore(t *testing.T) {
 		}
 		for _, o := range ops {
 			if o.Kernel != "" && o.Plain() {
-				assert.NotRegexp(t, `func `+o.GoName()+`\([^{]*\{\s*return `+rowName(o)+`\.run\(\w+, nil, `, string(text), "%s: the entry %s says that", file, o.ID())
+				assert.NotRegexp(t, `func `+o.GoName()+`\([^{]*\{\s*return `+rowName(o)+`\.run\(\w+, nil, `, string(text), "%s: the entry %s says that",
+					file, o.ID())
 			}
 		}
 	}

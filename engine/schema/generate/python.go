@@ -131,7 +131,8 @@ func renameForPython(o *schema.Operator) *schema.Operator {
 }
 
 // pyKeywords cannot name a parameter.
-var pyKeywords = []string{"from", "lambda", "in", "is", "not", "and", "or", "if", "else", "global", "class", "def", "del", "return", "with", "as"}
+var pyKeywords = []string{"from", "lambda", "in", "is", "not", "and", "or", "if", "else", "global", "class", "def", "del", "return", "with",
+	"as"}
 
 func pyName(name string) string {
 	if name == "self" {
@@ -242,7 +243,8 @@ func (v *pyOverload) listParameters() []pyParameter {
 		out = append(out, pyParameter{"out", byName, "None"})
 	}
 	if v.isFactory() {
-		out = append(out, pyParameter{"pin_memory", byName, "False"}, pyParameter{"requires_grad", byName, "False"}, pyParameter{"names", byName, "None"})
+		out = append(out, pyParameter{"pin_memory", byName, "False"}, pyParameter{"requires_grad", byName, "False"},
+			pyParameter{"names", byName, "None"})
 	}
 	return out
 }
@@ -253,7 +255,9 @@ func (f *pyFunction) mergeParameters() []pyParameter {
 	times := map[string]int{}
 	for _, v := range f.overloads {
 		for _, p := range v.listParameters() {
-			if times[p.name]++; times[p.name] == 1 && (p.place != rest || !slices.ContainsFunc(all, func(q pyParameter) bool { return q.place == rest })) {
+			if times[p.name]++; times[p.name] == 1 && (p.place != rest || !slices.ContainsFunc(all, func(q pyParameter) bool {
+				return q.place == rest
+			})) {
 				all = append(all, p)
 			}
 		}
@@ -425,7 +429,8 @@ func (c *codeWriter) writeFunction(f *pyFunction) {
 func (f *pyFunction) mergeDocs() *schema.Operator {
 	first := f.overloads[0]
 	if len(f.overloads) == 1 {
-		return &schema.Operator{Doc: joinTexts(first.docText(), first.schemaParagraphs(), joinParagraphs(f.sharedParagraph())), Example: first.exampleText(f.module)}
+		return &schema.Operator{Doc: joinTexts(first.docText(), first.schemaParagraphs(), joinParagraphs(f.sharedParagraph())),
+			Example: first.exampleText(f.module)}
 	}
 	all := &schema.Operator{}
 	for i, v := range f.overloads {

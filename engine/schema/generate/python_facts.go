@@ -146,7 +146,8 @@ func (f *pyFunction) checkExample() error {
 	return nil
 }
 
-// callInPlace rewrites the first call of a function or method in a line to its in-place form: torch.add(x, y) to x.add_(y) if that is a method.
+// callInPlace rewrites the first call of a function or method in a line to its in-place form: torch.add(x, y) to x.add_(y) if that is a
+// method.
 func callInPlace(line, leaf string, method bool) string {
 	at := strings.Index(line, "."+leaf+"(")
 	if at < 0 || !strings.HasPrefix(line, ">>>") && !strings.HasPrefix(line, "...") {

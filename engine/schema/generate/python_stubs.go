@@ -33,8 +33,10 @@ func (f *pyFunction) isWrapped(form string) bool {
 
 // pyType returns the annotation of an argument, or of a result when result is set.
 func pyType(t schema.Type, result bool) string {
-	s := map[string]string{"Tensor": "_Tensor", "Operand": "_Tensor | _Number", "Scalar": "_Number", "int": "_int", "float": "_float", "bool": "_bool", "str": "_str",
-		"dtype": "_DTypeLike", "device": "_device | _str | _int", "layout": "_layout", "memory_format": "_memory_format", "Generator": "_Generator", "Index": "Any",
+	s := map[string]string{"Tensor": "_Tensor", "Operand": "_Tensor | _Number", "Scalar": "_Number", "int": "_int", "float": "_float",
+		"bool": "_bool", "str": "_str",
+		"dtype": "_DTypeLike", "device": "_device | _str | _int", "layout": "_layout", "memory_format": "_memory_format",
+		"Generator": "_Generator", "Index": "Any",
 		"Storage": "_Storage", "pointer": "Any"}[t.Base]
 	switch {
 	case result && t.Base == "Scalar":
@@ -188,7 +190,8 @@ func (c *codeWriter) privateStubs(public, private []string) {
 	c.writeLine("\n__all__ = [\"%s\"]", strings.Join(public, `", "`))
 }
 
-// declaredFunctions returns the names of the functions that a hand-written stub declares. Type checkers ignore a second declaration of a name.
+// declaredFunctions returns the names of the functions that a hand-written stub declares. Type checkers ignore a second declaration of a
+// name.
 func declaredFunctions(path string) (names []string, err error) {
 	text, err := os.ReadFile(path)
 	for _, found := range regexp.MustCompile(`(?m)^def (\w+)\(`).FindAllSubmatch(text, -1) {

@@ -14,8 +14,8 @@ import (
 
 const quantizedDir = "engine/quantized"
 
-// generateQuantized writes the backend of quantized tensors: for each operator with a rule in its schema, a function that calls the rule, of
-// engine/quantized, with the tensor arguments and the operator itself.
+// generateQuantized writes the backend of quantized tensors: for each operator with a rule in its schema, a function that calls the rule,
+// of engine/quantized, with the tensor arguments and the operator itself.
 func generateQuantized(out *output, ops []*schema.Operator, all []*function, imports map[string]string) error {
 	own, err := ownFunctions(quantizedDir)
 	if err != nil {
@@ -133,5 +133,6 @@ func (q *quantizedFunction) writeFunction() (string, error) {
 		text += fmt.Sprintf("\tif err = checkNoOut(%q, %s); err != nil {\n\t\treturn\n\t}\n", q.op.Name, strings.Join(refused, ", "))
 	}
 	return text + fmt.Sprintf("\treturn %s(%s(c, %q, %s, %s, func(%s *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {\n\t\treturn %s(c.%s(%s))\n\t}))\n}\n",
-		back, ruleFunction(q.op.QuantizedRule()), cmp.Or(q.op.Called, q.op.Name), out, tensors, given, list, q.f.name, strings.Join(arguments, ", ")), nil
+		back, ruleFunction(q.op.QuantizedRule()), cmp.Or(q.op.Called, q.op.Name), out, tensors, given, list, q.f.name,
+		strings.Join(arguments, ", ")), nil
 }

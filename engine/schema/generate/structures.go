@@ -14,7 +14,8 @@ import (
 // structureSources are the headers that declare structures which Go passes to C.
 var structureSources = []string{"engine/kernel/*.h", "engine/kernel/src/*.h", "engine/kernel/src/units/*.h", "engine/blas/*.h"}
 
-// structurePackage is a package with the Go types of structures: the first that has a structure by its name or by the beginning of the name declares it.
+// structurePackage is a package with the Go types of structures: the first that has a structure by its name or by the beginning of the name
+// declares it.
 type structurePackage struct {
 	folder   string
 	exported bool
@@ -23,7 +24,8 @@ type structurePackage struct {
 }
 
 var structurePackages = []structurePackage{
-	{"engine/kernelapi", true, []string{"lt_loop", "lt_parameter_update", "lt_quantized_pair", "lt_reduction", "place_params", "range_args"}, nil},
+	{"engine/kernelapi", true, []string{"lt_loop", "lt_parameter_update", "lt_quantized_pair", "lt_reduction", "place_params", "range_args"},
+		nil},
 	{"engine/dtype", true, []string{"lt_float8_format"}, nil},
 	{"engine/blas", true, nil, []string{"lt_blas_", "lt_lapack_"}},
 	{"engine/kernel", true, nil, []string{"lt_"}},
@@ -80,8 +82,8 @@ func homeOf(name string) structurePackage {
 	return structurePackages[at]
 }
 
-// goFields returns the fields of a Go struct, adjacent ones of one type in a line. A structure that extends another, which its name begins with and
-// which is its first field, embeds that.
+// goFields returns the fields of a Go struct, adjacent ones of one type in a line. A structure that extends another, which its name begins
+// with and which is its first field, embeds that.
 func goFields(s schema.Structure, p structurePackage) string {
 	var b strings.Builder
 	for i := 0; i < len(s.Fields); {
@@ -107,7 +109,8 @@ func goFields(s schema.Structure, p structurePackage) string {
 	return b.String()
 }
 
-// generateStructures writes the Go types of the structures that C headers declare. In a folder with headers that cgo reads, the sizes are compared.
+// generateStructures writes the Go types of the structures that C headers declare. In a folder with headers that cgo reads, the sizes are
+// compared.
 func generateStructures(out *output) error {
 	all, err := schema.ReadStructures(structureSources...)
 	if err != nil {

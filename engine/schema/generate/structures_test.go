@@ -18,8 +18,10 @@ import (
 // fieldTypes are the Go types of schema.FieldTypes.
 var fieldTypes = map[string]reflect.Type{
 	"bool": reflect.TypeFor[bool](), "float32": reflect.TypeFor[float32](),
-	"float64": reflect.TypeFor[float64](), "int16": reflect.TypeFor[int16](), "int32": reflect.TypeFor[int32](), "int64": reflect.TypeFor[int64](),
-	"int8": reflect.TypeFor[int8](), "uint32": reflect.TypeFor[uint32](), "uint64": reflect.TypeFor[uint64](), "uint8": reflect.TypeFor[uint8](),
+	"float64": reflect.TypeFor[float64](), "int16": reflect.TypeFor[int16](), "int32": reflect.TypeFor[int32](),
+	"int64": reflect.TypeFor[int64](),
+	"int8":  reflect.TypeFor[int8](), "uint32": reflect.TypeFor[uint32](), "uint64": reflect.TypeFor[uint64](),
+	"uint8":   reflect.TypeFor[uint8](),
 	"uintptr": reflect.TypeFor[uintptr](),
 }
 
