@@ -1,6 +1,7 @@
-// Package conjugate is the dispatch layer of the keys Conjugate and Negative, PyTorch's conjugate and negative bits: views whose elements are the
-// conjugates, or the negatives, of the elements in memory. An operator without a rule runs on resolved copies of such operands; results that it writes
-// to a copy are copied back to the view. View operators keep the keys. Matrix products pass conjugated operands to BLAS without a copy (products.go).
+// Package conjugate is the dispatch layer of the keys Conjugate and Negative, PyTorch's conjugate and negative bits: views whose elements
+// are the conjugates, or the negatives, of the elements in memory. An operator without a rule runs on resolved copies of such operands;
+// results that it writes to a copy are copied back to the view. View operators keep the keys. Matrix products pass conjugated operands to
+// BLAS without a copy (products.go).
 package conjugate
 
 import (
@@ -30,8 +31,9 @@ func newBackend() dispatch.Backend {
 // untouched lists operators that read no elements of the tensor, or that handle the keys themselves.
 var untouched = map[string]bool{
 	"is_contiguous": true, "is_set_to": true, "is_conj": true, "is_neg": true, "is_read_only": true, "is_shared": true, "is_pinned": true,
-	"resize_": true, "resize_as_": true, "set_": true, "data_ptr": true, "untyped_storage": true, "lend": true, "share_memory_": true, "record_stream": true,
-	"empty_like": true, "zeros_like": true, "ones_like": true, "full_like": true,
+	"resize_": true, "resize_as_": true, "set_": true, "data_ptr": true, "untyped_storage": true, "lend": true, "share_memory_": true,
+	"record_stream": true,
+	"empty_like":    true, "zeros_like": true, "ones_like": true, "full_like": true,
 	"new_empty": true, "new_empty_strided": true, "new_full": true, "new_zeros": true, "new_ones": true,
 	"rename_": true, "save": true, "save_bytes": true, "save_dict": true,
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// Matrix products pass conjugated matrices on without resolving them, because BLAS can conjugate a transposed operand. Devices whose BLAS cannot resolve them.
+// Matrix products pass conjugated matrices on without resolving them, because BLAS can conjugate a transposed operand. Devices whose BLAS
+// cannot resolve them.
 
 // resolveFactor returns t if only its conjugate bit is set, and t resolved otherwise.
 func (s *scope) resolveFactor(t *tensor.Tensor) *tensor.Tensor {
@@ -31,7 +32,8 @@ func (s *scope) runWithOut(out *tensor.Tensor, run func(out *tensor.Tensor) (*te
 }
 
 // runProduct executes a matrix product of a and b.
-func runProduct(c dispatch.Context, op string, out, a, b *tensor.Tensor, run func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
+func runProduct(c dispatch.Context, op string, out, a, b *tensor.Tensor,
+	run func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
 	defer s.Close(&err)
 	a, b = s.resolveFactor(a), s.resolveFactor(b)
@@ -47,7 +49,8 @@ func bmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, er
 }
 
 // runAddedProduct executes a matrix product of a and b with an added tensor self, such as addmm.
-func runAddedProduct(c dispatch.Context, op string, out, self, a, b *tensor.Tensor, run func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
+func runAddedProduct(c dispatch.Context, op string, out, self, a, b *tensor.Tensor,
+	run func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
 	defer s.Close(&err)
 	a, b = s.resolveFactor(a), s.resolveFactor(b)
@@ -61,15 +64,17 @@ func runAddedProduct(c dispatch.Context, op string, out, self, a, b *tensor.Tens
 }
 
 func addmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return runAddedProduct(c, "addmm", out, self, mat1, mat2, func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-		return c.Addmm(out, self, a, b, beta, alpha)
-	})
+	return runAddedProduct(c, "addmm", out, self, mat1, mat2,
+		func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+			return c.Addmm(out, self, a, b, beta, alpha)
+		})
 }
 
 func baddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return runAddedProduct(c, "baddbmm", out, self, batch1, batch2, func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-		return c.Baddbmm(out, self, a, b, beta, alpha)
-	})
+	return runAddedProduct(c, "baddbmm", out, self, batch1, batch2,
+		func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+			return c.Baddbmm(out, self, a, b, beta, alpha)
+		})
 }
 
 // mv implements Mv with a resolved vector.
@@ -99,7 +104,8 @@ func runInnerProduct(c dispatch.Context, op string, out, a, b *tensor.Tensor, fi
 	s := newScope(c, op)
 	defer s.Close(&err)
 	isConjugated := func(t *tensor.Tensor) bool { return t.Lazy() == tensor.Conjugate }
-	if out != nil || a.DType() != b.DType() || isConjugated(a) == isConjugated(b) || (a.Lazy()|b.Lazy())&tensor.Negative != 0 || first && isConjugated(b) {
+	if out != nil || a.DType() != b.DType() || isConjugated(a) == isConjugated(b) || (a.Lazy()|b.Lazy())&tensor.Negative != 0 || first &&
+		isConjugated(b) {
 		a, b = s.resolveOperand(a), s.resolveOperand(b)
 		return s.runWithOut(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Excluding(tensor.Lazy), out, a, b) })
 	}
@@ -114,7 +120,8 @@ func runInnerProduct(c dispatch.Context, op string, out, a, b *tensor.Tensor, fi
 	return run(c.Excluding(tensor.Lazy), nil, a, b)
 }
 
-// matmul is Matmul. For vectors, matrices and batches of matrices of equal size it calls dot, mv, mm or bmm, which do not resolve conjugated operands.
+// matmul is Matmul. For vectors, matrices and batches of matrices of equal size it calls dot, mv, mm or bmm, which do not resolve
+// conjugated operands.
 func matmul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	switch [2]int{self.Dim(), other.Dim()} {
 	case [2]int{1, 1}:

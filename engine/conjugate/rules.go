@@ -43,7 +43,8 @@ func keyRemovedByReal(self *tensor.Tensor) tensor.Keys {
 	return 0
 }
 
-func viewPart(c dispatch.Context, self *tensor.Tensor, view func(dispatch.Context, *tensor.Tensor) (*tensor.Tensor, error), lazy tensor.Keys) (*tensor.Tensor, error) {
+func viewPart(c dispatch.Context, self *tensor.Tensor, view func(dispatch.Context, *tensor.Tensor) (*tensor.Tensor, error),
+	lazy tensor.Keys) (*tensor.Tensor, error) {
 	plain := self.WithLazy(0)
 	defer plain.Release()
 	made, err := view(c.Excluding(tensor.Lazy), plain)
@@ -176,7 +177,8 @@ func scalarToWrite(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
 }
 
 // runPointwise executes an elementwise operator of two tensors without a boxed call, for speed: derivatives multiply by conjugates.
-func runPointwise(c dispatch.Context, op string, out, self, other *tensor.Tensor, run func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
+func runPointwise(c dispatch.Context, op string, out, self, other *tensor.Tensor,
+	run func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
 	defer s.Close(&err)
 	return s.runWithOut(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
@@ -260,7 +262,8 @@ func (s *scope) resolveItems(items []ops.IndexItem) []ops.IndexItem {
 }
 
 // toString implements ToString for the resolved tensor, with the autograd metadata and names of self.
-func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (_ string, err error) {
+func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64,
+	sci ops.Bool) (_ string, err error) {
 	s := newScope(c, "to_string")
 	defer s.Close(&err)
 	made := s.resolveOperand(self)

@@ -53,7 +53,8 @@ func namedIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexIte
 	return c.Excluding(tensor.Named).IndexSet(self, items, value)
 }
 
-// namedIndexGet is IndexGet: integers remove a dimension, slices and ellipses keep its name. Dimensions selected by tensors and bools have no names.
+// namedIndexGet is IndexGet: integers remove a dimension, slices and ellipses keep its name. Dimensions selected by tensors and bools have
+// no names.
 func namedIndexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	r, err := c.Excluding(tensor.Named).IndexGet(self, items)
 	if err == nil {

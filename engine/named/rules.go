@@ -154,7 +154,8 @@ func innerNames(op string, a, b *tensor.Tensor) ([]string, error) {
 // checkDistinct returns names, or an error if the product of dims a and b has a name twice.
 func checkDistinct(op string, names, a, b []string) ([]string, error) {
 	if name := tensor.RepeatedName(names); name != "" {
-		return nil, status.Runtimef("%s: the product of dims %s and dims %s would have the name '%s' twice; rename() one of them", op, tensor.NamesText(a), tensor.NamesText(b), name)
+		return nil, status.Runtimef("%s: the product of dims %s and dims %s would have the name '%s' twice; rename() one of them", op,
+			tensor.NamesText(a), tensor.NamesText(b), name)
 	}
 	return names, nil
 }
@@ -170,7 +171,8 @@ func Of(t *tensor.Tensor) []string {
 // checkResize returns the names of t, or an error if a named tensor would be resized to other sizes.
 func checkResize(op string, t *tensor.Tensor, sizes []int64) ([]string, error) {
 	if t.Names() != nil && !slices.Equal(t.Sizes(), sizes) {
-		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; use rename(None) to drop the names", op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
+		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; use rename(None) to drop the names",
+			op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
 	}
 	return t.Names(), nil
 }
@@ -182,7 +184,8 @@ func checkOutputs(op string, names []string, err error, outputs ...*tensor.Tenso
 	}
 	for _, t := range outputs {
 		if t != nil && t.Names() != nil && !slices.Equal(t.Names(), names) && len(t.Names()) >= len(names) {
-			return status.Runtimef("%s: the result has dims %s, but the output has dims %s; use rename_() to rename the output", op, tensor.NamesText(names), tensor.NamesText(t.Names()))
+			return status.Runtimef("%s: the result has dims %s, but the output has dims %s; use rename_() to rename the output", op,
+				tensor.NamesText(names), tensor.NamesText(t.Names()))
 		}
 	}
 	return nil

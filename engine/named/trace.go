@@ -36,9 +36,11 @@ func isPrime(n int64) bool {
 func traceDims(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([]*tensor.Tensor, error)) ([][]string, error) {
 	names := Of(self)
 	if self.Dim() > len(strideLabels()) {
-		return nil, status.NotImplementedf("%s: named tensors support up to %d dimensions, but this one has %d; use rename(None) to drop the names", op, len(strideLabels()), self.Dim())
+		return nil, status.NotImplementedf("%s: named tensors support up to %d dimensions, but this one has %d; use rename(None) to drop the names",
+			op, len(strideLabels()), self.Dim())
 	}
-	followed, err := tensor.EmptyStrided(op, self.Sizes(), strideLabels()[:self.Dim()], dtype.Float32, device.Device{Type: device.Meta, Index: -1})
+	followed, err := tensor.EmptyStrided(op, self.Sizes(), strideLabels()[:self.Dim()], dtype.Float32,
+		device.Device{Type: device.Meta, Index: -1})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,8 @@ func checkOperands(b *build.Builder, qa, qb *tensor.Tensor) {
 }
 
 // runBinary runs a kernel on two operands, with the factor of their sums or products. With relu, negative values become 0.
-func runBinary(b *build.Builder, k kernelapi.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32, relu bool) (*tensor.Tensor, error) {
+func runBinary(b *build.Builder, k kernelapi.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32,
+	relu bool) (*tensor.Tensor, error) {
 	checkOperands(b, qa, qb)
 	sizes, err := shape.Broadcast(b.Op, qa.Sizes(), qb.Sizes())
 	b.Check(err)
@@ -66,7 +67,8 @@ func runBinary(b *build.Builder, k kernelapi.Kernel, qa, qb *tensor.Tensor, q *t
 }
 
 // addQuantized implements quantized.add and quantized.add_relu.
-func addQuantized(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
+func addQuantized(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64,
+	relu bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	return runBinary(b, kernelapi.QuantizedAdd, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
@@ -100,8 +102,10 @@ func QuantizedMulRelu(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, 
 	return mulQuantized(c, "quantized.mul_relu", qa, qb, scale, zero, true)
 }
 
-// mulQuantized implements quantized.mul and quantized.mul_relu: it multiplies the integers minus their zero points, which is exact for 8 bits.
-func mulQuantized(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
+// mulQuantized implements quantized.mul and quantized.mul_relu: it multiplies the integers minus their zero points, which is exact for 8
+// bits.
+func mulQuantized(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64,
+	relu bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	checkOperands(b, qa, qb)
@@ -155,7 +159,8 @@ func copyInts(b *build.Builder, t *tensor.Tensor, q *tensor.Quantizer) *tensor.T
 	return asQuantized(b, result, t.DType(), q)
 }
 
-// QuantizedMulScalar returns a tensor times a scalar: the same integers with another scale, mirrored within their range for a negative scalar.
+// QuantizedMulScalar returns a tensor times a scalar: the same integers with another scale, mirrored within their range for a negative
+// scalar.
 func QuantizedMulScalar(c dispatch.Context, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return mulScalar(c, "quantized.mul_scalar", qa, b, false)
 }

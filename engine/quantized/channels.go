@@ -12,13 +12,16 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Propagation of channels: an operator applied to a tensor of channel numbers shows which channel each element of the result has. These tensors
-// are on the CPU, wherever the operand is.
+// Propagation of channels: an operator applied to a tensor of channel numbers shows which channel each element of the result has. These
+// tensors are on the CPU, wherever the operand is.
 
-// makeChannelNumbers returns a tensor of the sizes of t whose elements are the numbers of their channels; the elements of a channel share memory.
+// makeChannelNumbers returns a tensor of the sizes of t whose elements are the numbers of their channels; the elements of a channel share
+// memory.
 func makeChannelNumbers(b *build.Builder, t *tensor.Tensor, number func(i int) int64) *tensor.Tensor {
 	q := t.Quantizer()
-	vector := makeTensor(b, []int64{int64(len(q.Scales))}, dtype.Int64, device.Host, func(i int) dtype.Scalar { return dtype.IntScalar(number(i)) })
+	vector := makeTensor(b, []int64{int64(len(q.Scales))}, dtype.Int64, device.Host, func(i int) dtype.Scalar {
+		return dtype.IntScalar(number(i))
+	})
 	strides := make([]int64, t.Dim())
 	strides[q.Axis] = 1
 	return b.Track(vector.View(b.Op, t.Sizes(), strides, 0))
@@ -35,7 +38,8 @@ func findViewQuantizers(b *build.Builder, t *tensor.Tensor, n int, on func(*tens
 	var views []*tensor.Tensor
 	err := b.Try(func() { views = on(base) })
 	if failed := new(status.Error); errors.As(err, &failed) && failed.Code != status.Memory {
-		b.Failf("a view of sizes %v of a tensor that is quantized per channel along axis %d mixes channels; call dequantize() first", t.Sizes(), q.Axis)
+		b.Failf("a view of sizes %v of a tensor that is quantized per channel along axis %d mixes channels; call dequantize() first", t.Sizes(),
+			q.Axis)
 	}
 	b.Check(err)
 	for i, v := range views {
@@ -58,7 +62,8 @@ func findViewQuantizers(b *build.Builder, t *tensor.Tensor, n int, on func(*tens
 		}
 		switch {
 		case axis == -2 || v.Storage() != base.Storage() || last >= int64(len(q.Scales)):
-			b.Failf("the channels along axis %d of sizes %v are not one dimension of the view of sizes %v; call dequantize() first", q.Axis, t.Sizes(), v.Sizes())
+			b.Failf("the channels along axis %d of sizes %v are not one dimension of the view of sizes %v; call dequantize() first", q.Axis,
+				t.Sizes(), v.Sizes())
 		case axis < 0: // of one channel
 			quantizers[i] = tensor.PerTensor(q.Scales[v.Offset()], q.Zeros[v.Offset()])
 			continue
@@ -92,7 +97,8 @@ func findResultQuantizer(b *build.Builder, t, results []*tensor.Tensor, f plainO
 		}
 		q := t[i].Quantizer()
 		if t[i].DType() != t[0].DType() || !q.PerChannel() {
-			b.Failf("all tensors must be quantized per channel with the same dtype, but got %v with %s and %v with %s", t[0].DType(), of.Scheme(), t[i].DType(), q.Scheme())
+			b.Failf("all tensors must be quantized per channel with the same dtype, but got %v with %s and %v with %s", t[0].DType(), of.Scheme(),
+				t[i].DType(), q.Scheme())
 		}
 		numbered[i] = makeChannelNumbers(b, t[i], func(k int) int64 { return number(channel{q.Scales[k], q.Zeros[k]}) })
 	}

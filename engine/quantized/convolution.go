@@ -8,17 +8,20 @@ import (
 )
 
 // QuantizedConv2d returns the convolution of quantized tensors, plus bias.
-func QuantizedConv2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedConv2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64,
+	zero int64) (*tensor.Tensor, error) {
 	return convolve2d(c, "quantized.conv2d", self, weight, bias, stride, padding, dilation, groups, tensor.PerTensor(scale, zero), false)
 }
 
 // QuantizedConv2dRelu returns relu of QuantizedConv2d.
-func QuantizedConv2dRelu(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedConv2dRelu(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64,
+	scale float64, zero int64) (*tensor.Tensor, error) {
 	return convolve2d(c, "quantized.conv2d_relu", self, weight, bias, stride, padding, dilation, groups, tensor.PerTensor(scale, zero), true)
 }
 
 // convolve2d implements quantized.conv2d and quantized.conv2d_relu.
-func convolve2d(c dispatch.Context, op string, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, q *tensor.Quantizer, relu bool) (_ *tensor.Tensor, err error) {
+func convolve2d(c dispatch.Context, op string, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64,
+	q *tensor.Quantizer, relu bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	checkPerTensor(b, "self", self)

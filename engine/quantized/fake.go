@@ -11,15 +11,18 @@ import (
 
 // Fake quantization, in floats, for quantization-aware training.
 
-// FakeQuantizePerTensorAffineCachemask rounds elements to the values that integers from lo to hi represent, and returns the mask of those in range.
-func FakeQuantizePerTensorAffineCachemask(c dispatch.Context, self *tensor.Tensor, scale float64, zero, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+// FakeQuantizePerTensorAffineCachemask rounds elements to the values that integers from lo to hi represent, and returns the mask of those
+// in range.
+func FakeQuantizePerTensorAffineCachemask(c dispatch.Context, self *tensor.Tensor, scale float64, zero, lo,
+	hi int64) (output, mask *tensor.Tensor, err error) {
 	b := build.New(c, "fake_quantize_per_tensor_affine")
 	defer b.Close(&err)
 	return fakeQuantize(b, self, tensor.PerTensor(scale, zero), lo, hi)
 }
 
 // FakeQuantizePerChannelAffineCachemask is FakeQuantizePerTensorAffineCachemask with a scale and a zero point for each index along an axis.
-func FakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+func FakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo,
+	hi int64) (output, mask *tensor.Tensor, err error) {
 	b := build.New(c, "fake_quantize_per_channel_affine")
 	defer b.Close(&err)
 	q := makeChannelQuantizer(b, self, scale, zero, axis)
@@ -30,7 +33,8 @@ func FakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale, zero
 // checkChannelCount ends the function with an error unless q has a scale and a zero point for each channel of x.
 func checkChannelCount(b *build.Builder, x *tensor.Tensor, q *tensor.Quantizer) {
 	if n := int64(len(q.Scales)); n != x.Sizes()[q.Axis] || len(q.Zeros) != len(q.Scales) {
-		b.Failf("expected one scale and one zero point for each of the %d channels along axis %d, but got %d and %d", x.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
+		b.Failf("expected one scale and one zero point for each of the %d channels along axis %d, but got %d and %d", x.Sizes()[q.Axis], q.Axis,
+			n, len(q.Zeros))
 	}
 }
 
@@ -55,7 +59,9 @@ func fakeQuantize(b *build.Builder, x *tensor.Tensor, q *tensor.Quantizer, lo, h
 	d := x.DType()
 	wide := b.CastTo(x, d.Compute())
 	each := func(value func(i int) float64) *tensor.Tensor {
-		return makeTensor(b, broadcastSizes(q, x.Dim()), dtype.Float32, x.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(value(i)) })
+		return makeTensor(b, broadcastSizes(q, x.Dim()), dtype.Float32, x.Device(), func(i int) dtype.Scalar {
+			return dtype.FloatScalar(value(i))
+		})
 	}
 	scales := each(func(i int) float64 { return q.Scales[i] })
 	inverse := each(func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
@@ -76,7 +82,8 @@ func FakeQuantizePerTensorAffine(c dispatch.Context, self *tensor.Tensor, scale 
 }
 
 // FakeQuantizePerTensorAffineTensorQparams is FakeQuantizePerTensorAffine with a scale and a zero point in tensors.
-func FakeQuantizePerTensorAffineTensorQparams(c dispatch.Context, self, scale, zero *tensor.Tensor, lo, hi int64) (_ *tensor.Tensor, err error) {
+func FakeQuantizePerTensorAffineTensorQparams(c dispatch.Context, self, scale, zero *tensor.Tensor, lo,
+	hi int64) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "fake_quantize_per_tensor_affine")
 	defer b.Close(&err)
 	scales, zeros := readFloats(b, "scale", scale), readInts(b, "zero_point", zero)
@@ -102,7 +109,8 @@ func returnFirst(c dispatch.Context, op string, first, second *tensor.Tensor, fa
 }
 
 // FakeQuantizeLearnablePerTensorAffine is FakeQuantizePerTensorAffine with gradients of the scale and the zero point.
-func FakeQuantizeLearnablePerTensorAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (_ *tensor.Tensor, err error) {
+func FakeQuantizeLearnablePerTensorAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, lo, hi int64,
+	factor float64) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "fake_quantize_learnable_per_tensor_affine")
 	defer b.Close(&err)
 	q := &tensor.Quantizer{Scales: readFloats(b, "scale", scale), Zeros: roundZeroPoints(b, zero, lo, hi), Axis: -1}
@@ -113,7 +121,8 @@ func FakeQuantizeLearnablePerTensorAffine(c dispatch.Context, self, scale, zero 
 }
 
 // FakeQuantizeLearnablePerChannelAffine is FakeQuantizeLearnablePerTensorAffine with a scale and a zero point for each index along an axis.
-func FakeQuantizeLearnablePerChannelAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (_ *tensor.Tensor, err error) {
+func FakeQuantizeLearnablePerChannelAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64,
+	factor float64) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "fake_quantize_learnable_per_channel_affine")
 	defer b.Close(&err)
 	at := checkChannelAxis(b, self, axis, scale, zero)
@@ -130,7 +139,8 @@ func roundZeroPoints(b *build.Builder, zero *tensor.Tensor, lo, hi int64) []int6
 }
 
 // fakeQuantizeLearnable returns the result of fakeQuantize plus terms that are 0 and whose gradients are those of x, scale and zero point.
-func fakeQuantizeLearnable(b *build.Builder, x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+func fakeQuantizeLearnable(b *build.Builder, x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo, hi int64,
+	factor float64) (*tensor.Tensor, error) {
 	d := x.DType()
 	expand := func(t *tensor.Tensor) *tensor.Tensor {
 		return b.Reshape(b.CastTo(t, d), broadcastSizes(q, x.Dim())...)

@@ -14,17 +14,20 @@ import (
 // Products of integers, whose sums are integers of 32 bits, which are quantized once.
 
 // QuantizedLinear returns self times the transposed weight, plus bias.
-func QuantizedLinear(c dispatch.Context, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinear(c dispatch.Context, self, weight, bias *tensor.Tensor, scale float64, zero int64,
+	packed *tensor.Tensor) (*tensor.Tensor, error) {
 	return linearLayer(c, "quantized.linear", self, weight, bias, packed, scale, zero, false)
 }
 
 // QuantizedLinearRelu returns relu of QuantizedLinear.
-func QuantizedLinearRelu(c dispatch.Context, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinearRelu(c dispatch.Context, self, weight, bias *tensor.Tensor, scale float64, zero int64,
+	packed *tensor.Tensor) (*tensor.Tensor, error) {
 	return linearLayer(c, "quantized.linear_relu", self, weight, bias, packed, scale, zero, true)
 }
 
 // linearLayer implements quantized.linear and quantized.linear_relu.
-func linearLayer(c dispatch.Context, op string, self, weight, bias, packed *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
+func linearLayer(c dispatch.Context, op string, self, weight, bias, packed *tensor.Tensor, scale float64, zero int64,
+	relu bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	checkPerTensor(b, "self", self)
@@ -32,7 +35,8 @@ func linearLayer(c dispatch.Context, op string, self, weight, bias, packed *tens
 		b.Failf("self must be quint8 or qint8, but got %v", self.DType())
 	}
 	checkLayer(b, self, weight, bias, packed)
-	p := product{a: intsOf(b, self), b: b.Transpose(intsOf(b, weight), 0, 1), of: self.Quantizer(), by: weight.Quantizer(), bias: bias, packed: packed, relu: relu}
+	p := product{a: intsOf(b, self), b: b.Transpose(intsOf(b, weight), 0, 1), of: self.Quantizer(), by: weight.Quantizer(), bias: bias,
+		packed: packed, relu: relu}
 	return b.Return(multiplyMatrix(b, p, self.DType(), tensor.PerTensor(scale, zero)))
 }
 
@@ -73,7 +77,8 @@ func checkLayer(b *build.Builder, self, weight, bias, packed *tensor.Tensor) {
 }
 
 // QuantizedLinearDynamic quantizes the float32 tensor self and returns the layer's result in float32.
-func QuantizedLinearDynamic(c dispatch.Context, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func QuantizedLinearDynamic(c dispatch.Context, self, weight, bias *tensor.Tensor, reduce bool,
+	packed *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "quantized.linear_dynamic")
 	defer b.Close(&err)
 	checkLayer(b, self, weight, bias, packed)
@@ -83,7 +88,8 @@ func QuantizedLinearDynamic(c dispatch.Context, self, weight, bias *tensor.Tenso
 	} else {
 		q = b.QuantizePerTensorDynamic(self, dtype.QUint8, reduce)
 	}
-	p := product{a: intsOf(b, q), b: b.Transpose(intsOf(b, weight), 0, 1), of: q.Quantizer(), by: weight.Quantizer(), bias: bias, packed: packed}
+	p := product{a: intsOf(b, q), b: b.Transpose(intsOf(b, weight), 0, 1), of: q.Quantizer(), by: weight.Quantizer(), bias: bias,
+		packed: packed}
 	return b.Return(multiplyMatrix(b, p, dtype.Float32, nil))
 }
 

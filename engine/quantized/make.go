@@ -46,7 +46,8 @@ func QuantizePerTensorTensorQparams(c dispatch.Context, self, scale, zero *tenso
 }
 
 // QuantizePerTensorTensors is QuantizePerTensor for each tensor of a list, with a scale and a zero point each.
-func QuantizePerTensorTensors(c dispatch.Context, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) (_ []*tensor.Tensor, err error) {
+func QuantizePerTensorTensors(c dispatch.Context, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor,
+	d dtype.DType) (_ []*tensor.Tensor, err error) {
 	b := build.New(c, "quantize_per_tensor")
 	defer b.Close(&err)
 	each, zero := readFloats(b, "scales", scales), readInts(b, "zero_points", zeros)
@@ -214,21 +215,24 @@ func quantizeInts(b *build.Builder, ints *tensor.Tensor, q *tensor.Quantizer) (*
 }
 
 // EmptyAffineQuantized returns a tensor of uninitialized integers with one scale.
-func EmptyAffineQuantized(c dispatch.Context, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (_ *tensor.Tensor, err error) {
+func EmptyAffineQuantized(c dispatch.Context, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64,
+	zero int64) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "_empty_affine_quantized")
 	defer b.Close(&err)
 	return makeEmpty(b, size, d, l, dev, func(*tensor.Tensor) *tensor.Quantizer { return tensor.PerTensor(scale, zero) })
 }
 
 // EmptyPerChannelAffineQuantized returns a tensor of uninitialized integers with a scale for each index along an axis.
-func EmptyPerChannelAffineQuantized(c dispatch.Context, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
+func EmptyPerChannelAffineQuantized(c dispatch.Context, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType,
+	l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "_empty_per_channel_affine_quantized")
 	defer b.Close(&err)
 	return makeEmpty(b, size, d, l, dev, func(t *tensor.Tensor) *tensor.Quantizer { return makeChannelQuantizer(b, t, scales, zeros, axis) })
 }
 
 // makeEmpty returns a quantized tensor with uninitialized integers.
-func makeEmpty(b *build.Builder, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, of func(*tensor.Tensor) *tensor.Quantizer) (*tensor.Tensor, error) {
+func makeEmpty(b *build.Builder, size []int64, d dtype.DType, l tensor.Layout, dev device.Device,
+	of func(*tensor.Tensor) *tensor.Quantizer) (*tensor.Tensor, error) {
 	b.Check(tensor.CheckQuantized(b.Op, d))
 	if l != tensor.NoLayout && l != tensor.Strided {
 		b.Failf("quantized tensors must have layout strided, but got %v", l)

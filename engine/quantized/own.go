@@ -23,7 +23,8 @@ func quantizedCopy(c dispatch.Context, self, src *tensor.Tensor, busy bool) (err
 	defer b.Close(&err)
 	switch {
 	case !isQuantized(self):
-		b.Failf("a quantized tensor can only be copied to a quantized tensor, but got a tensor of dtype %v; call dequantize() first", self.DType())
+		b.Failf("a quantized tensor can only be copied to a quantized tensor, but got a tensor of dtype %v; call dequantize() first",
+			self.DType())
 	case isQuantized(src) && src.DType() == self.DType() && src.Quantizer().Equal(self.Quantizer()) && slices.Equal(src.Sizes(), self.Sizes()):
 		return c.Copy(intsOf(b, self), intsOf(b, src), busy)
 	}
@@ -38,7 +39,8 @@ func quantizedCopy(c dispatch.Context, self, src *tensor.Tensor, busy bool) (err
 }
 
 // quantizedToOptions moves or copies a tensor; it does not change its dtype.
-func quantizedToOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+func quantizedToOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool,
+	f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "to")
 	defer b.Close(&err)
 	if d != dtype.None && d != self.DType() {
@@ -54,7 +56,8 @@ func quantizedEqual(c dispatch.Context, self, other *tensor.Tensor) (_ bool, err
 	b := build.New(c, "equal")
 	defer b.Close(&err)
 	if !isQuantized(self) || !isQuantized(other) {
-		b.Failf("a quantized tensor can only be compared with another one, but got %v and %v; call dequantize() first", self.DType(), other.DType())
+		b.Failf("a quantized tensor can only be compared with another one, but got %v and %v; call dequantize() first", self.DType(),
+			other.DType())
 	}
 	if self.DType() != other.DType() || !self.Quantizer().Equal(other.Quantizer()) {
 		return false, nil
@@ -63,7 +66,8 @@ func quantizedEqual(c dispatch.Context, self, other *tensor.Tensor) (_ bool, err
 }
 
 // quantizedEmptyLike returns a tensor of uninitialized integers with the same quantizer.
-func quantizedEmptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+func quantizedEmptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "empty_like")
 	defer b.Close(&err)
 	if d != dtype.None && d != self.DType() {
@@ -106,13 +110,15 @@ func quantizedAsStrided(c dispatch.Context, out, self *tensor.Tensor, size, stri
 }
 
 // quantizedAsStridedScatter rejects per-channel tensors, as quantizedAsStrided does.
-func quantizedAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (_ *tensor.Tensor, err error) {
+func quantizedAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, stride []int64,
+	offset ops.Int) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "as_strided_scatter")
 	defer b.Close(&err)
 	checkNotPerChannel(b, checkLeading(b, []*tensor.Tensor{self, src}))
-	return unwrapOne(applyPlaceRule(c, b.Op, nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return wrapOne(c.AsStridedScatter(t[0], t[1], size, stride, offset))
-	}))
+	return unwrapOne(applyPlaceRule(c, b.Op, nil, []*tensor.Tensor{self, src},
+		func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			return wrapOne(c.AsStridedScatter(t[0], t[1], size, stride, offset))
+		}))
 }
 
 // quantizedRelu returns the maximum of the integers and the zero points.
@@ -121,7 +127,9 @@ func quantizedRelu(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tens
 	defer b.Close(&err)
 	checkLeading(b, []*tensor.Tensor{self})
 	ints, q := intsOf(b, self), self.Quantizer()
-	zeros := makeTensor(b, broadcastSizes(q, self.Dim()), ints.DType(), ints.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) })
+	zeros := makeTensor(b, broadcastSizes(q, self.Dim()), ints.DType(), ints.Device(), func(i int) dtype.Scalar {
+		return dtype.IntScalar(q.Zeros[i])
+	})
 	result := asQuantized(b, b.Maximum(ints, zeros), self.DType(), q)
 	return unwrapOne(writeResults(b, out, []*tensor.Tensor{result}))
 }
@@ -136,13 +144,15 @@ func quantizedIndexSetScalar(c dispatch.Context, self *tensor.Tensor, items []op
 }
 
 // quantizedIndexPut rejects accumulate.
-func quantizedIndexPut(c dispatch.Context, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+func quantizedIndexPut(c dispatch.Context, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor,
+	accumulate bool) (*tensor.Tensor, error) {
 	if accumulate {
 		return nil, accumulateError("index_put")
 	}
-	return unwrapOne(applyPlaceRule(c, "index_put", out, []*tensor.Tensor{self, values}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return wrapOne(c.IndexPut(out, t[0], indices, t[1], false))
-	}))
+	return unwrapOne(applyPlaceRule(c, "index_put", out, []*tensor.Tensor{self, values},
+		func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			return wrapOne(c.IndexPut(out, t[0], indices, t[1], false))
+		}))
 }
 
 // quantizedPut rejects accumulate.
@@ -150,9 +160,10 @@ func quantizedPut(c dispatch.Context, out, self, index, source *tensor.Tensor, a
 	if accumulate {
 		return nil, accumulateError("put")
 	}
-	return unwrapOne(applyPlaceRule(c, "put", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return wrapOne(c.Put(out, t[0], t[1], t[2], false))
-	}))
+	return unwrapOne(applyPlaceRule(c, "put", out, []*tensor.Tensor{self, index, source},
+		func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			return wrapOne(c.Put(out, t[0], t[1], t[2], false))
+		}))
 }
 
 // accumulateError returns the error of an operator with accumulate set.
@@ -162,9 +173,10 @@ func accumulateError(op string) error {
 
 // quantizedIndexSet writes values to the indexed elements.
 func quantizedIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
-	return unwrapNone(applyPlaceRule(c, "index_put_", self, []*tensor.Tensor{self, value}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return wrapNone(c.IndexSet(t[0], items, t[1]))
-	}))
+	return unwrapNone(applyPlaceRule(c, "index_put_", self, []*tensor.Tensor{self, value},
+		func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			return wrapNone(c.IndexSet(t[0], items, t[1]))
+		}))
 }
 
 // copyToHost returns t, or a copy on the CPU if its elements are in the memory of another device.
@@ -176,7 +188,8 @@ func copyToHost(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 }
 
 // quantizedToString formats the dequantized values and the quantizer.
-func quantizedToString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (_ string, err error) {
+func quantizedToString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64,
+	sci ops.Bool) (_ string, err error) {
 	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
 	if err != nil {
 		return "", err
@@ -188,7 +201,8 @@ func quantizedToString(c dispatch.Context, self *tensor.Tensor, precision, thres
 	q := self.Quantizer()
 	quantizer := []string{"quantization_scheme=torch." + q.Scheme()}
 	if !q.PerChannel() {
-		quantizer = append(quantizer, "scale="+format.Number(dtype.FloatScalar(q.Scales[0])), "zero_point="+format.Number(dtype.IntScalar(q.Zeros[0])))
+		quantizer = append(quantizer, "scale="+format.Number(dtype.FloatScalar(q.Scales[0])),
+			"zero_point="+format.Number(dtype.IntScalar(q.Zeros[0])))
 		return format.Quantized(x, self.DType(), quantizer, a, o), nil
 	}
 	for _, part := range []struct {
@@ -223,7 +237,8 @@ func quantizedMean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, ke
 	ints := b.CastTo(intsOf(b, self), dtype.Float64)
 	mean := b.Mean(ints, dim, keepdim)
 	whole := b.Round(mean)
-	return unwrapOne(writeResults(b, out, []*tensor.Tensor{asQuantized(b, b.CastTo(whole, self.DType().Stored()), self.DType(), self.Quantizer())}))
+	return unwrapOne(writeResults(b, out, []*tensor.Tensor{asQuantized(b, b.CastTo(whole, self.DType().Stored()), self.DType(),
+		self.Quantizer())}))
 }
 
 // quantizedTanh returns tanh with a quantizer that maps its range (-1, 1) to all integers.
@@ -238,7 +253,8 @@ func quantizedSigmoid(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Ten
 
 // applyWithRange applies f, whose results are in a range of the given width from least on, with a quantizer that maps the range to all
 // integers. The zero point of 32-bit integers is 0.
-func applyWithRange(c dispatch.Context, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (_ *tensor.Tensor, err error) {
+func applyWithRange(c dispatch.Context, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error),
+	width, least float64) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	if !isQuantized(self) {

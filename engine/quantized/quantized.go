@@ -1,6 +1,6 @@
-// Package quantized is the backend of quantized tensors: integers that represent (integer - zero_point) * scale, with one scale for all elements or one
-// for each channel (tensor.Quantizer). Operators that move or compare elements run on the integers. Arithmetic runs on the dequantized
-// values, and its result is quantized again, or has a kernel for integers.
+// Package quantized is the backend of quantized tensors: integers that represent (integer - zero_point) * scale, with one scale for all
+// elements or one for each channel (tensor.Quantizer). Operators that move or compare elements run on the integers. Arithmetic runs on the
+// dequantized values, and its result is quantized again, or has a kernel for integers.
 //
 // The backend is generated from the rules in the schemas (gen_rules.go); rules.go implements the rules.
 package quantized
@@ -41,7 +41,8 @@ func asQuantized(b *build.Builder, ints *tensor.Tensor, d dtype.DType, q *tensor
 }
 
 // makeParameters returns a factor of dtype d and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
-func makeParameters(b *build.Builder, q *tensor.Quantizer, dev device.Device, n int, d dtype.DType, factor func(i int) float64) (factors, zeros *tensor.Tensor) {
+func makeParameters(b *build.Builder, q *tensor.Quantizer, dev device.Device, n int, d dtype.DType,
+	factor func(i int) float64) (factors, zeros *tensor.Tensor) {
 	sizes := broadcastSizes(q, n)
 	factors = makeTensor(b, sizes, d, dev, func(i int) dtype.Scalar { return dtype.FloatScalar(factor(i)) })
 	zeros = makeTensor(b, sizes, dtype.Int32, dev, func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) })
@@ -65,7 +66,9 @@ func quantizeTo(b *build.Builder, x *tensor.Tensor, d dtype.DType, q *tensor.Qua
 	}
 	to := b.EmptyLikeWith(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
 	result := b.Track(to.AsQuantized(b.Op, d, q)) // rejected before there is work
-	inverses, zeros := makeParameters(b, q, to.Device(), to.Dim(), dtype.Float32, func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
+	inverses, zeros := makeParameters(b, q, to.Device(), to.Dim(), dtype.Float32, func(i int) float64 {
+		return float64(1 / float32(q.Scales[i]))
+	})
 	lo, hi := d.StoredRange()
 	var params backend.Params
 	params.Set(0, dtype.Int32, dtype.IntScalar(lo))
@@ -74,8 +77,8 @@ func quantizeTo(b *build.Builder, x *tensor.Tensor, d dtype.DType, q *tensor.Qua
 	return result
 }
 
-// asDequantized dequantizes a quantized tensor to float32, and returns any other tensor unchanged. A per-tensor scale is a float32; per-channel
-// scales are not rounded.
+// asDequantized dequantizes a quantized tensor to float32, and returns any other tensor unchanged. A per-tensor scale is a float32;
+// per-channel scales are not rounded.
 func asDequantized(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) {
 		return t

@@ -16,7 +16,8 @@ func checkQuantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantiz
 	case q == nil:
 		return nil, status.Runtimef("%s: expected a quantized tensor, but got one of dtype %v", op, t.DType())
 	case q.PerChannel() && !channels:
-		return nil, status.Runtimef("%s: the tensor is quantized per channel; q_per_channel_scales(), q_per_channel_zero_points() and q_per_channel_axis() return its parameters", op)
+		return nil, status.Runtimef("%s: the tensor is quantized per channel; q_per_channel_scales(), q_per_channel_zero_points() and q_per_channel_axis() return its parameters",
+			op)
 	case !q.PerChannel() && channels:
 		return nil, status.Runtimef("%s: the tensor is quantized per tensor; q_scale() and q_zero_point() return its parameters", op)
 	}
@@ -49,7 +50,9 @@ func QPerChannelScales(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tenso
 	if err != nil {
 		return nil, err
 	}
-	return b.Return(makeTensor(b, []int64{int64(len(q.Scales))}, dtype.Float64, self.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(q.Scales[i]) }))
+	return b.Return(makeTensor(b, []int64{int64(len(q.Scales))}, dtype.Float64, self.Device(), func(i int) dtype.Scalar {
+		return dtype.FloatScalar(q.Scales[i])
+	}))
 }
 
 // QPerChannelZeroPoints returns the zero points of the channels.
@@ -60,7 +63,9 @@ func QPerChannelZeroPoints(c dispatch.Context, self *tensor.Tensor) (_ *tensor.T
 	if err != nil {
 		return nil, err
 	}
-	return b.Return(makeTensor(b, []int64{int64(len(q.Zeros))}, dtype.Int64, self.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) }))
+	return b.Return(makeTensor(b, []int64{int64(len(q.Zeros))}, dtype.Int64, self.Device(), func(i int) dtype.Scalar {
+		return dtype.IntScalar(q.Zeros[i])
+	}))
 }
 
 // QPerChannelAxis returns the dimension of the channels.

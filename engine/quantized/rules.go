@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// The rules. Each gets the operator's tensors, its output, if any, which for an in-place operator is the first tensor, and the operator on plain
-// tensors.
+// The rules. Each gets the operator's tensors, its output, if any, which for an in-place operator is the first tensor, and the operator on
+// plain tensors.
 
 type plainOperator = func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error)
 
@@ -85,7 +85,8 @@ func applyViewRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tenso
 	return b.ReturnAll(list)
 }
 
-// applyMoveRule is the rule of operators that move elements: they move the integers. Further quantized tensors are requantized like the first.
+// applyMoveRule is the rule of operators that move elements: they move the integers. Further quantized tensors are requantized like the
+// first.
 func applyMoveRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f plainOperator) (_ []*tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -143,7 +144,8 @@ func applyRankRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tenso
 }
 
 // applyIndexRule is the rule of operators that return indices by the order of elements: they compare the integers.
-func applyIndexRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f plainOperator) (_ []*tensor.Tensor, err error) {
+func applyIndexRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
+	f plainOperator) (_ []*tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	checkNotPerChannel(b, checkLeading(b, t))
@@ -151,7 +153,8 @@ func applyIndexRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tens
 }
 
 // applyPlaceRule is the rule of operators that insert elements: the last tensor, quantized like the first, is inserted into the integers.
-func applyPlaceRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f plainOperator) (_ []*tensor.Tensor, err error) {
+func applyPlaceRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
+	f plainOperator) (_ []*tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	self := checkLeading(b, t)
@@ -175,8 +178,8 @@ func applyPlaceRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tens
 	return writeResults(b, out, list)
 }
 
-// placePerChannel is applyPlaceRule for per-channel tensors. It inserts the values into the dequantized tensor, and true into a mask of false in
-// the same way. Elements with a true mask get the new integer; the others keep theirs.
+// placePerChannel is applyPlaceRule for per-channel tensors. It inserts the values into the dequantized tensor, and true into a mask of
+// false in the same way. Elements with a true mask get the new integer; the others keep theirs.
 func placePerChannel(b *build.Builder, out *tensor.Tensor, t []*tensor.Tensor, f plainOperator) ([]*tensor.Tensor, error) {
 	self, last := t[0], len(t)-1
 	put := func(to, source *tensor.Tensor) *tensor.Tensor {
@@ -224,7 +227,8 @@ func asFloat32(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
 }
 
 // applyNumbersRule is the rule of operators on dequantized values. The result is quantized like the first quantized tensor.
-func applyNumbersRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f plainOperator) (_ []*tensor.Tensor, err error) {
+func applyNumbersRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
+	f plainOperator) (_ []*tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	of := findQuantized(b, t)
@@ -240,7 +244,8 @@ func applyNumbersRule(c dispatch.Context, op string, out *tensor.Tensor, t []*te
 }
 
 // applyAnswerRule is the rule of operators on dequantized values with a result that is not quantized.
-func applyAnswerRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f plainOperator) (_ []*tensor.Tensor, err error) {
+func applyAnswerRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
+	f plainOperator) (_ []*tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	if isQuantized(out) {

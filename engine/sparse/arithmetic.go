@@ -15,8 +15,8 @@ import (
 // isScalar reports whether an operand is one value for all entries.
 func isScalar(t *tensor.Tensor) bool { return !isSparse(t) && t.Dim() == 0 }
 
-// matchEntryDims returns a scalar operand for the entries of t. For a zero-dim t it has one dimension, so that its dtype counts in promotion
-// as much as that of the entries.
+// matchEntryDims returns a scalar operand for the entries of t. For a zero-dim t it has one dimension, so that its dtype counts in
+// promotion as much as that of the entries.
 func matchEntryDims(b *build.Builder, t, number *tensor.Tensor) *tensor.Tensor {
 	if t.Dim() > 0 || number.IsWrappedNumber() {
 		return number
@@ -25,7 +25,9 @@ func matchEntryDims(b *build.Builder, t, number *tensor.Tensor) *tensor.Tensor {
 }
 
 // makeAddition returns the kernel of add or sub: self + alpha*other or self - alpha*other.
-func makeAddition(op string, apply func(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
+func makeAddition(
+	op string, apply func(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error),
+) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 		b := build.New(c, op)
 		defer b.Close(&err)
@@ -44,7 +46,8 @@ func makeAddition(op string, apply func(c dispatch.Context, out, self, other *te
 		case isSparse(out):
 			b.Failf("the sum of a sparse and a strided tensor is strided, and cannot be written to a tensor of layout %v", out.Layout())
 		}
-		if d, err := c.ResultType(self, other); err == nil && !isSparse(self) && denseDim(other) < other.Dim() && slices.Equal(self.Sizes(), other.Sizes()) && (out == nil || out == self && self.DType() == d) {
+		if d, err := c.ResultType(self, other); err == nil && !isSparse(self) && denseDim(other) < other.Dim() &&
+			slices.Equal(self.Sizes(), other.Sizes()) && (out == nil || out == self && self.DType() == d) {
 			return addToStrided(b, out, self, other, d, func(zero, v *tensor.Tensor) *tensor.Tensor {
 				return b.Track(apply(c, nil, zero, v, alpha))
 			})
@@ -54,9 +57,10 @@ func makeAddition(op string, apply func(c dispatch.Context, out, self, other *te
 	}
 }
 
-// addToStrided returns the strided tensor self in dtype d plus the entries of the sparse tensor other, to which scaled applies alpha. out is nil
-// or self.
-func addToStrided(b *build.Builder, out, self, other *tensor.Tensor, d dtype.DType, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+// addToStrided returns the strided tensor self in dtype d plus the entries of the sparse tensor other, to which scaled applies alpha. out
+// is nil or self.
+func addToStrided(b *build.Builder, out, self, other *tensor.Tensor, d dtype.DType,
+	scaled func(zero, v *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
 	y := castCoordinates(b, coalesceCoordinates(b, coordinatesOf(b, other)), d)
 	at := checkIndexBounds(b, y.indices, y.sizes[:y.sparseDim()])
 	values := scaled(makeBroadcastZero(b, y.values, d), y.values)
@@ -73,15 +77,18 @@ func makeBroadcastZero(b *build.Builder, values *tensor.Tensor, d dtype.DType) *
 	return b.CastTo(makeZeros(b, values, slices.Repeat([]int64{1}, values.Dim())...), d)
 }
 
-// addSparse returns the sum of two sparse tensors. sum adds, in the common dtype, two entries at one position, or zero and an entry of right.
+// addSparse returns the sum of two sparse tensors. sum adds, in the common dtype, two entries at one position, or zero and an entry of
+// right.
 func addSparse(b *build.Builder, left, right *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if hasSameIndices(b, left, right) {
 		return mapValues(b, left, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, right.Parts().Values) })
 	}
-	if left.Layout() == tensor.COO && right.Layout() == tensor.COO && countEntries(left) == 0 && slices.Equal(left.Sizes(), right.Sizes()) { // with the dimension split of the operand that has entries
+	// with the dimension split of the operand that has entries
+	if left.Layout() == tensor.COO && right.Layout() == tensor.COO && countEntries(left) == 0 && slices.Equal(left.Sizes(), right.Sizes()) {
 		left = asForm(b, left, formOf(right))
 	}
-	if isCompressedMatrix(left) && isSparse(right) && formOf(right).dense == 0 && slices.Equal(left.Sizes(), right.Sizes()) && backend.Known(left.Parts().Values) {
+	if isCompressedMatrix(left) && isSparse(right) && formOf(right).dense == 0 && slices.Equal(left.Sizes(), right.Sizes()) &&
+		backend.Known(left.Parts().Values) {
 		return addCompressed(b, left, asForm(b, right, formOf(left)), sum)
 	}
 	x, y, d := matchCoordinates(b, left, right)
@@ -127,7 +134,8 @@ func matchCoordinates(b *build.Builder, left, right *tensor.Tensor) (x, y coordi
 }
 
 // applyToValues applies an operator to the values of a sparse tensor; the result has dtype d.
-func applyToValues(b *build.Builder, out, self *tensor.Tensor, d dtype.DType, each func(out, v *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func applyToValues(b *build.Builder, out, self *tensor.Tensor, d dtype.DType,
+	each func(out, v *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if out == self {
 		v := self.Parts().Values
 		_, err := each(v, v)
@@ -202,7 +210,8 @@ func mulSparse(b *build.Builder, left, right *tensor.Tensor) *tensor.Tensor {
 	f := formOf(left)
 	sizes := x.sizes[:x.sparseDim()]
 	in, of := intersectSorted(b, flattenIndices(b, x.indices, sizes), flattenIndices(b, y.indices, sizes))
-	product := coordinates{b.IndexSelect(x.indices, 1, in), b.Mul(b.IndexSelect(x.values, 0, in), b.IndexSelect(y.values, 0, of)), x.sizes, true}
+	product := coordinates{b.IndexSelect(x.indices, 1, in), b.Mul(b.IndexSelect(x.values, 0, in), b.IndexSelect(y.values, 0, of)), x.sizes,
+		true}
 	return assembleForm(b, product, f)
 }
 
@@ -263,11 +272,14 @@ func div(c dispatch.Context, out, self, other *tensor.Tensor, rounding string) (
 	b := build.New(c, "div")
 	defer b.Close(&err)
 	if !isSparse(self) || !isScalar(other) {
-		b.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; convert with to_dense()", other.Sizes(), other.Layout())
+		b.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; convert with to_dense()",
+			other.Sizes(), other.Layout())
 	}
 	other = matchEntryDims(b, self, other)
 	if rounding == "" {
-		return applyToValues(b, out, self, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, other, rounding) })
+		return applyToValues(b, out, self, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) {
+			return c.Div(to, v, other, rounding)
+		})
 	}
 	return makeEntrywise(b.Op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Div(to, v, other, rounding)
@@ -275,15 +287,18 @@ func div(c dispatch.Context, out, self, other *tensor.Tensor, rounding string) (
 }
 
 // entrywiseMaker is the type of makeEntrywise and makeZeroPreserving.
-type entrywiseMaker = func(op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
+type entrywiseMaker = func(op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(
+	dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
 
 // makeScalarOperator returns the kernel of an operator of a sparse tensor and a scalar that maps 0 to 0.
-func makeScalarOperator(op string, apply func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error), on entrywiseMaker) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func makeScalarOperator(op string, apply func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error),
+	on entrywiseMaker) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
 		b := build.New(c, op)
 		defer b.Close(&err)
 		if !isSparse(self) || !isScalar(other) {
-			b.Failf("the other operand must be a scalar or a 0-dim strided tensor, but has shape %v and layout %v; convert with to_dense()", other.Sizes(), other.Layout())
+			b.Failf("the other operand must be a scalar or a 0-dim strided tensor, but has shape %v and layout %v; convert with to_dense()",
+				other.Sizes(), other.Layout())
 		}
 		other = matchEntryDims(b, self, other)
 		return on(op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) { return apply(c, to, v, other) })(c, out, self)

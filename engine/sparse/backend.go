@@ -33,9 +33,10 @@ func newBackend() dispatch.Backend {
 	table.Zeros, table.Empty = zeros, empty
 	table.Zero = zero
 	table.ZerosLike = zerosLike
-	table.OnesLike = makeFilledLike("ones_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-		return c.OnesLike(v, d, tensor.NoLayout, dev, f)
-	})
+	table.OnesLike = makeFilledLike("ones_like",
+		func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+			return c.OnesLike(v, d, tensor.NoLayout, dev, f)
+		})
 	table.EmptyLike, table.FullLike, table.Fill = emptyLike, fullLike, fill
 	table.NewZeros, table.NewEmpty = makeEmptyFactory("new_zeros"), makeEmptyFactory("new_empty")
 	table.RandLike, table.RandnLike, table.RandintLike, table.RandintLikeHigh = randLike, randnLike, randintLike, randintLikeHigh
@@ -43,7 +44,8 @@ func newBackend() dispatch.Backend {
 	table.Copy = copyEntries
 	table.Save, table.SaveBytes, table.SaveDict = save, saveBytes, saveDict
 	table.IsContiguous, table.IsSetTo = isContiguous, isSetTo
-	table.IsConj, table.IsNeg, table.IsPinned = makeValuesQuery(dispatch.Context.IsConj), makeValuesQuery(dispatch.Context.IsNeg), makeValuesQuery(dispatch.Context.IsPinned)
+	table.IsConj, table.IsNeg, table.IsPinned = makeValuesQuery(dispatch.Context.IsConj), makeValuesQuery(dispatch.Context.IsNeg),
+		makeValuesQuery(dispatch.Context.IsPinned)
 	table.Conj = func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.ConjPhysical(nil, self)
 	}
@@ -64,7 +66,8 @@ func newBackend() dispatch.Backend {
 	table.Fmod = makeScalarOperator("fmod", dispatch.Context.Fmod, makeEntrywise)
 
 	table.Clamp = clamp
-	table.ClampMin, table.ClampMax = makeScalarOperator("clamp_min", dispatch.Context.ClampMin, makeZeroPreserving), makeScalarOperator("clamp_max", dispatch.Context.ClampMax, makeZeroPreserving)
+	table.ClampMin, table.ClampMax = makeScalarOperator("clamp_min", dispatch.Context.ClampMin, makeZeroPreserving),
+		makeScalarOperator("clamp_max", dispatch.Context.ClampMax, makeZeroPreserving)
 
 	table.Mm, table.Mv, table.Bmm, table.Matmul = mm, mv, bmm, matmul
 	table.Addmm, table.Addmv = addmm, addmv
@@ -74,7 +77,8 @@ func newBackend() dispatch.Backend {
 	table.Sum, table.Mean, table.Norm, table.LinalgVectorNorm = sum, mean, norm, vectorNorm
 	table.Any, table.All = makeExtremum("any", "amax", dispatch.Context.Any), makeExtremum("all", "amin", dispatch.Context.All)
 	table.Amax, table.Amin = makeExtremum("amax", "amax", dispatch.Context.Amax), makeExtremum("amin", "amin", dispatch.Context.Amin)
-	table.Argmax, table.Argmin = makeArgExtremum("argmax", "amax", dispatch.Context.Argmax), makeArgExtremum("argmin", "amin", dispatch.Context.Argmin)
+	table.Argmax, table.Argmin = makeArgExtremum("argmax", "amax", dispatch.Context.Argmax),
+		makeArgExtremum("argmin", "amin", dispatch.Context.Argmin)
 	table.Max, table.Min = makeFullReduction("max", dispatch.Context.Max), makeFullReduction("min", dispatch.Context.Min)
 	table.CountNonzero, table.Round, table.NanToNum = countNonzero, round, nanToNum
 	table.Transpose, table.Permute, table.TransposeMatrix = transpose, permute, transpose2d
@@ -149,7 +153,8 @@ func detach(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err erro
 	}))
 }
 
-func toOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+func toOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool,
+	f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "to")
 	defer b.Close(&err)
 	switch {
@@ -166,12 +171,14 @@ func toOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.
 	return b.Return(mapParts(b, coalesceToCast(b, self, d), to(dtype.None), to(d)))
 }
 
-func zeros(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func zeros(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return createWithoutEntries(c, "zeros", out, size, d, l, dev)
 }
 
 // empty has no entries either, so that nothing in it is arbitrary.
-func empty(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func empty(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if f != shape.NoFormat && f != shape.Contiguous {
 		return nil, status.Runtimef("empty: memory format %v is only supported for strided tensors, not for sparse ones", f)
 	}
@@ -179,7 +186,8 @@ func empty(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, 
 }
 
 // createWithoutEntries returns a tensor without entries, or drops those of out.
-func createWithoutEntries(c dispatch.Context, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
+func createWithoutEntries(c dispatch.Context, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout,
+	dev device.Device) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	if out != nil && l != tensor.NoLayout && l != out.Layout() {
@@ -195,11 +203,14 @@ func createWithoutEntries(c dispatch.Context, op string, out *tensor.Tensor, siz
 }
 
 // additive lists the operators that commute with the sum of duplicate entries.
-var additive = map[string]bool{"neg": true, "positive": true, "conj": true, "conj_physical": true, "real": true, "imag": true, "resolve_conj": true, "resolve_neg": true}
+var additive = map[string]bool{"neg": true, "positive": true, "conj": true, "conj_physical": true, "real": true, "imag": true,
+	"resolve_conj": true, "resolve_neg": true}
 
 // makeUnary returns the kernel of a unary operator that maps 0 to 0. In place it requires a coalesced tensor, unless the operator commutes
 // with the sum of duplicate entries.
-func makeUnary(op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func makeUnary(
+	op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error),
+) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	on := makeEntrywise(op, apply)
 	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if out == self && !canApplyToEntries(op, self) {
@@ -215,7 +226,9 @@ func canApplyToEntries(op string, t *tensor.Tensor) bool {
 }
 
 // makeEntrywise returns the kernel of an operator that maps 0 to 0: it is applied to the values of the coalesced tensor.
-func makeEntrywise(op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func makeEntrywise(
+	op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error),
+) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 		b := build.New(c, op)
 		defer b.Close(&err)
@@ -247,7 +260,9 @@ func stridedOperandsError(op string, out *tensor.Tensor) error {
 }
 
 // makeUnaryWithoutOut is makeUnary for operators without out.
-func makeUnaryWithoutOut(op string, apply func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor) (*tensor.Tensor, error) {
+func makeUnaryWithoutOut(
+	op string, apply func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error),
+) func(dispatch.Context, *tensor.Tensor) (*tensor.Tensor, error) {
 	on := makeUnary(op, func(c dispatch.Context, _, self *tensor.Tensor) (*tensor.Tensor, error) { return apply(c, self) })
 	return func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) { return on(c, nil, self) }
 }

@@ -15,9 +15,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// SparseCooTensor creates a COO tensor of indices, a column for each entry, and values. Its size is the smallest that holds the indices unless it is
-// given.
-func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (_ *tensor.Tensor, err error) {
+// SparseCooTensor creates a COO tensor of indices, a column for each entry, and values. Its size is the smallest that holds the indices
+// unless it is given.
+func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device,
+	coalesced ops.Bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "sparse_coo_tensor")
 	defer b.Close(&err)
 	values = convertValues(b, values, d, dev)
@@ -83,8 +84,8 @@ func convertValues(b *build.Builder, values *tensor.Tensor, d dtype.DType, dev d
 	return b.ToOptionsWith(values, d, tensor.NoLayout, dev, false, false, shape.Preserve)
 }
 
-// convertIndices returns the indices passed under a name, on the device of values: int32 or int64, for COO tensors any dtype that converts to
-// int64. They are detached.
+// convertIndices returns the indices passed under a name, on the device of values: int32 or int64, for COO tensors any dtype that converts
+// to int64. They are detached.
 func convertIndices(b *build.Builder, name string, given, values *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case isSparse(given):
@@ -133,7 +134,8 @@ func indexNames(l tensor.Layout) (compressed, plain string) {
 
 // SparseCompressedTensor makes a tensor of a compressed layout of its compressed indices, its plain indices and its values. Its
 // size is the smallest that holds the indices unless it is given.
-func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
+func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout,
+	dev device.Device) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "sparse_compressed_tensor")
 	defer b.Close(&err)
 	if l < tensor.CSR {
@@ -161,7 +163,8 @@ func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tenso
 	case values.Dim() < batch+1+block:
 		b.Failf("values must have at least %d dimensions (batch, entries, blocks), but got sizes %v", batch+1+block, values.Sizes())
 	case !slices.Equal(compressed.Sizes()[:batch], plain.Sizes()[:batch]) || !slices.Equal(compressed.Sizes()[:batch], values.Sizes()[:batch]):
-		b.Failf("the batch sizes of %s, %s and values must be the same, but got %v, %v and %v", first, second, compressed.Sizes()[:batch], plain.Sizes()[:batch], values.Sizes()[:batch])
+		b.Failf("the batch sizes of %s, %s and values must be the same, but got %v, %v and %v", first, second, compressed.Sizes()[:batch],
+			plain.Sizes()[:batch], values.Sizes()[:batch])
 	case compressed.Sizes()[batch] < 1:
 		b.Failf("%s must have at least 1 entry in its last dimension, but got sizes %v", first, compressed.Sizes())
 	case plain.Sizes()[batch] != values.Sizes()[batch]:
@@ -178,7 +181,8 @@ func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tenso
 	return b.Return(assembleCompressed(b, l, size, compressed, plain, values))
 }
 
-// reshapeEmptyBlocks reshapes empty values, such as the list [], to zero blocks that divide a matrix of the given size along its rows or columns.
+// reshapeEmptyBlocks reshapes empty values, such as the list [], to zero blocks that divide a matrix of the given size along its rows or
+// columns.
 func reshapeEmptyBlocks(b *build.Builder, values, compressed *tensor.Tensor, size []int64, l tensor.Layout) *tensor.Tensor {
 	batch := compressed.Dim() - 1
 	block := [2]int64{1, 1}
@@ -235,7 +239,8 @@ func checkSizes(b *build.Builder, compressed, values *tensor.Tensor, size []int6
 		major = batch + 1
 	}
 	if want := size[major] / f.block[major-batch]; want != n {
-		b.Failf("%s must have %d elements, one more than the number of compressed rows or columns for size %v, but got %d", name, uint64(want)+1, size, n+1)
+		b.Failf("%s must have %d elements, one more than the number of compressed rows or columns for size %v, but got %d", name, uint64(want)+1,
+			size, n+1)
 	}
 }
 
@@ -319,7 +324,8 @@ func makeEmpty(b *build.Builder, l tensor.Layout, sizes []int64, d dtype.DType, 
 		major = sizes[batch+1]
 	}
 	batchSizes := slices.Clone(sizes[:batch])
-	return assembleCompressed(b, l, sizes, zeros(int64s, append(slices.Clone(batchSizes), major+1)...), zeros(int64s, append(slices.Clone(batchSizes), 0)...), zeros(d, append(slices.Clone(batchSizes), 0)...))
+	return assembleCompressed(b, l, sizes, zeros(int64s, append(slices.Clone(batchSizes), major+1)...),
+		zeros(int64s, append(slices.Clone(batchSizes), 0)...), zeros(d, append(slices.Clone(batchSizes), 0)...))
 }
 
 // checkParts returns an error for a tensor that was assembled of parts that do not fit.
@@ -334,7 +340,8 @@ func checkParts(op string, t *tensor.Tensor) error {
 		}
 		created, err = SparseCooTensor(dispatch.Context{}, p.Indices[0], p.Values, t.Sizes(), dtype.None, device.None, flag)
 	} else {
-		created, err = SparseCompressedTensor(dispatch.Context{}, p.Indices[0], p.Indices[1], p.Values, t.Sizes(), dtype.None, t.Layout(), device.None)
+		created, err = SparseCompressedTensor(dispatch.Context{}, p.Indices[0], p.Indices[1], p.Values, t.Sizes(), dtype.None, t.Layout(),
+			device.None)
 	}
 	if err != nil {
 		return status.In(op, err)

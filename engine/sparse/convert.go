@@ -127,7 +127,8 @@ func joinEntries(b *build.Builder, x coordinates, sparse int) coordinates {
 	once, inverse, _ := b.UniqueConsecutive(flattenIndices(b, b.Narrow(x.indices, 0, 0, int64(sparse)), x.sizes[:sparse]), true, true, noDim)
 	count := once.Numel()
 	values := sumByIndex(b, count*n, b.Add(mulInt(b, inverse, n), rest), x.values)
-	return coordinates{unflattenIndices(b, once, x.sizes[:sparse]), b.AsShape(values, append([]int64{count}, x.sizes[sparse:]...)...), x.sizes, true}
+	return coordinates{unflattenIndices(b, once, x.sizes[:sparse]), b.AsShape(values, append([]int64{count}, x.sizes[sparse:]...)...), x.sizes,
+		true}
 }
 
 // assembleForm returns the tensor of a form that has the entries of x.
@@ -186,7 +187,8 @@ func gatherBlocks(b *build.Builder, x coordinates, f form) coordinates {
 	n := once.Sizes()[0]
 	where := b.Add(mulInt(b, inverse, h*w), b.IndexSelect(offset, 0, from))
 	values := sumByIndex(b, n*h*w, where, b.IndexSelect(x.values, 0, from))
-	return coordinates{unflattenIndices(b, once, sizes), b.AsShape(values, append([]int64{n, h, w}, x.values.Sizes()[1:]...)...), append(sizes, x.sizes[at+2:]...), true}
+	return coordinates{unflattenIndices(b, once, sizes), b.AsShape(values, append([]int64{n, h, w}, x.values.Sizes()[1:]...)...),
+		append(sizes, x.sizes[at+2:]...), true}
 }
 
 // compressCoordinates returns the tensor of a compressed form and the given sizes that has the entries, or blocks, of x.
@@ -208,7 +210,8 @@ func compressCoordinates(b *build.Builder, x coordinates, sizes []int64, f form)
 			}
 			indices = b.Stack(append(rows, b.Select(indices, 0, int64(major)), b.Select(indices, 0, int64(minor))), 0)
 		}
-		x = coalesceCoordinates(b, coordinates{indices, x.values, slices.Concat(sizes[:batch], []int64{n, m}, x.values.Sizes()[1:]), x.coalesced && major < minor})
+		x = coalesceCoordinates(b, coordinates{indices, x.values, slices.Concat(sizes[:batch], []int64{n, m}, x.values.Sizes()[1:]),
+			x.coalesced && major < minor})
 	}
 	line, nnz := b.Select(asInt64(b, x.indices), 0, 0), x.nnz()
 	if batch > 0 { // batch and row of each entry
@@ -262,7 +265,8 @@ func ToSparseDim(c dispatch.Context, self *tensor.Tensor, sparseDim int64) (_ *t
 	case sparseDim < 0 || sparseDim > int64(self.Dim()) || sparseDim == 0 && self.Dim() > 0:
 		b.Failf("sparse_dim %d must be in the range 1 to %d of dimensions of the tensor", sparseDim, self.Dim())
 	case self.Layout() == tensor.COO && int(sparseDim) != self.Dim()-denseDim(self):
-		b.Failf("sparse_dim %d must be the tensor's number of sparse dimensions, %d; convert with to_dense() first", sparseDim, self.Dim()-denseDim(self))
+		b.Failf("sparse_dim %d must be the tensor's number of sparse dimensions, %d; convert with to_dense() first", sparseDim,
+			self.Dim()-denseDim(self))
 	case isSparse(self) && self.Layout() != tensor.COO && sparseDim != 2:
 		b.Failf("sparse_dim must be 2 for a tensor of layout %v, but got %d; convert with to_dense() first", self.Layout(), sparseDim)
 	}
@@ -306,7 +310,8 @@ func ToSparseBsc(c dispatch.Context, self *tensor.Tensor, blockSize []int64, den
 }
 
 // convertLayout returns self in layout l, after the checks of the to_sparse operators.
-func convertLayout(c dispatch.Context, op string, self *tensor.Tensor, l tensor.Layout, blockSize []int64, dense ops.Int) (_ *tensor.Tensor, err error) {
+func convertLayout(c dispatch.Context, op string, self *tensor.Tensor, l tensor.Layout, blockSize []int64,
+	dense ops.Int) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	f := form{l, [2]int64{1, 1}, 0}
@@ -354,7 +359,8 @@ func checkConversion(b *build.Builder, t *tensor.Tensor, f form) {
 	case !matrices && f.layout != tensor.COO && sparse != 2:
 		b.Failf("layout %v requires two sparse dimensions, but the tensor has %d; convert with to_dense() first", f.layout, sparse)
 	case hasBlocks(from.layout) && hasBlocks(f.layout) && from.block != f.block:
-		b.Failf("blocks of sizes %v cannot be converted to blocks of sizes %v; convert with to_sparse_coo() or to_dense() first", from.block, f.block)
+		b.Failf("blocks of sizes %v cannot be converted to blocks of sizes %v; convert with to_sparse_coo() or to_dense() first", from.block,
+			f.block)
 	case hasBlocks(from.layout) && f.layout != tensor.COO && !hasBlocks(f.layout):
 		b.Failf("layout %v cannot be converted to layout %v; convert with to_sparse_coo() or to_dense() first", from.layout, f.layout)
 	case matrices && !hasBlocks(from.layout) && hasBlocks(f.layout) && sparse > 2:

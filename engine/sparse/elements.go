@@ -14,7 +14,8 @@ import (
 // collectEntries returns the coalesced values for a reduction of all elements, and whether every element has an entry.
 func collectEntries(b *build.Builder, t *tensor.Tensor, dim []int64, keepdim bool) (values *tensor.Tensor, complete bool) {
 	if len(dim) != 0 && len(dim) != t.Dim() || keepdim {
-		b.Failf("only the reduction of all elements is supported for sparse tensors, but got dim %v and keepdim %v; convert with to_dense()", dim, keepdim)
+		b.Failf("only the reduction of all elements is supported for sparse tensors, but got dim %v and keepdim %v; convert with to_dense()", dim,
+			keepdim)
 	}
 	_, err := shape.WrapDims(b.Op, dim, t.Dim(), true)
 	b.Check(err)
@@ -23,7 +24,9 @@ func collectEntries(b *build.Builder, t *tensor.Tensor, dim []int64, keepdim boo
 }
 
 // makeReduction returns the kernel of a reduction of all elements, in which the elements without an entry count as one zero.
-func makeReduction(op string, apply func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
+func makeReduction(
+	op string, apply func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error),
+) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
 		b := build.New(c, op)
 		defer b.Close(&err)
@@ -37,7 +40,9 @@ func makeReduction(op string, apply func(c dispatch.Context, out, values *tensor
 }
 
 // makeFullReduction is makeReduction for operators without dim and keepdim.
-func makeFullReduction(op string, apply func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func makeFullReduction(
+	op string, apply func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error),
+) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	all := makeReduction(op, apply)
 	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return all(c, out, self, nil, false)
@@ -54,7 +59,9 @@ func countNonzero(c dispatch.Context, self *tensor.Tensor, dim []int64) (_ *tens
 }
 
 // makeZeroPreserving is makeEntrywise with a check that the operator maps 0 to 0 with the given arguments.
-func makeZeroPreserving(op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func makeZeroPreserving(
+	op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error),
+) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 		b := build.New(c, op)
 		defer b.Close(&err)
@@ -91,18 +98,22 @@ func nanToNum(c dispatch.Context, out, self *tensor.Tensor, nan, posinf, neginf 
 }
 
 // fullLike returns a tensor with the indices of self and one value for all entries.
-func fullLike(c dispatch.Context, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return makeFilledLike("full_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func fullLike(c dispatch.Context, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, l tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return makeFilledLike("full_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device,
+		f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.FullLike(v, value, d, tensor.NoLayout, dev, f)
 	})(c, self, d, l, dev, f)
 }
 
 // emptyLike returns a tensor without entries in the layout COO, and in others one with the same indices and uninitialized values.
-func emptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func emptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if self.Layout() == tensor.COO {
 		return zerosLike(c, self, d, l, dev, f)
 	}
-	return makeFilledLike("empty_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return makeFilledLike("empty_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device,
+		f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.EmptyLike(v, d, tensor.NoLayout, dev, f)
 	})(c, self, d, l, dev, f)
 }
@@ -112,14 +123,18 @@ func fill(c dispatch.Context, out, self, value *tensor.Tensor) (_ *tensor.Tensor
 	b := build.New(c, "fill")
 	defer b.Close(&err)
 	if !isSparse(self) || !isScalar(value) {
-		b.Failf("expected a scalar or a 0-dim strided tensor to fill a sparse tensor, but got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
+		b.Failf("expected a scalar or a 0-dim strided tensor to fill a sparse tensor, but got a value of layout %v and sizes %v for self of layout %v",
+			value.Layout(), value.Sizes(), self.Layout())
 	}
 	return applyToValues(b, out, self, self.DType(), func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Fill(to, v, value) })
 }
 
 // makeStridedFactory returns the kernel of a new_* operator whose result must be strided, because its elements are not 0.
-func makeStridedFactory(op string, apply func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, dev device.Device) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
+func makeStridedFactory(op string, apply func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType,
+	dev device.Device) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout,
+	device.Device) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout,
+		dev device.Device) (_ *tensor.Tensor, err error) {
 		b := build.New(c, op)
 		defer b.Close(&err)
 		if l != tensor.Strided {
@@ -132,8 +147,11 @@ func makeStridedFactory(op string, apply func(c dispatch.Context, self *tensor.T
 }
 
 // makeEmptyFactory returns the kernel of a new_* operator that creates a tensor without entries in the layout of self.
-func makeEmptyFactory(op string) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
+func makeEmptyFactory(
+	op string,
+) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout,
+		dev device.Device) (_ *tensor.Tensor, err error) {
 		if d, dev = resolveOptions(self, d, dev); l == tensor.NoLayout {
 			l = self.Layout()
 		}
@@ -159,7 +177,8 @@ func isSetTo(c dispatch.Context, self, other *tensor.Tensor) (bool, error) {
 }
 
 // vectorNorm returns the norm of all elements.
-func vectorNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func vectorNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool,
+	d dtype.DType) (*tensor.Tensor, error) {
 	return makeReduction("linalg.vector_norm", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.LinalgVectorNorm(out, v, ord, nil, false, d)
 	})(c, out, self, dim, keepdim)

@@ -13,8 +13,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// The largest and the smallest elements along dimensions. Entries are identified by the number of their row; a row with fewer entries than elements
-// also has zeros.
+// The largest and the smallest elements along dimensions. Entries are identified by the number of their row; a row with fewer entries than
+// elements also has zeros.
 
 // axes describes the dimensions of coordinates in a reduction.
 type axes struct {
@@ -79,7 +79,8 @@ func findUnique(b *build.Builder, key *tensor.Tensor) (once, of, counts *tensor.
 	return once, b.IndexSelect(inverse, 0, back), counts
 }
 
-// reduceByIndex returns the maximum or minimum (how is amax or amin) of the entries of source in each of n lines; of has the line of each entry.
+// reduceByIndex returns the maximum or minimum (how is amax or amin) of the entries of source in each of n lines; of has the line of each
+// entry.
 func reduceByIndex(b *build.Builder, n int64, of, source *tensor.Tensor, how string) *tensor.Tensor {
 	to := makeReductionStart(b, source, append([]int64{n}, source.Sizes()[1:]...)...)
 	return b.IndexReduceWith(to, 0, of, source, how, false)
@@ -94,7 +95,8 @@ func makeReductionStart(b *build.Builder, like *tensor.Tensor, sizes ...int64) *
 	return b.NewFull(like, sizes, start)
 }
 
-// reduceExtremum returns the maximum or minimum (how is amax or amin) along the dimensions in mask. It is strided if no sparse dimension remains.
+// reduceExtremum returns the maximum or minimum (how is amax or amin) along the dimensions in mask. It is strided if no sparse dimension
+// remains.
 func reduceExtremum(b *build.Builder, x coordinates, mask []bool, how string) *tensor.Tensor {
 	x = coalesceCoordinates(b, x)
 	a := splitAxes(x, mask)
@@ -139,7 +141,8 @@ func reduceExtremum(b *build.Builder, x coordinates, mask []bool, how string) *t
 	return assembleCoo(b, coordinates{unflattenIndices(b, once, keptSizes), result, a.sizes, true})
 }
 
-// shareZeroGradient returns result with another gradient for lines whose extremum is 0: the elements without an entry get an equal share of it.
+// shareZeroGradient returns result with another gradient for lines whose extremum is 0: the elements without an entry get an equal share of
+// it.
 func shareZeroGradient(b *build.Builder, result, most, values, of, without *tensor.Tensor) *tensor.Tensor {
 	zeros := b.CastTo(b.Eq(values, b.IntNumber(0)), values.DType())
 	kept := sumByIndex(b, most.Sizes()[0], of, zeros)
@@ -150,7 +153,9 @@ func shareZeroGradient(b *build.Builder, result, most, values, of, without *tens
 }
 
 // makeExtremum returns the kernel of amax or amin (how), or of any or all, which are amax and amin of the mask of nonzero elements.
-func makeExtremum(op, how string, apply func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
+func makeExtremum(
+	op, how string, apply func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error),
+) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
 		b := build.New(c, op)
 		defer b.Close(&err)
@@ -189,7 +194,9 @@ func makeExtremum(op, how string, apply func(dispatch.Context, *tensor.Tensor, *
 }
 
 // makeArgExtremum returns the kernel of argmax or argmin, along a dimension or over all elements. The result is strided.
-func makeArgExtremum(op, how string, apply func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error) {
+func makeArgExtremum(
+	op, how string, apply func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error),
+) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (_ *tensor.Tensor, err error) {
 		b := build.New(c, op)
 		defer b.Close(&err)
@@ -229,8 +236,8 @@ func makeArgExtremum(op, how string, apply func(dispatch.Context, *tensor.Tensor
 	}
 }
 
-// findFirstExtremes returns the lines of a length that have entries, and in each the first position of its maximum or minimum: that of an entry,
-// or of the first element without one.
+// findFirstExtremes returns the lines of a length that have entries, and in each the first position of its maximum or minimum: that of an
+// entry, or of the first element without one.
 func findFirstExtremes(b *build.Builder, key, at, values *tensor.Tensor, length int64, how string) (once, positions *tensor.Tensor) {
 	if values.DType() == dtype.Bool {
 		values = b.CastTo(values, dtype.Uint8)

@@ -73,7 +73,8 @@ func (x coordinates) nnz() int64 { return x.indices.Sizes()[1] }
 
 // assembleCoo returns the COO tensor of the coordinates.
 func assembleCoo(b *build.Builder, x coordinates) *tensor.Tensor {
-	return b.Track(tensor.Assemble(b.Op, tensor.COO, x.sizes, tensor.Parts{Indices: []*tensor.Tensor{x.indices}, Values: x.values, Coalesced: x.coalesced}))
+	return b.Track(tensor.Assemble(b.Op, tensor.COO, x.sizes,
+		tensor.Parts{Indices: []*tensor.Tensor{x.indices}, Values: x.values, Coalesced: x.coalesced}))
 }
 
 // assembleCompressed returns a tensor of a compressed layout.
@@ -102,13 +103,15 @@ func flattenIndices(b *build.Builder, indices *tensor.Tensor, sizes []int64) *te
 	return key
 }
 
-// checkIndexBounds returns indices as int64 after a check against sizes: the application may have changed them since the tensor was created.
+// checkIndexBounds returns indices as int64 after a check against sizes: the application may have changed them since the tensor was
+// created.
 func checkIndexBounds(b *build.Builder, indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	indices = asInt64(b, indices)
 	low, high := findIndexBounds(b, indices)
 	for d := range low {
 		if low[d] < 0 || high[d] >= sizes[d] {
-			b.Failf("the indices of dimension %d go from %d to %d, beyond its size %d: they were changed after the tensor was created", d, low[d], high[d], sizes[d])
+			b.Failf("the indices of dimension %d go from %d to %d, beyond its size %d: they were changed after the tensor was created", d, low[d],
+				high[d], sizes[d])
 		}
 	}
 	return indices

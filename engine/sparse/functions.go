@@ -62,7 +62,8 @@ func SparseAddmm(c dispatch.Context, self, mat1, mat2 *tensor.Tensor, beta, alph
 func SparseSampledAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "sparse.sampled_addmm")
 	defer b.Close(&err)
-	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) { // the same positions in each batch
+	// the same positions in each batch
+	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) {
 		self = broadcastTo(b, self, slices.Concat(mat1.Sizes()[:n], self.Sizes()))
 	}
 	batch := self.Dim() - 2
@@ -73,7 +74,8 @@ func SparseSampledAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor
 		b.Failf("expected matrices, or batches of the same dimensions, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
 	case !slices.Equal(self.Sizes()[:batch], mat1.Sizes()[:batch]) || !slices.Equal(self.Sizes()[:batch], mat2.Sizes()[:batch]):
 		b.Failf("the batch sizes must be the same, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
-	case mat1.Sizes()[batch+1] != mat2.Sizes()[batch] || mat1.Sizes()[batch] != self.Sizes()[batch] || mat2.Sizes()[batch+1] != self.Sizes()[batch+1]:
+	case mat1.Sizes()[batch+1] != mat2.Sizes()[batch] || mat1.Sizes()[batch] != self.Sizes()[batch] ||
+		mat2.Sizes()[batch+1] != self.Sizes()[batch+1]:
 		b.Failf("matrices of sizes %v and %v cannot be multiplied to a result of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
 	case self.DType() != mat1.DType() || self.DType() != mat2.DType():
 		b.Failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
@@ -159,7 +161,8 @@ func SparseSpdiags(c dispatch.Context, diagonals, offsets *tensor.Tensor, size [
 	inside := b.LogicalAnd(b.Ge(row, b.IntNumber(0)), b.Lt(row, b.IntNumber(size[0])))
 	inside = b.LogicalAnd(inside, b.Lt(column, b.IntNumber(size[1])))
 	of := b.AsShape(b.Nonzero(inside), -1)
-	x := coalesceCoordinates(b, coordinates{b.IndexSelect(b.Stack([]*tensor.Tensor{row, column}, 0), 1, of), b.IndexSelect(b.AsShape(d, n*m), 0, of), slices.Clone(size), false})
+	x := coalesceCoordinates(b, coordinates{b.IndexSelect(b.Stack([]*tensor.Tensor{row, column}, 0), 1, of),
+		b.IndexSelect(b.AsShape(d, n*m), 0, of), slices.Clone(size), false})
 	return b.Return(assembleForm(b, x, form{l, [2]int64{1, 1}, 0}))
 }
 
@@ -206,7 +209,8 @@ func resolveOptions(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.D
 }
 
 // zerosLike returns a tensor without entries, in the requested layout.
-func zerosLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+func zerosLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device,
+	f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	d, dev = resolveOptions(self, d, dev)
 	b := build.New(c, "zeros_like")
 	defer b.Close(&err)
@@ -236,8 +240,11 @@ func makeMetaLike(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 
 // makeFilledLike returns the kernel of a *_like operator: the result has the indices of self, and the values that another function returns
 // for the values of self.
-func makeFilledLike(op string, values func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+func makeFilledLike(op string, values func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device,
+	f shape.MemoryFormat) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device,
+	shape.MemoryFormat) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device,
+		f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 		b := build.New(c, op)
 		defer b.Close(&err)
 		d, dev = resolveOptions(self, d, dev)
@@ -322,11 +329,14 @@ func copyEntries(c dispatch.Context, self, src *tensor.Tensor, busy bool) (err e
 	case !slices.Equal(self.Sizes(), src.Sizes()):
 		b.Failf("the sizes of sparse tensors must be the same, but got %v and %v", self.Sizes(), src.Sizes())
 	case self.Layout() != src.Layout():
-		b.Failf("cannot copy to a tensor of layout %v from one of layout %v; convert with to_sparse(layout=%v)", self.Layout(), src.Layout(), self.Layout())
+		b.Failf("cannot copy to a tensor of layout %v from one of layout %v; convert with to_sparse(layout=%v)", self.Layout(), src.Layout(),
+			self.Layout())
 	case self.Layout() != tensor.COO && formOf(self) != formOf(src):
-		b.Failf("blocks and dense dimensions must be the same, but got values of sizes %v and %v", self.Parts().Values.Sizes(), src.Parts().Values.Sizes())
+		b.Failf("blocks and dense dimensions must be the same, but got values of sizes %v and %v", self.Parts().Values.Sizes(),
+			src.Parts().Values.Sizes())
 	case self.Layout() != tensor.COO && countEntries(self) != countEntries(src):
-		b.Failf("tensors of layout %v must have the same number of entries, but got %d and %d; use clone()", self.Layout(), countEntries(self), countEntries(src))
+		b.Failf("tensors of layout %v must have the same number of entries, but got %d and %d; use clone()", self.Layout(), countEntries(self),
+			countEntries(src))
 	}
 	x := asForm(b, src, formOf(self))
 	x = b.ToOptionsWith(x, self.DType(), tensor.NoLayout, self.Device(), false, true, shape.Preserve)
@@ -359,10 +369,12 @@ func prepareComparison(b *build.Builder, self, other *tensor.Tensor) (x, y *tens
 	return asDense(b, self), asDense(b, other)
 }
 
-// hasSameIndices reports whether two tensors are known to be sparse and to have entries at the same positions, in the same order, without duplicates.
+// hasSameIndices reports whether two tensors are known to be sparse and to have entries at the same positions, in the same order, without
+// duplicates.
 func hasSameIndices(b *build.Builder, self, other *tensor.Tensor) bool {
 	p, q := self.Parts(), other.Parts()
-	if p == nil || q == nil || !slices.Equal(self.Sizes(), other.Sizes()) || formOf(self) != formOf(other) || countEntries(self) != countEntries(other) ||
+	if p == nil || q == nil || !slices.Equal(self.Sizes(), other.Sizes()) || formOf(self) != formOf(other) ||
+		countEntries(self) != countEntries(other) ||
 		self.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) || !backend.Known(p.Values) || !backend.Known(q.Values) {
 		return false
 	}

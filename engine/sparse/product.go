@@ -27,12 +27,13 @@ func checkFactors(b *build.Builder, mat1, mat2 *tensor.Tensor, dims ...int) {
 	case mat1.DType() == dtype.Bool:
 		b.Check(status.NotImplementedf("%s: not implemented for dtype bool", b.Op))
 	case mat1.Sizes()[mat1.Dim()-1] != mat2.Sizes()[max(mat2.Dim()-2, 0)]:
-		b.Failf("mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ", mat1.Sizes(), mat2.Sizes(), mat1.Sizes()[mat1.Dim()-1], mat2.Sizes()[max(mat2.Dim()-2, 0)])
+		b.Failf("mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ", mat1.Sizes(), mat2.Sizes(),
+			mat1.Sizes()[mat1.Dim()-1], mat2.Sizes()[max(mat2.Dim()-2, 0)])
 	}
 }
 
-// mm returns the product of two matrices, of which one at least is sparse: strided unless both are. A strided out takes that of two compressed ones,
-// too.
+// mm returns the product of two matrices, of which one at least is sparse: strided unless both are. A strided out takes that of two
+// compressed ones, too.
 func mm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "mm")
 	defer b.Close(&err)
@@ -118,7 +119,8 @@ func bmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (_ *tensor.Tensor, 
 		return b.Add(mulInt(b, b.Select(at, 0, 0), size), b.Select(at, 0, d))
 	}
 	// The matrices of the batch on the diagonal of one.
-	all := assembleCoo(b, coordinates{b.Stack([]*tensor.Tensor{line(rows, 1), line(inner, 2)}, 0), x.values, []int64{n * rows, n * inner}, x.coalesced})
+	all := assembleCoo(b, coordinates{b.Stack([]*tensor.Tensor{line(rows, 1), line(inner, 2)}, 0), x.values, []int64{n * rows, n * inner},
+		x.coalesced})
 	return writeResult(b, out, b.AsShape(multiplyRows(b, all, b.AsShape(mat2, n*inner, columns)), n, rows, columns))
 }
 
@@ -151,7 +153,8 @@ func matmul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tens
 		result := b.Track(matmul(c, nil, all, other))
 		return writeResult(b, out, b.AsShape(result, append(lead, other.Sizes()[1:other.Dim():other.Dim()]...)...))
 	}
-	b.Failf("sparse tensors of sizes %v and %v cannot be multiplied; expected matrices, vectors or batches of the same number of matrices", self.Sizes(), other.Sizes())
+	b.Failf("sparse tensors of sizes %v and %v cannot be multiplied; expected matrices, vectors or batches of the same number of matrices",
+		self.Sizes(), other.Sizes())
 	return nil, nil
 }
 
@@ -258,8 +261,8 @@ func Hspmm(c dispatch.Context, out, mat1, mat2 *tensor.Tensor) (_ *tensor.Tensor
 	return writeResult(b, out, assembleCoo(b, coordinates{b.Unsqueeze(rows, 0), product, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, true}))
 }
 
-// SparseMmReduce returns a product whose elements are the sum, the mean, the largest or the least of the products of a row's entries; 0 where a row
-// has none.
+// SparseMmReduce returns a product whose elements are the sum, the mean, the largest or the least of the products of a row's entries; 0
+// where a row has none.
 func SparseMmReduce(c dispatch.Context, self, mat2 *tensor.Tensor, reduce string) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "sparse.mm")
 	defer b.Close(&err)

@@ -145,7 +145,8 @@ func Nnz(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	return countEntries(self), nil
 }
 
-func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (_ string, err error) {
+func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64,
+	sci ops.Bool) (_ string, err error) {
 	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
 	if err != nil {
 		return "", err

@@ -80,7 +80,8 @@ func mean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim boo
 }
 
 // norm returns the norm of all elements, which zeros do not change.
-func norm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
+func norm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool,
+	d dtype.DType) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "norm")
 	defer b.Close(&err)
 	if p.Kind != dtype.KindNone && p.Float() <= 0 || len(dim) != 0 && len(dim) != self.Dim() || keepdim {
@@ -111,7 +112,8 @@ func SparseLogSoftmax(c dispatch.Context, self *tensor.Tensor, dim int64, d dtyp
 }
 
 // softmax implements sparse.softmax and, with log, sparse.log_softmax.
-func softmax(c dispatch.Context, op string, self *tensor.Tensor, dim int64, as dtype.DType, dense func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, int64, dtype.DType) (*tensor.Tensor, error), log bool) (_ *tensor.Tensor, err error) {
+func softmax(c dispatch.Context, op string, self *tensor.Tensor, dim int64, as dtype.DType, dense func(dispatch.Context, *tensor.Tensor,
+	*tensor.Tensor, int64, dtype.DType) (*tensor.Tensor, error), log bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	if !isSparse(self) {

@@ -33,7 +33,8 @@ func reshapeTo(b *build.Builder, t *tensor.Tensor, sizes []int64) *tensor.Tensor
 	case f.layout != tensor.COO && (hasBlocks(f.layout) || t.Dim() != 2 || len(sizes) != 2):
 		b.Failf("a tensor of layout %v and sizes %v cannot be reshaped to %v; convert with to_sparse() or to_dense()", f.layout, t.Sizes(), sizes)
 	case sparse < 0 || !slices.Equal(sizes[sparse:], t.Sizes()[t.Dim()-f.dense:]):
-		b.Failf("the dense dimensions, of sizes %v, must remain the last dimensions of the sizes %v; convert with to_dense()", t.Sizes()[t.Dim()-f.dense:], sizes)
+		b.Failf("the dense dimensions, of sizes %v, must remain the last dimensions of the sizes %v; convert with to_dense()",
+			t.Sizes()[t.Dim()-f.dense:], sizes)
 	}
 	x := coordinatesOf(b, t)
 	key := flattenIndices(b, x.indices, x.sizes[:x.sparseDim()])
@@ -119,7 +120,8 @@ func squeezeDims(b *build.Builder, t *tensor.Tensor, mask []bool) *tensor.Tensor
 	}
 	batch := batchDim(t)
 	if !slices.Contains(rows, int64(batch)) || !slices.Contains(rows, int64(batch)+1) {
-		b.Failf("the matrix dimensions, of sizes %v, cannot be changed in layout %v; convert with to_sparse() or to_dense()", t.Sizes()[batch:batch+2], t.Layout())
+		b.Failf("the matrix dimensions, of sizes %v, cannot be changed in layout %v; convert with to_sparse() or to_dense()",
+			t.Sizes()[batch:batch+2], t.Layout())
 	}
 	lead := int64(batch + 1)
 	if hasBlocks(t.Layout()) {

@@ -47,7 +47,8 @@ func resizeCoo(c dispatch.Context, op string, self *tensor.Tensor, size []int64,
 	_, high := findIndexBounds(b, x.indices)
 	for d, last := range high {
 		if last >= size[d] {
-			b.Failf("size %d of dimension %d is too small for the entry at index %d; use sparse_resize_and_clear_() to drop the entries", size[d], d, last)
+			b.Failf("size %d of dimension %d is too small for the entry at index %d; use sparse_resize_and_clear_() to drop the entries", size[d], d,
+				last)
 		}
 	}
 	p := *self.Parts()
@@ -98,7 +99,8 @@ func resizeCompressed(c dispatch.Context, self *tensor.Tensor, size []int64, f s
 		major, minor = minor, major
 	}
 	if size[minor] < self.Sizes()[minor] {
-		b.Failf("dimension %d of a tensor of layout %v cannot shrink from %d to %d, because it may contain entries", minor, form.layout, self.Sizes()[minor], size[minor])
+		b.Failf("dimension %d of a tensor of layout %v cannot shrink from %d to %d, because it may contain entries", minor, form.layout,
+			self.Sizes()[minor], size[minor])
 	}
 	p := *self.Parts()
 	compressed, n, had := p.Indices[0], size[major]/form.block[major], p.Indices[0].Numel()-1
@@ -108,7 +110,8 @@ func resizeCompressed(c dispatch.Context, self *tensor.Tensor, size []int64, f s
 		if !known || count < 0 || count > countEntries(self) {
 			b.Failf("the number of entries in the first %d lines, %d, is not known, or was changed after the tensor was created", n, count)
 		}
-		p = tensor.Parts{Indices: []*tensor.Tensor{compressed, b.Clone(b.Narrow(p.Indices[1], 0, 0, count))}, Values: b.Clone(b.Narrow(p.Values, 0, 0, count))}
+		p = tensor.Parts{Indices: []*tensor.Tensor{compressed, b.Clone(b.Narrow(p.Indices[1], 0, 0, count))},
+			Values: b.Clone(b.Narrow(p.Values, 0, 0, count))}
 	} else {
 		last := b.Narrow(compressed, 0, had, 1)
 		more := b.Expand(last, n-had)

@@ -19,11 +19,13 @@ func SparseSpsolve(c dispatch.Context, self, other *tensor.Tensor) (_ *tensor.Te
 }
 
 // triangularSolve solves a @ x = self for x with a sparse triangle a. It returns no copy of a: the second result is empty.
-func triangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func triangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tensor, upper, transpose,
+	unitriangular bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	b := build.New(c, "triangular_solve")
 	defer b.Close(&err)
 	if isSparse(self) || !isSparse(a) || isSparse(outSolution) || isSparse(outA) {
-		b.Failf("expected a strided tensor of right-hand sides, strided outputs and a sparse A, but got layouts %v and %v", self.Layout(), a.Layout())
+		b.Failf("expected a strided tensor of right-hand sides, strided outputs and a sparse A, but got layouts %v and %v", self.Layout(),
+			a.Layout())
 	}
 	full := asDense(b, a)
 	if countEntries(a) == 0 && !unitriangular { // nothing to divide by

@@ -50,9 +50,10 @@ func hasIndicesForDim(t *tensor.Tensor, d int) bool {
 	return d < t.Dim()-denseDim(t) && (t.Layout() == tensor.COO || batchDim(t) == 0) && backend.Known(t.Parts().Indices[0])
 }
 
-// partitionEntries returns the columns of indices and the values of each of n parts of dimension d, of step positions each. A stable sort by
-// parts reads each entry once, instead of once for each part.
-func partitionEntries(b *build.Builder, indices *tensor.Tensor, x coordinates, d int, step int64, n int) (columns, values []*tensor.Tensor) {
+// partitionEntries returns the columns of indices and the values of each of n parts of dimension d, of step positions each. A stable sort
+// by parts reads each entry once, instead of once for each part.
+func partitionEntries(b *build.Builder, indices *tensor.Tensor, x coordinates, d int, step int64,
+	n int) (columns, values []*tensor.Tensor) {
 	inOrder, order := sortVector(b, floorDivInt(b, b.Select(x.indices, 0, int64(d)), step))
 	parts := makeRange(b, int64(n), indices.Device())
 	ends := b.SearchsortedWith(inOrder, parts, false, true, "", nil)

@@ -40,9 +40,11 @@ func transpose(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (
 	switch {
 	case sparse == self.Dim():
 	case self.Layout() != tensor.COO:
-		b.Failf("transposing a tensor of layout %v with %d dense dimensions is not supported; convert with to_dense() or to_sparse_coo()", self.Layout(), self.Dim()-sparse)
+		b.Failf("transposing a tensor of layout %v with %d dense dimensions is not supported; convert with to_dense() or to_sparse_coo()",
+			self.Layout(), self.Dim()-sparse)
 	case i != j && max(i, j) >= sparse:
-		b.Failf("dimensions %d and %d must both be sparse, which the first %d are; convert with to_dense(), or use permute() to reorder dense dimensions", dim0, dim1, sparse)
+		b.Failf("dimensions %d and %d must both be sparse, which the first %d are; convert with to_dense(), or use permute() to reorder dense dimensions",
+			dim0, dim1, sparse)
 	}
 	order := make([]int64, self.Dim())
 	for d := range order {
@@ -74,14 +76,16 @@ func permute(c dispatch.Context, self *tensor.Tensor, dims []int64) (_ *tensor.T
 }
 
 // transposedLayouts maps a layout to that of the transposed matrix.
-var transposedLayouts = map[tensor.Layout]tensor.Layout{tensor.CSR: tensor.CSC, tensor.CSC: tensor.CSR, tensor.BSR: tensor.BSC, tensor.BSC: tensor.BSR}
+var transposedLayouts = map[tensor.Layout]tensor.Layout{tensor.CSR: tensor.CSC, tensor.CSC: tensor.CSR, tensor.BSR: tensor.BSC,
+	tensor.BSC: tensor.BSR}
 
 func permuteDims(b *build.Builder, t *tensor.Tensor, order []int64) *tensor.Tensor {
 	sparse := t.Dim() - denseDim(t)
 	sizes := make([]int64, len(order))
 	for i, d := range order {
 		if sizes[i] = t.Sizes()[d]; (int(d) < sparse) != (i < sparse) {
-			b.Failf("dimension %d cannot move to position %d: the sparse dimensions, the first %d, must precede the dense ones; convert with to_dense()", d, i, sparse)
+			b.Failf("dimension %d cannot move to position %d: the sparse dimensions, the first %d, must precede the dense ones; convert with to_dense()",
+				d, i, sparse)
 		}
 	}
 	p := t.Parts()
@@ -117,7 +121,8 @@ func permuteDims(b *build.Builder, t *tensor.Tensor, order []int64) *tensor.Tens
 	l, permuted := t.Layout(), values(lead)
 	for i, d := range order[:batch] {
 		if int(d) >= batch {
-			b.Failf("dimension %d cannot move to position %d: the batch dimensions of layout %v, the first %d, must precede the sparse ones; convert with to_sparse() or to_dense()", d, i, l, batch)
+			b.Failf("dimension %d cannot move to position %d: the batch dimensions of layout %v, the first %d, must precede the sparse ones; convert with to_sparse() or to_dense()",
+				d, i, l, batch)
 		}
 	}
 	if order[batch] != int64(batch) {
@@ -163,16 +168,19 @@ func unsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (_ *tens
 	p, sparse := self.Parts(), self.Dim()-denseDim(self)
 	if self.Layout() != tensor.COO {
 		if d > batchDim(self) {
-			b.Failf("layout %v supports new dimensions only among the batch dimensions, the first %d, not at %d; convert with to_sparse() or to_dense()", self.Layout(), batchDim(self), d)
+			b.Failf("layout %v supports new dimensions only among the batch dimensions, the first %d, not at %d; convert with to_sparse() or to_dense()",
+				self.Layout(), batchDim(self), d)
 		}
 		at := int64(d)
-		return writeResult(b, out, assembleCompressed(b, self.Layout(), sizes, b.Unsqueeze(p.Indices[0], at), b.Unsqueeze(p.Indices[1], at), b.Unsqueeze(p.Values, at)))
+		return writeResult(b, out, assembleCompressed(b, self.Layout(), sizes, b.Unsqueeze(p.Indices[0], at), b.Unsqueeze(p.Indices[1], at),
+			b.Unsqueeze(p.Values, at)))
 	}
 	if d > sparse {
 		return writeResult(b, out, assembleCoo(b, coordinates{p.Indices[0], b.Unsqueeze(p.Values, int64(d-sparse+1)), sizes, p.Coalesced}))
 	}
 	n := countEntries(self)
-	indices := b.Cat([]*tensor.Tensor{b.Narrow(p.Indices[0], 0, 0, int64(d)), makeZeros(b, p.Indices[0], 1, n), b.Narrow(p.Indices[0], 0, int64(d), int64(sparse-d))}, 0)
+	indices := b.Cat([]*tensor.Tensor{b.Narrow(p.Indices[0], 0, 0, int64(d)), makeZeros(b, p.Indices[0], 1, n),
+		b.Narrow(p.Indices[0], 0, int64(d), int64(sparse-d))}, 0)
 	return writeResult(b, out, assembleCoo(b, coordinates{indices, p.Values, sizes, p.Coalesced}))
 }
 
@@ -185,7 +193,8 @@ func mapBatchParts(b *build.Builder, t *tensor.Tensor, sizes []int64, each func(
 // isBatchDim reports whether a dimension is one of the batch dimensions of a compressed layout.
 func isBatchDim(t *tensor.Tensor, d int) bool { return t.Layout() != tensor.COO && d < batchDim(t) }
 
-// selectIndex implements select. The result is strided if no sparse dimension remains. A selection along a batch dimension shares its parts.
+// selectIndex implements select. The result is strided if no sparse dimension remains. A selection along a batch dimension shares its
+// parts.
 func selectIndex(c dispatch.Context, self *tensor.Tensor, dim, index int64) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "select")
 	defer b.Close(&err)
@@ -211,7 +220,8 @@ func selectIndex(c dispatch.Context, self *tensor.Tensor, dim, index int64) (_ *
 			values := b.Select(p.Values, int64(d-self.Dim()+p.Values.Dim()), at)
 			return b.Return(assembleCompressed(b, self.Layout(), sizes, p.Indices[0], p.Indices[1], values))
 		case batch > 0:
-			b.Failf("selecting rows or columns of a batch (dimension %d) is not supported; index the batch dimensions first, or convert with to_sparse_coo() or to_dense()", d)
+			b.Failf("selecting rows or columns of a batch (dimension %d) is not supported; index the batch dimensions first, or convert with to_sparse_coo() or to_dense()",
+				d)
 		}
 	}
 	if l := self.Layout(); (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && backend.Known(self.Parts().Indices[0]) {
@@ -235,7 +245,8 @@ func sliceLine(b *build.Builder, t *tensor.Tensor, i int64, sizes []int64) coord
 	start, _ := readInt(b, b.Select(p.Indices[0], 0, i))
 	end, _ := readInt(b, b.Select(p.Indices[0], 0, i+1))
 	if start < 0 || end < start || end > n {
-		b.Failf("the compressed indices of line %d, %d to %d, exceed the %d entries: they were changed after the tensor was created", i, start, end, n)
+		b.Failf("the compressed indices of line %d, %d to %d, exceed the %d entries: they were changed after the tensor was created", i, start,
+			end, n)
 	}
 	indices := b.Unsqueeze(asInt64(b, b.Narrow(p.Indices[1], 0, start, end-start)), 0)
 	return coordinates{b.Clone(indices), b.Clone(b.Narrow(p.Values, 0, start, end-start)), sizes, true}
@@ -261,7 +272,9 @@ func narrow(c dispatch.Context, self *tensor.Tensor, dim, start, length int64) (
 	sizes := slices.Clone(self.Sizes())
 	sizes[d] = length
 	if isBatchDim(self, d) {
-		return b.Return(mapBatchParts(b, self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return b.Narrow(part, int64(d), start, length) }))
+		return b.Return(mapBatchParts(b, self, sizes, func(part *tensor.Tensor) *tensor.Tensor {
+			return b.Narrow(part, int64(d), start, length)
+		}))
 	}
 	x := coordinatesOf(b, self)
 	f := formOf(self)
@@ -284,7 +297,8 @@ func slice(c dispatch.Context, self *tensor.Tensor, dim int64, start, end ops.In
 		return nil, err
 	}
 	if step != 1 {
-		return nil, status.Runtimef("slice: a step of %d is not supported for sparse tensors; use index_select(), or convert with to_dense()", step)
+		return nil, status.Runtimef("slice: a step of %d is not supported for sparse tensors; use index_select(), or convert with to_dense()",
+			step)
 	}
 	from, length := clipSlice(start.Or(0), end.Or(self.Sizes()[d]), self.Sizes()[d])
 	part, err := narrow(c, self, int64(d), from, length)
@@ -309,7 +323,8 @@ func shiftRow(b *build.Builder, indices *tensor.Tensor, d int, by int64) *tensor
 		return indices
 	}
 	n := indices.Sizes()[0]
-	return b.Cat([]*tensor.Tensor{b.Narrow(indices, 0, 0, int64(d)), b.Add(b.Narrow(indices, 0, int64(d), 1), b.IntNumber(by)), b.Narrow(indices, 0, int64(d)+1, n-int64(d)-1)}, 0)
+	return b.Cat([]*tensor.Tensor{b.Narrow(indices, 0, 0, int64(d)), b.Add(b.Narrow(indices, 0, int64(d), 1), b.IntNumber(by)),
+		b.Narrow(indices, 0, int64(d)+1, n-int64(d)-1)}, 0)
 }
 
 // indexSelect returns the positions of a dimension that index names, in its order.
@@ -331,7 +346,8 @@ func indexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, index 
 	if at.Numel() > 0 {
 		low, high := findIndexBounds(b, b.Unsqueeze(at, 0))
 		if len(low) > 0 && (low[0] < -n || high[0] >= n) {
-			return nil, status.Indexf("index_select: index %d is out of bounds for dimension %d with size %d", map[bool]int64{true: low[0], false: high[0]}[low[0] < -n], d, n)
+			return nil, status.Indexf("index_select: index %d is out of bounds for dimension %d with size %d",
+				map[bool]int64{true: low[0], false: high[0]}[low[0] < -n], d, n)
 		}
 		if len(low) > 0 && low[0] < 0 {
 			at = remainderInt(b, at, n)
@@ -340,7 +356,9 @@ func indexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, index 
 	sizes := slices.Clone(self.Sizes())
 	sizes[d] = at.Numel()
 	if isBatchDim(self, d) {
-		return writeResult(b, out, mapBatchParts(b, self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return b.IndexSelect(part, int64(d), at) }))
+		return writeResult(b, out, mapBatchParts(b, self, sizes, func(part *tensor.Tensor) *tensor.Tensor {
+			return b.IndexSelect(part, int64(d), at)
+		}))
 	}
 	x := coordinatesOf(b, self)
 	f := formOf(self)
@@ -352,7 +370,8 @@ func indexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, index 
 		place, entry := matchSorted(b, at, inOrder)
 		entry = b.IndexSelect(from, 0, entry)
 		rest := b.IndexSelect(x.indices, 1, entry)
-		y.indices = b.Cat([]*tensor.Tensor{b.Narrow(rest, 0, 0, int64(d)), b.Unsqueeze(place, 0), b.Narrow(rest, 0, int64(d)+1, int64(x.sparseDim()-d-1))}, 0)
+		y.indices = b.Cat([]*tensor.Tensor{b.Narrow(rest, 0, 0, int64(d)), b.Unsqueeze(place, 0),
+			b.Narrow(rest, 0, int64(d)+1, int64(x.sparseDim()-d-1))}, 0)
 		y.values, y.coalesced = b.IndexSelect(x.values, 0, entry), false
 		if x.coalesced {
 			y = coalesceCoordinates(b, y)
@@ -389,7 +408,8 @@ func cat(c dispatch.Context, out *tensor.Tensor, list []*tensor.Tensor, dim int6
 	for i, t := range list {
 		for at, n := range t.Sizes() {
 			if at != d && n != first.Sizes()[at] {
-				b.Failf("sizes of tensors must match except in dimension %d, but tensor %d has sizes %v and the first one %v", d, i, t.Sizes(), first.Sizes())
+				b.Failf("sizes of tensors must match except in dimension %d, but tensor %d has sizes %v and the first one %v", d, i, t.Sizes(),
+					first.Sizes())
 			}
 		}
 		if result.sizes[d] > math.MaxInt64-t.Sizes()[d] {
