@@ -81,8 +81,8 @@ func marks(users []*machine) (events []cu.Event) {
 	return events
 }
 
-// pending returns the events that work still has before it. Those behind it are destroyed. One that does not answer is waited for, which fails where
-// the device is lost and nothing uses its memory any more.
+// pending returns the events that work still has before it. Those behind it are destroyed. One that does not answer is waited for, which
+// fails where the device is lost and nothing uses its memory any more.
 func pending(events []cu.Event) []cu.Event {
 	return slices.DeleteFunc(events, func(e cu.Event) bool {
 		switch err := e.Query(); {

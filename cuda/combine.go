@@ -20,8 +20,8 @@ type combination struct {
 	columnDims, _                         int64
 }
 
-// combine reduces sources into the elements of the output that an index selects: the positions are validated before anything changes, and sorted, so
-// that the sources of one position are adjacent and in the order of the index.
+// combine reduces sources into the elements of the output that an index selects: the positions are validated before anything changes, and
+// sorted, so that the sources of one position are adjacent and in the order of the index.
 func combine(op string, w backend.Indexed) error {
 	operands := w.Operands[:]
 	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)
@@ -34,7 +34,8 @@ func combine(op string, w backend.Indexed) error {
 		return err
 	}
 	if c.loop.converts != nothing || isHost(operands[1]) || isHost(operands[2]) {
-		return status.NotImplementedf("%s is not implemented on cuda for operands of dtype %v and %v; move the tensors to the cpu", op, operands[0].DType(), operands[2].DType())
+		return status.NotImplementedf("%s is not implemented on cuda for operands of dtype %v and %v; move the tensors to the cpu", op,
+			operands[0].DType(), operands[2].DType())
 	}
 	var rows kernelapi.Loop
 	tensoriter.Arrange(&rows, w.Kernel.Outputs(), operands)
@@ -66,7 +67,8 @@ func (c *combination) arrange(op string, rows *kernelapi.Loop) error {
 	for d, size := range rows.Sizes[:rows.Ndim] {
 		self, index, source := rows.Strides[0][d], rows.Strides[1][d], rows.Strides[2][d]
 		if l.ndim == loopDims || c.columnDims == loopDims {
-			return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions that cannot be merged; move the tensors to the cpu", op, loopDims)
+			return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions that cannot be merged; move the tensors to the cpu",
+				op, loopDims)
 		}
 		if index == 0 && self != 0 {
 			c.columnSizes[c.columnDims], c.columnSelf[c.columnDims], c.columnSource[c.columnDims] = size, self, source
@@ -81,7 +83,8 @@ func (c *combination) arrange(op string, rows *kernelapi.Loop) error {
 	}
 	l.divisors()
 	if l.numel > mostSorted {
-		return status.NotImplementedf("%s is not implemented on cuda for more than %d indices; move the tensors to the cpu", op, int64(mostSorted))
+		return status.NotImplementedf("%s is not implemented on cuda for more than %d indices; move the tensors to the cpu", op,
+			int64(mostSorted))
 	}
 	return nil
 }

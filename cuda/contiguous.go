@@ -37,8 +37,8 @@ func (l *loop) stored(e kernels.Entry, operands int) dtype.DType {
 	return e.DType()
 }
 
-// contiguous returns the entry for rows of contiguous and constant operands, and sets l to loop over vectors of their elements. ok is false if there
-// is none, or if rows do not consist of whole vectors.
+// contiguous returns the entry for rows of contiguous and constant operands, and sets l to loop over vectors of their elements. ok is false
+// if there is none, or if rows do not consist of whole vectors.
 func (m *machine) contiguous(e kernels.Entry, l *loop, rows *kernelapi.Loop) (form kernels.Entry, ok bool) {
 	if rows.Ndim > loopDims {
 		return form, false

@@ -47,8 +47,8 @@ func copyTo(op string, w backend.Copying) (err error) {
 	return nil
 }
 
-// transfer copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for data from the device, and for
-// its pinned memory to be read, unless the copy is asynchronous; the driver has read other memory when it returns.
+// transfer copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for data from the device,
+// and for its pinned memory to be read, unless the copy is asynchronous; the driver has read other memory when it returns.
 func transfer(op string, to, from *tensor.Tensor, async bool) error {
 	switch {
 	case isHost(from):
@@ -90,8 +90,8 @@ func (m *machine) fetch(op string, to unsafe.Pointer, from *tensor.Tensor) error
 	return m.synchronize(op)
 }
 
-// between copies from one device to another. The target's stream waits for pending writes to the source, and the source's stream until its memory has
-// been read.
+// between copies from one device to another. The target's stream waits for pending writes to the source, and the source's stream until its
+// memory has been read.
 func between(op string, to, from *tensor.Tensor) error {
 	card, err := open(op, from.Device())
 	if err != nil {
@@ -197,6 +197,7 @@ func write(op string, w backend.Writing) error {
 	bytes := aligned(nbytes(w.To))
 	w.Set(bytes)
 	return on(op, w.To.Device(), func(m *machine) error {
-		return failed(op, "cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(place(w.To), unsafe.Pointer(unsafe.SliceData(bytes)), int64(len(bytes)), m.stream))
+		return failed(op, "cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(place(w.To), unsafe.Pointer(unsafe.SliceData(bytes)), int64(len(bytes)),
+			m.stream))
 	})
 }

@@ -36,7 +36,8 @@ func tally(s *owner.Scope, to, index, weights *tensor.Tensor) error {
 	case n == 0 || to.Numel() == 0:
 		return nil
 	case n > mostSorted:
-		return status.NotImplementedf("%s is not implemented on cuda for more than %d elements; move the tensors to the cpu", s.Op, int64(mostSorted))
+		return status.NotImplementedf("%s is not implemented on cuda for more than %d elements; move the tensors to the cpu", s.Op,
+			int64(mostSorted))
 	case weights == nil:
 		return stepping(s.Op, to.Device(), func(s *steps) {
 			a := sorting{in: uintptr(index.Data()), values: uintptr(to.Data()), lines: 1, n: n, keep: to.Numel()}
@@ -46,7 +47,8 @@ func tally(s *owner.Scope, to, index, weights *tensor.Tensor) error {
 	}
 	weights = backend.RowMajor(s, weights, to.DType())
 	still := s.Track(to.View(s.Op, []int64{n}, []int64{0}, to.Offset()))
-	return combine(s.Op, backend.Indexed{Kernel: kernelapi.ScatterAdd, Compute: to.DType(), Operands: [3]*tensor.Tensor{still, index, weights}, Step: to.DType().Size(), Size: to.Numel()})
+	return combine(s.Op, backend.Indexed{Kernel: kernelapi.ScatterAdd, Compute: to.DType(), Operands: [3]*tensor.Tensor{still, index, weights},
+		Step: to.DType().Size(), Size: to.Numel()})
 }
 
 // histogram finds the bins of points and counts them. Points outside of all bins are counted in an additional last bin.

@@ -33,6 +33,7 @@ func TestAllWorkIsNoted(t *testing.T) {
 	kinds := regexp.MustCompile(`(?m)^\t\t(\w+): +(.*),$`).FindAllStringSubmatch(table, -1)
 	assert.NotEmpty(t, kinds)
 	for _, k := range kinds {
-		assert.True(t, k[1] == "Use" || strings.HasPrefix(k[2], "noted(") || strings.HasPrefix(k[2], "noting("), "%s: write noted(%s)", k[1], k[2])
+		assert.True(t, k[1] == "Use" || strings.HasPrefix(k[2], "noted(") || strings.HasPrefix(k[2], "noting("), "%s: write noted(%s)", k[1],
+			k[2])
 	}
 }

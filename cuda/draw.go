@@ -140,7 +140,8 @@ func (d *drawing) choose(op string, w backend.Drawing) (entry kernels.Entry, err
 	case random.Binomial:
 		return kernels.Of("draw_binomial", wide), nil
 	}
-	return entry, status.NotImplementedf("%s is not implemented on cuda, which does not support this distribution; move the tensors to the cpu", op)
+	return entry, status.NotImplementedf("%s is not implemented on cuda, which does not support this distribution; move the tensors to the cpu",
+		op)
 }
 
 // probabilities returns an error for a tensor with an element that is not in [0, 1].

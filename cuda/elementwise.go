@@ -89,8 +89,8 @@ func entry(k kernelapi.Kernel, compute dtype.DType) kernels.Entry {
 	return kernels.Of(k.Name(), compute)
 }
 
-// converts returns an error for dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are moved and
-// filled only.
+// converts returns an error for dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are
+// moved and filled only.
 func converts(op string, dtypes ...dtype.DType) error {
 	for _, d := range dtypes {
 		if d.IsIntegral() && !d.IsSigned() && d != dtype.Uint8 || d.IsFloat8() {

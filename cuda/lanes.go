@@ -120,7 +120,8 @@ func fillRange(op string, w backend.Range) (err error) {
 	s.Check(on(op, to.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, d), r.Steps, &r) }))
 	if w.Base != nil {
 		base := s.Number(dtype.FloatScalar(*w.Base))
-		s.Check(elementwise(op, backend.Elementwise{Kernel: kernelapi.Pow, Compute: d, Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}))
+		s.Check(elementwise(op, backend.Elementwise{Kernel: kernelapi.Pow, Compute: d,
+			Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}))
 	}
 	if to != w.To {
 		s.Check(copyTo(op, backend.Copying{To: w.To, From: to}))

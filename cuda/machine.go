@@ -112,7 +112,8 @@ func (c *card) function(op string, entry kernels.Entry) (cu.Function, error) {
 	}
 	unit, ok := kernels.Unit(entry)
 	if !ok {
-		return cu.Function{}, status.NotImplementedf("%s is not implemented on cuda: kernel %v does not exist; move the tensors to the cpu", op, entry)
+		return cu.Function{}, status.NotImplementedf("%s is not implemented on cuda: kernel %v does not exist; move the tensors to the cpu", op,
+			entry)
 	}
 	text, err := kernels.PTX(unit, entry)
 	if err != nil {

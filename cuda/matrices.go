@@ -30,8 +30,8 @@ func stacked(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
 	return strides
 }
 
-// multiplyTiles runs one thread block for each tile of the product. If there are few tiles, the inner dimension is split into blocks, and a second
-// launch adds up their sums in order. The split depends on the shape alone.
+// multiplyTiles runs one thread block for each tile of the product. If there are few tiles, the inner dimension is split into blocks, and a
+// second launch adds up their sums in order. The split depends on the shape alone.
 func multiplyTiles(op string, w backend.Product) error {
 	to, d := w.To, w.To.DType()
 	n := to.Dim()

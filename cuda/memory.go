@@ -21,8 +21,8 @@ const (
 	largeGrain = 1 << 21
 )
 
-// pool manages a device's memory blocks. Free blocks belong to the stream that used them: work on a reused block is enqueued after the remaining work
-// of its last user.
+// pool manages a device's memory blocks. Free blocks belong to the stream that used them: work on a reused block is enqueued after the
+// remaining work of its last user.
 type pool struct {
 	mu      sync.Mutex
 	account device.Memory
@@ -89,7 +89,8 @@ func (p *pool) hold(at cu.DevicePtr, home, user *machine) {
 	h.users = withUser(h.users, h.home, user)
 }
 
-// Free returns a block to the stream that it was allocated in. If other streams have used it, it waits for the work that they have been given so far.
+// Free returns a block to the stream that it was allocated in. If other streams have used it, it waits for the work that they have been
+// given so far.
 func (memory) Free(d device.Device, b storage.Block) {
 	c, err := open("free", d)
 	if err != nil {
@@ -125,8 +126,8 @@ func (memory) Copy(d device.Device, to, from unsafe.Pointer, nbytes int64) {
 	})
 }
 
-// allocate returns a free block of the stream that is at most a quarter larger, or a new one from the driver. If the driver has no memory, it
-// releases the free blocks first.
+// allocate returns a free block of the stream that is at most a quarter larger, or a new one from the driver. If the driver has no memory,
+// it releases the free blocks first.
 func (m *machine) allocate(op string, size int64) (block, error) {
 	p := &m.pool
 	p.mu.Lock()

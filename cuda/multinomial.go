@@ -44,8 +44,9 @@ func choose(op string, w backend.Drawing, from random.Multinomial) (err error) {
 func chooseWith(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
 	d := weights.DType().Compute()
 	sums := backend.RowMajorCopy(s, weights, d)
-	c := choosing{weights: uintptr(sums.Data()), to: uintptr(to.Data()), rows: to.Numel() / from.Samples, categories: from.Categories, samples: from.Samples,
-		words: g.ReserveWords(2 * int(to.Numel()))}
+	c := choosing{weights: uintptr(sums.Data()), to: uintptr(to.Data()), rows: to.Numel() / from.Samples, categories: from.Categories,
+		samples: from.Samples,
+		words:   g.ReserveWords(2 * int(to.Numel()))}
 	s.Check(stepping(s.Op, to.Device(), func(s *steps) {
 		step(s, kernels.Of("choose_fractions", d), c.rows, &c)
 		step(s, kernels.Of("choose_index", d), c.rows*c.samples, &c)
@@ -60,8 +61,10 @@ func chooseWithout(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generat
 	e := drawing{to: uintptr(keys.Data()), n: n, a: -1, memory: d, words: g.ReserveWords(2 * int(n))}
 	s.Check(on(s.Op, to.Device(), func(m *machine) error { return call(m, s.Op, kernels.Alone("draw_exponentials"), n, &e) }))
 	rows := s.Track(weights.View(s.Op, line, []int64{from.Categories, 1}, weights.Offset()))
-	s.Check(elementwise(s.Op, backend.Elementwise{Kernel: kernelapi.Div, Compute: d.Compute(), Operands: [backend.MaxOperands]*tensor.Tensor{keys, rows, keys}}))
-	s.Check(sort(s.Op, backend.Sorting{Kernel: kernelapi.Sort, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories, Params: [2]int64{1}}))
+	s.Check(elementwise(s.Op, backend.Elementwise{Kernel: kernelapi.Div, Compute: d.Compute(),
+		Operands: [backend.MaxOperands]*tensor.Tensor{keys, rows, keys}}))
+	s.Check(sort(s.Op, backend.Sorting{Kernel: kernelapi.Sort, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories,
+		Params: [2]int64{1}}))
 	first := s.Track(view.Narrow(s.Op, positions, 1, 0, from.Samples))
 	target := s.Track(to.View(s.Op, []int64{line[0], from.Samples}, []int64{from.Samples, 1}, to.Offset()))
 	s.Check(copyTo(s.Op, backend.Copying{To: target, From: first}))

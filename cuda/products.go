@@ -71,7 +71,8 @@ func (s *products) multiply(w backend.Product) {
 	if c.Turned {
 		a, b, c = b.Transposed(), a.Transposed(), c.Transposed()
 	}
-	p := cublas.Product{DType: d, TF32: device.Precision() > 0, M: c.Columns, N: c.Rows, K: a.Columns, Batch: c.Batch, A: operand(b), B: operand(a), C: operand(c)}
+	p := cublas.Product{DType: d, TF32: device.Precision() > 0, M: c.Columns, N: c.Rows, K: a.Columns, Batch: c.Batch, A: operand(b),
+		B: operand(a), C: operand(c)}
 	tensor.Put(unsafe.Pointer(&p.Alpha), d.Compute(), w.Alpha)
 	tensor.Put(unsafe.Pointer(&p.Beta), d.Compute(), w.Beta)
 	s.Check(stepping(s.Op, w.To.Device(), func(steps *steps) { steps.multiply(w, &p) }))

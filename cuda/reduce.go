@@ -11,7 +11,8 @@ import (
 
 const (
 	reducedDims = 16
-	// Rows with strands of more than this number of batches of elements are split into blocks, unless there are enough strands to keep a device busy.
+	// Rows with strands of more than this number of batches of elements are split into blocks, unless there are enough strands to keep a
+	// device busy.
 	reducedBatch  = 16
 	manyBatches   = 8
 	enoughStrands = 1 << 17
@@ -43,7 +44,8 @@ func reduce(op string, w backend.Reduction) error {
 		return nil
 	}
 	if l.Kept > reducedDims || l.Reduced > reducedDims {
-		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions that cannot be merged; call contiguous() first", op, reducedDims)
+		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions that cannot be merged; call contiguous() first",
+			op, reducedDims)
 	}
 	if err := converts(op, l.Memory, l.Compute, l.OutMemory[0], l.OutMemory[1]); err != nil {
 		return err
@@ -72,8 +74,8 @@ func reduce(op string, w backend.Reduction) error {
 	})
 }
 
-// share sets the number of strands and blocks of the rows, by the shape alone. With few outputs, a row gets a whole thread block. With many outputs,
-// rows get as few strands as elements are adjacent in memory, which also suits rows across memory, next to adjacent ones.
+// share sets the number of strands and blocks of the rows, by the shape alone. With few outputs, a row gets a whole thread block. With many
+// outputs, rows get as few strands as elements are adjacent in memory, which also suits rows across memory, next to adjacent ones.
 func (r *reduction) share() {
 	most := int64(threads)
 	switch {

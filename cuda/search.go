@@ -38,6 +38,7 @@ func isIn(op string, w backend.Membership) error {
 	if w.Values.Numel() == 0 {
 		return nil
 	}
-	a := searching{keys: uintptr(w.Sorted.Data()), values: uintptr(w.Values.Data()), found: uintptr(w.Found.Data()), count: w.Values.Numel(), n: w.Sorted.Numel()}
+	a := searching{keys: uintptr(w.Sorted.Data()), values: uintptr(w.Values.Data()), found: uintptr(w.Found.Data()), count: w.Values.Numel(),
+		n: w.Sorted.Numel()}
 	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, kernels.Of("member", w.Values.DType()), a.count, &a) })
 }

@@ -22,7 +22,8 @@ type search struct {
 }
 
 // seek runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.
-func seek(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params) (found backend.Params, err error) {
+func seek(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor,
+	params backend.Params) (found backend.Params, err error) {
 	dev, err := sharedDevice(op, k.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
 		return found, err
@@ -60,7 +61,8 @@ func anywhere(op string, w backend.Elementwise) (bool, error) {
 }
 
 // missed seeks an index that is out of range.
-func missed(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p kernelapi.PlaceParams) (kernelapi.PlaceParams, error) {
+func missed(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor,
+	p kernelapi.PlaceParams) (kernelapi.PlaceParams, error) {
 	var params backend.Params
 	*(*kernelapi.PlaceParams)(unsafe.Pointer(&params)) = p
 	found, err := seek(op, k, compute, operands, params)

@@ -117,7 +117,8 @@ func unravel(op string, w backend.Coordinates) error {
 	case c.n == 0 || c.dims == 0:
 		return nil
 	case c.dims > mostCoordinates:
-		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions; move the tensors to the cpu", op, mostCoordinates)
+		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions; move the tensors to the cpu", op,
+			mostCoordinates)
 	}
 	c.numbers = uintptr(w.Numbers.Data())
 	copy(c.sizes[:], w.Sizes)

@@ -14,8 +14,8 @@ import (
 const (
 	// kRun of kernels/merging.h
 	sortedRun = 16
-	// In lines of up to this number of elements a thread selects as the CPU does. Longer ones are sorted, and of equal elements the first ones count
-	// as smaller.
+	// In lines of up to this number of elements a thread selects as the CPU does. Longer ones are sorted, and of equal elements the first ones
+	// count as smaller.
 	selectedAlone = 4096
 	modePiece     = 256 // kModePiece of kernels/sorting.h
 	mostSorted    = 1<<32 - 1
@@ -81,12 +81,14 @@ func sort(op string, w backend.Sorting) (err error) {
 // sort writes a kernel's results for the contiguous lines of in.
 func (s *steps) sort(w backend.Sorting, in, values, indices *tensor.Tensor, n int64) {
 	d := in.DType()
-	a := sorting{in: uintptr(in.Data()), values: uintptr(values.Data()), indices: uintptr(indices.Data()), lines: in.Numel() / n, n: n, keep: w.Keep}
+	a := sorting{in: uintptr(in.Data()), values: uintptr(values.Data()), indices: uintptr(indices.Data()), lines: in.Numel() / n, n: n,
+		keep: w.Keep}
 	switch {
 	case w.Kernel == kernelapi.Sort:
 		a.flip = w.Params[0]
 	case n <= selectedAlone:
-		l := lines{in: a.in, out: [2]uintptr{a.values, a.indices}, lines: a.lines, n: n, kept: w.Keep, nbytes: w.Entries * kernelapi.SortEntry(d.Size()), params: w.Params}
+		l := lines{in: a.in, out: [2]uintptr{a.values, a.indices}, lines: a.lines, n: n, kept: w.Keep,
+			nbytes: w.Entries * kernelapi.SortEntry(d.Size()), params: w.Params}
 		l.scratch = s.take(l.lines * l.nbytes)
 		step(s, entry(w.Kernel, d), l.lines, &l)
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 )
 
-// steps are the launches of an operator that needs several, and their temporary memory. After the first error nothing is launched. All work is in one
-// stream: later uses of the memory are ordered after these launches.
+// steps are the launches of an operator that needs several, and their temporary memory. After the first error nothing is launched. All work
+// is in one stream: later uses of the memory are ordered after these launches.
 type steps struct {
 	*machine
 	op   string

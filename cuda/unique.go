@@ -21,8 +21,8 @@ type groups struct {
 	n, width, apart, found                                    int64
 }
 
-// unique groups equal rows: rows are sorted, or for unique_consecutive kept in order, and each row that differs from the one before begins a group.
-// It waits for the number of groups.
+// unique groups equal rows: rows are sorted, or for unique_consecutive kept in order, and each row that differs from the one before begins
+// a group. It waits for the number of groups.
 func unique(op string, w backend.Distinct) (_ backend.Groups, err error) {
 	in := w.In
 	d, n := in.DType(), in.Sizes()[0]

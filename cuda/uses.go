@@ -35,8 +35,8 @@ func use(op string, w backend.Using) error {
 	return err
 }
 
-// noted wraps a launch so that the blocks of its tensors are first recorded as used by the current streams: a tensor can be freed without knowledge
-// of the streams that still use it.
+// noted wraps a launch so that the blocks of its tensors are first recorded as used by the current streams: a tensor can be freed without
+// knowledge of the streams that still use it.
 func noted[W any](f func(op string, w W) error) func(op string, w W) error {
 	return func(op string, w W) error {
 		if several.Load() {

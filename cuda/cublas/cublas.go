@@ -21,8 +21,8 @@ var cublas = dynlib.Library{
 	Lacks:    "%s has no %s: cuBLAS 12.0 or newer is needed",
 }
 
-// versions lists the cuBLAS versions that a driver version supports, with the names of the system's libraries and of those of wheels next to this
-// package.
+// versions lists the cuBLAS versions that a driver version supports, with the names of the system's libraries and of those of wheels next
+// to this package.
 var versions = []struct {
 	driver C.int
 	files  []string
@@ -53,7 +53,8 @@ type Failure struct {
 }
 
 func (f Failure) Error() string {
-	return fmt.Sprintf("cuBLAS error in %s: %s, %s", f.Function, C.GoString(C.lt_cublas_name(f.status)), C.GoString(C.lt_cublas_text(f.status)))
+	return fmt.Sprintf("cuBLAS error in %s: %s, %s", f.Function, C.GoString(C.lt_cublas_name(f.status)),
+		C.GoString(C.lt_cublas_text(f.status)))
 }
 
 // OutOfMemory reports whether an error says that a device has no memory left.
@@ -92,16 +93,16 @@ func Serves(d dtype.DType) bool {
 	return ok
 }
 
-// Operand is a matrix or a batch of matrices: its address, the leading dimension, and the stride between matrices. A turned one is row-major instead
-// of column-major.
+// Operand is a matrix or a batch of matrices: its address, the leading dimension, and the stride between matrices. A turned one is
+// row-major instead of column-major.
 type Operand struct {
 	Data       uintptr
 	Lead, Step int64
 	Turned     bool
 }
 
-// Product is C = Alpha*A*B + Beta*C for a Batch of matrices of M by K and K by N. The factors have the compute type; if Beta is 0, C is not read.
-// TF32 allows float32 factors to be rounded to TF32.
+// Product is C = Alpha*A*B + Beta*C for a Batch of matrices of M by K and K by N. The factors have the compute type; if Beta is 0, C is not
+// read. TF32 allows float32 factors to be rounded to TF32.
 type Product struct {
 	DType          dtype.DType
 	TF32           bool

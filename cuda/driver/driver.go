@@ -70,7 +70,8 @@ func Code(err error) int {
 func Text(err error) string {
 	code := Code(err)
 	var name, text *C.char
-	if code < 0 || C.cuGetErrorName(C.CUresult(code), &name) != C.CUDA_SUCCESS || C.cuGetErrorString(C.CUresult(code), &text) != C.CUDA_SUCCESS {
+	if code < 0 || C.cuGetErrorName(C.CUresult(code), &name) != C.CUDA_SUCCESS ||
+		C.cuGetErrorString(C.CUresult(code), &text) != C.CUDA_SUCCESS {
 		return fmt.Sprintf("error %d of the driver", code)
 	}
 	return C.GoString(name) + ", " + C.GoString(text)

@@ -14,7 +14,8 @@ import (
 const Variable = "LIBTENSOR_CUDA_KERNELS"
 
 // places are the package's folders, relative to that of libtensor: of a build, a prefix, Debian, Python and Node.
-var places = []string{"libtensor-cuda", "../share/libtensor-cuda", "../../share/libtensor-cuda", "../../libtensor_cuda", "../../libtensor-cuda"}
+var places = []string{"libtensor-cuda", "../share/libtensor-cuda", "../../share/libtensor-cuda", "../../libtensor_cuda",
+	"../../libtensor-cuda"}
 
 // Absence returns the reason why there are no kernels, or "".
 func Absence() string {
@@ -57,7 +58,8 @@ func find(folders ...string) (folder, why string) {
 		why = "its kernels are not installed"
 	}
 	version := strings.TrimPrefix(own, "libtensor ")
-	return "", fmt.Sprintf("%s: pip install libtensor-cuda==%s, npm install libtensor-cuda@%s, or apt-get install libtensor0-cuda brings them", why, version, version)
+	return "", fmt.Sprintf("%s: pip install libtensor-cuda==%s, npm install libtensor-cuda@%s, or apt-get install libtensor0-cuda brings them",
+		why, version, version)
 }
 
 // called returns the first line of a list of entries.

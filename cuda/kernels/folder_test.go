@@ -12,7 +12,8 @@ import (
 
 var (
 	version = strings.TrimPrefix(strings.Split(entries, "\n")[0], "libtensor ")
-	remedy  = ": pip install libtensor-cuda==" + version + ", npm install libtensor-cuda@" + version + ", or apt-get install libtensor0-cuda brings them"
+	remedy  = ": pip install libtensor-cuda==" + version + ", npm install libtensor-cuda@" + version +
+		", or apt-get install libtensor0-cuda brings them"
 )
 
 // folderOf makes one with a list of entries.

@@ -1,5 +1,5 @@
-// Package kernels loads the kernels of the CUDA backend: PTX that generate.py compiles with NVRTC from the sources of engine/kernel and of this
-// folder. They are in a separate package, libtensor-cuda, a folder that is read when a device is first requested (folder.go).
+// Package kernels loads the kernels of the CUDA backend: PTX that generate.py compiles with NVRTC from the sources of engine/kernel and of
+// this folder. They are in a separate package, libtensor-cuda, a folder that is read when a device is first requested (folder.go).
 package kernels
 
 import (

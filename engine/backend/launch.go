@@ -15,7 +15,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// devices is the table, unguarded the devices without the checks of Cancel, and registered lists the device types with registered functions.
+// devices is the table, unguarded the devices without the checks of Cancel, and registered lists the device types with registered
+// functions.
 var (
 	devices    [device.TypeCount]unsafe.Pointer // of *Device: the inlined load of an atomic.Pointer calls a function
 	unguarded  [device.TypeCount]*Device
@@ -41,7 +42,8 @@ func Register(t device.Type, d Device) {
 			if t == device.CPU {
 				return errorResults(f.Type(), status.NotImplementedf("%v: this build has no kernels for the cpu (build tag nokernels)", args[0]))
 			}
-			return errorResults(f.Type(), status.NotImplementedf("%v is not implemented on %v, which has no %s; move the tensors to the cpu", args[0], t, name))
+			return errorResults(f.Type(), status.NotImplementedf("%v is not implemented on %v, which has no %s; move the tensors to the cpu",
+				args[0], t, name))
 		}))
 	}
 	unguarded[t] = &d

@@ -29,9 +29,9 @@ type CSR struct {
 	Columns                   int64
 }
 
-// SparseDense writes the product of A and B, whose rows are dense, to the contiguous To; all are of one dtype. With Maxima it writes for each
-// row of A and column of B, in the dtype of A's indices, which of the rows of B at the entries of A has the first maximum or NaN: 0 without
-// entries.
+// SparseDense writes the product of A and B, whose rows are dense, to the contiguous To; all are of one dtype. With Maxima it writes for
+// each row of A and column of B, in the dtype of A's indices, which of the rows of B at the entries of A has the first maximum or NaN: 0
+// without entries.
 type SparseDense struct {
 	To, B  *tensor.Tensor
 	A      CSR

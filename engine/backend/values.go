@@ -20,7 +20,8 @@ func viewAs[T any](bytes []byte) []T {
 // readBytes returns the bytes of a tensor that has elements.
 func readBytes(op string, t *tensor.Tensor) (_ []byte, err error) {
 	if t.Parts() != nil {
-		return nil, status.Runtimef("%s: an argument whose values are read must be strided, but has layout %v; convert with to_dense()", op, t.Layout())
+		return nil, status.Runtimef("%s: an argument whose values are read must be strided, but has layout %v; convert with to_dense()", op,
+			t.Layout())
 	}
 	if t.Wrapped() != nil {
 		return nil, status.Runtimef("%s: an argument whose values are read must not be batched", op)

@@ -1,5 +1,5 @@
-// Package blas loads OpenBLAS at its first use: the bundled one, which has 64-bit integers, or the system's. OpenBLAS runs single-threaded on
-// the caller's thread: callers divide large products among threads.
+// Package blas loads OpenBLAS at its first use: the bundled one, which has 64-bit integers, or the system's. OpenBLAS runs single-threaded
+// on the caller's thread: callers divide large products among threads.
 package blas
 
 // #include "blas.h"
@@ -27,8 +27,8 @@ const Variable = "LIBTENSOR_OPENBLAS"
 
 const file = "libscipy_openblas64_.so"
 
-// openBLAS is searched for in libtensor's libs folder, in the build folder of a source tree and in the system, with 64-bit or 32-bit integers. Builds
-// differ in a prefix of the symbols, and in a suffix for 64 bits.
+// openBLAS is searched for in libtensor's libs folder, in the build folder of a source tree and in the system, with 64-bit or 32-bit
+// integers. Builds differ in a prefix of the symbols, and in a suffix for 64 bits.
 var openBLAS = dynlib.Library{
 	Variable: Variable,
 	Files:    []string{"./" + file, "libs/" + file, "openblas/" + file, "libopenblas64_.so.0", "libopenblas64.so.0", "libopenblas.so.0"},
@@ -44,8 +44,8 @@ var openBLAS = dynlib.Library{
 	},
 }
 
-// available reports whether OpenBLAS was found. A lack of memory to open it is an error of the current call, since other kernels would return other
-// bits until a later call succeeds.
+// available reports whether OpenBLAS was found. A lack of memory to open it is an error of the current call, since other kernels would
+// return other bits until a later call succeeds.
 func available() bool {
 	found, why := openBLAS.Open()
 	if short := dynlib.Shortage(""); errors.As(why, &short) {
@@ -57,9 +57,11 @@ func available() bool {
 // Missing returns the error for operators that need OpenBLAS's LAPACK if it was not found.
 func Missing(op string) error {
 	if _, fault := openBLAS.Open(); fault != nil {
-		return status.NotImplementedf("%s: LAPACK is required, but OpenBLAS could not be opened at its first use: %v; set %s to its path", op, fault, Variable)
+		return status.NotImplementedf("%s: LAPACK is required, but OpenBLAS could not be opened at its first use: %v; set %s to its path", op,
+			fault, Variable)
 	}
-	return status.NotImplementedf("%s: LAPACK is required, but OpenBLAS was not found; set %s to its path, or install a package, which contains it", op, Variable)
+	return status.NotImplementedf("%s: LAPACK is required, but OpenBLAS was not found; set %s to its path, or install a package, which contains it",
+		op, Variable)
 }
 
 // types numbers the dtypes that BLAS computes in.

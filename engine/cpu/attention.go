@@ -19,7 +19,8 @@ var (
 )
 
 const (
-	// A tile holds the weights of queryBlock queries for keyBlock keys. A gap between its rows keeps its columns from mapping to few cache lines.
+	// A tile holds the weights of queryBlock queries for keyBlock keys. A gap between its rows keeps its columns from mapping to few cache
+	// lines.
 	queryBlock, keyBlock, tileGap = 128, 256, 16
 	// Keys and values of a block are packed for many queries if a thread's tiles and packed panels, of at most panelColumns columns each, fit
 	// attentionBytes.
@@ -113,11 +114,12 @@ type motion struct {
 	steps []int64 // in bytes
 }
 
-// queryDim returns the dimension of the queries that share keys and values: that of the heads of a group with one query each, and otherwise the
-// one before the last.
+// queryDim returns the dimension of the queries that share keys and values: that of the heads of a group with one query each, and otherwise
+// the one before the last.
 func queryDim(w backend.Attention) int {
 	queries := w.Query.Dim() - 2
-	if heads := queries - 1; w.Given == nil && !w.Causal && heads >= 0 && w.Query.Sizes()[queries] == 1 && w.Key.Strides()[heads] == 0 && w.Value.Strides()[heads] == 0 {
+	if heads := queries - 1; w.Given == nil && !w.Causal && heads >= 0 && w.Query.Sizes()[queries] == 1 && w.Key.Strides()[heads] == 0 &&
+		w.Value.Strides()[heads] == 0 {
 		return heads
 	}
 	return queries

@@ -78,8 +78,9 @@ func weightLinear(_ string, w backend.WeightLinear) error {
 	panels := (n + panel - 1) / panel
 	parallel.ForInterruptible(panels, max(blockGrain/max(m*k*panel, 1), 1), func(begin, end int64) {
 		first := begin * panel
-		product := kernel.WeightLinear{Input: at(w.A, 0), Weight: at(w.Weight, first*row), Scales: at(w.Scales, first*scale), Out: at(w.To, first),
-			M: m, N: min(end*panel, n) - first, K: k, OutRow: n, Group: w.Group, ScaleRow: n}
+		product := kernel.WeightLinear{Input: at(w.A, 0), Weight: at(w.Weight, first*row), Scales: at(w.Scales, first*scale),
+			Out: at(w.To, first),
+			M:   m, N: min(end*panel, n) - first, K: k, OutRow: n, Group: w.Group, ScaleRow: n}
 		kernel.Call(run.Row(0), unsafe.Pointer(&product))
 	})
 	return nil

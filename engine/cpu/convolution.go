@@ -42,8 +42,8 @@ func (c *convolver) results() {
 	c.byBoxes(k, c.Kernels, c.Results, c.Images, at(c.Results, 0))
 }
 
-// images computes the images from the results (a transposed convolution). The elements at a distance of one stride are themselves the results of a
-// convolution.
+// images computes the images from the results (a transposed convolution). The elements at a distance of one stride are themselves the
+// results of a convolution.
 func (c *convolver) images() {
 	if c.imagesByColumns() {
 		return

@@ -19,7 +19,8 @@ var convolutionTurnKernel = kernel.Of(kernelapi.ConvolutionTurn)
 // convolutionGrain is the number of multiplications below which work is not split, and roomBytes the scratch of a thread.
 const convolutionGrain, roomBytes = 1 << 18, 1 << 20
 
-// convolver computes a convolution in three dimensions. Unused dimensions come first and have a single element, kernel element and position.
+// convolver computes a convolution in three dimensions. Unused dimensions come first and have a single element, kernel element and
+// position.
 type convolver struct {
 	owner.Scope
 	backend.Convolution
@@ -36,8 +37,8 @@ type axis struct {
 	stride, padding, dilation        int64
 }
 
-// alignChannels copies the results from which a depthwise convolution's images or kernels are made to the channels-last format of the images, in
-// which the kernels for adjacent channels read them.
+// alignChannels copies the results from which a depthwise convolution's images or kernels are made to the channels-last format of the
+// images, in which the kernels for adjacent channels read them.
 func (c *convolver) alignChannels() {
 	if c.Making == backend.Results || c.Groups == 1 || c.Images.Sizes()[1] != c.Groups || c.Kernels.Sizes()[0] != c.Groups ||
 		c.Images.Strides()[1] != 1 || c.Results.Strides()[1] == 1 || c.unit != c.d || !c.d.IsFloatingPoint() {
@@ -126,8 +127,8 @@ func (c *convolver) biasOf() uintptr {
 	return at(bias, 0)
 }
 
-// phase is the set of elements along an axis at a distance of one stride: start is its first element, first the first kernel element that reaches it,
-// and each the step to the next such kernel element.
+// phase is the set of elements along an axis at a distance of one stride: start is its first element, first the first kernel element that
+// reaches it, and each the step to the next such kernel element.
 type phase struct {
 	start, first, each int64
 	axis               kernel.Axis
@@ -144,8 +145,9 @@ func (a axis) phases() (list []phase) {
 			continue
 		}
 		list = append(list, phase{start: start, first: t, each: each, axis: kernel.Axis{
-			Size: a.positions, Taps: (a.taps - t + each - 1) / each, Stride: 1, Step: -a.dilation / common, Origin: (start + a.padding - t*a.dilation) / a.stride,
-			End: (a.image - start + a.stride - 1) / a.stride, ImageStep: a.positionStep, PositionStep: a.imageStep * a.stride,
+			Size: a.positions, Taps: (a.taps - t + each - 1) / each, Stride: 1, Step: -a.dilation / common,
+			Origin: (start + a.padding - t*a.dilation) / a.stride,
+			End:    (a.image - start + a.stride - 1) / a.stride, ImageStep: a.positionStep, PositionStep: a.imageStep * a.stride,
 		}})
 	}
 	return list

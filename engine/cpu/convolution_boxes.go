@@ -16,15 +16,15 @@ var convolutionKernel, amxConvolutionKernel = kernel.Of(kernelapi.Convolution), 
 const (
 	// Convolutions of bfloat16 use tile registers for more rows of weights than skinny, of at least amxDepth products.
 	amxDepth = 16
-	// Boxes of positions are halved until a thread's scratch memory for one fits roomBytes, with the sums, up to sumBytes, in the L2 cache, and until
-	// each thread gets blocksPerThread boxes. Boxes of fewer than leastLanes positions are not halved.
+	// Boxes of positions are halved until a thread's scratch memory for one fits roomBytes, with the sums, up to sumBytes, in the L2 cache,
+	// and until each thread gets blocksPerThread boxes. Boxes of fewer than leastLanes positions are not halved.
 	sumBytes, leastLanes = 1 << 19, 192
 	// rowBlock is the largest number of weight rows per im2col tile, and leastRows the smallest for which several threads fill separate tiles.
 	rowBlock, leastRows = 256, 32
 )
 
-// byBoxes makes to of from and weights, which it converts to the kernel's dtype, and whose first element it may not begin with: threads share the
-// boxes, blocks, examples and groups.
+// byBoxes makes to of from and weights, which it converts to the kernel's dtype, and whose first element it may not begin with: threads
+// share the boxes, blocks, examples and groups.
 func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tensor, first uintptr) {
 	size, unit := c.d.Size(), c.unit.Size()
 	p := cutting{Convolution: k, run: convolutionKernel.Row(c.d), examples: c.apart, groups: c.Groups, rows: to.Sizes()[1] / c.Groups}

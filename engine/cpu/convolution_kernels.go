@@ -18,8 +18,9 @@ func (c *convolver) kernels() {
 	images, kernels, results := c.Images, c.Kernels, c.Results
 	channels, rows := kernels.Sizes()[1], kernels.Sizes()[0]/c.Groups
 	k := kernel.ConvolutionWeight{Images: c.apart, Channels: channels, Rows: rows, AllRows: rows,
-		ImageImage: images.Strides()[0], ImageChannel: images.Strides()[1], PositionsImage: results.Strides()[0], PositionsRow: results.Strides()[1],
-		ResultRow: kernels.Strides()[0], ResultChannel: kernels.Strides()[1]}
+		ImageImage: images.Strides()[0], ImageChannel: images.Strides()[1], PositionsImage: results.Strides()[0],
+		PositionsRow: results.Strides()[1],
+		ResultRow:    kernels.Strides()[0], ResultChannel: kernels.Strides()[1]}
 	work := k.Images * c.Groups * channels * rows * c.taps
 	for i, a := range c.axes {
 		k.Axes[i] = kernel.Axis{Size: a.image, Taps: a.taps, Stride: a.stride, Step: a.dilation, Origin: -a.padding,
@@ -77,7 +78,8 @@ func (c *convolver) kernels() {
 	})
 }
 
-// depthwiseKernels is kernels for groups of one channel and one row whose elements are adjacent, as in channels_last. It reports whether there are such.
+// depthwiseKernels is kernels for groups of one channel and one row whose elements are adjacent, as in channels_last. It reports whether
+// there are such.
 func (c *convolver) depthwiseKernels(k kernel.ConvolutionWeight, run uintptr, work int64) bool {
 	const leastGroups = 16 // that share cache lines
 	x, size := c.axes[2], c.d.Size()

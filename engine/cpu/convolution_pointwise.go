@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// pointwise is a convolution with one kernel element that covers every input element: a matrix product per batch element, or a single one if the
-// elements of all batch elements have one stride.
+// pointwise is a convolution with one kernel element that covers every input element: a matrix product per batch element, or a single one
+// if the elements of all batch elements have one stride.
 type pointwise struct{ products }
 
 // pointwise does a convolution as one of those, and reports whether it is one.
@@ -81,8 +81,8 @@ func (p *pointwise) matrices(x pixels) *tensor.Tensor {
 	return p.Track(x.t.View(p.Op, []int64{x.examples, x.t.Sizes()[1], x.count}, []int64{x.exampleStep, x.channel, x.step}, x.t.Offset()))
 }
 
-// each writes the products of kernels and matrices, plus the bias of each row, to to. If channels are adjacent in to, it computes the transposed
-// products.
+// each writes the products of kernels and matrices, plus the bias of each row, to to. If channels are adjacent in to, it computes the
+// transposed products.
 func (p *pointwise) each(to, kernels, matrices, bias *tensor.Tensor) {
 	beta := dtype.IntScalar(0)
 	kernels = p.Track(view.Expand(p.Op, kernels, append([]int64{to.Sizes()[0]}, kernels.Sizes()...)))

@@ -16,7 +16,8 @@ import (
 // copyTo writes one tensor to another. Quantized dtypes have no conversions: their layer copies the integers.
 func copyTo(op string, w backend.Copying) error {
 	if w.To.DType().IsQuantized() || w.From.DType().IsQuantized() {
-		return status.NotImplementedf("%s: conversion of %v to %v is not supported; use quantize_per_tensor() or dequantize()", op, w.From.DType(), w.To.DType())
+		return status.NotImplementedf("%s: conversion of %v to %v is not supported; use quantize_per_tensor() or dequantize()", op,
+			w.From.DType(), w.To.DType())
 	}
 	if w.To.Numel() == 0 {
 		return nil

@@ -26,7 +26,8 @@ func distance(op string, w backend.Distance) error {
 		for begin < end {
 			matrix := begin / rows
 			n := min(end, (matrix+1)*rows) - begin
-			args := distanceArgs{rows: n, columns: columns, width: width, p: w.P, a: at(w.A, begin*width), b: at(w.B, matrix*columns*width), out: at(to, begin*columns)}
+			args := distanceArgs{rows: n, columns: columns, width: width, p: w.P, a: at(w.A, begin*width), b: at(w.B, matrix*columns*width),
+				out: at(to, begin*columns)}
 			kernel.Call(fn, unsafe.Pointer(&args))
 			begin += n
 		}
@@ -39,7 +40,8 @@ func pairs(fn uintptr, w backend.Distance) {
 	rows, width := w.A.Sizes()[0], w.A.Sizes()[1]
 	parallel.ForInterruptible(rows, max(Grain/max(rows*width, 1), 1), func(begin, end int64) {
 		for i := begin; i < end; i++ {
-			args := distanceArgs{rows: 1, columns: rows - 1 - i, width: width, p: w.P, a: at(w.A, i*width), b: at(w.A, (i+1)*width), out: at(w.To, i*(2*rows-1-i)/2)}
+			args := distanceArgs{rows: 1, columns: rows - 1 - i, width: width, p: w.P, a: at(w.A, i*width), b: at(w.A, (i+1)*width),
+				out: at(w.To, i*(2*rows-1-i)/2)}
 			kernel.Call(fn, unsafe.Pointer(&args))
 		}
 	})

@@ -173,8 +173,8 @@ func apart(l *kernelapi.Loop) bool {
 	return true
 }
 
-// runTiny runs the Go loop for a few contiguous elements of one dtype; one operand may be a scalar of another dtype. It returns false if the operands
-// do not qualify.
+// runTiny runs the Go loop for a few contiguous elements of one dtype; one operand may be a scalar of another dtype. It returns false if
+// the operands do not qualify.
 func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 	n := operands[0].Numel()
 	if n > kernel.TinyLimit {
@@ -242,8 +242,8 @@ func split(l *kernelapi.Loop, run func(*kernelapi.Loop)) {
 	})
 }
 
-// cut returns the outermost dimension that can be shared out to threads, -1 when there is none: along a dimension in which an output stays in place,
-// several elements are written to the same memory, in order.
+// cut returns the outermost dimension that can be shared out to threads, -1 when there is none: along a dimension in which an output stays
+// in place, several elements are written to the same memory, in order.
 func cut(l *kernelapi.Loop) int {
 	d := int(l.Ndim) - 1
 	for ; d >= 0; d-- {

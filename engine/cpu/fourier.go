@@ -171,7 +171,8 @@ func fourierAlong(op string, to, from *tensor.Tensor, dim int, inverse bool, sca
 	lines := linesOf(f, to, from, dim)
 	few := int64(8)
 	inSize, outSize := from.DType().Size(), to.DType().Size()
-	adjacent := f.Ndim > 0 && f.Sizes[0] >= few && (f.InStrides[0] == inSize && f.InStep != inSize || f.OutStrides[0] == outSize && f.OutStep != outSize)
+	adjacent := f.Ndim > 0 && f.Sizes[0] >= few &&
+		(f.InStrides[0] == inSize && f.InStep != inSize || f.OutStrides[0] == outSize && f.OutStep != outSize)
 	d := to.DType().ToReal()
 	plan, err := planFor(op, planKey{d, f.N, f.Kind != kernel.FFTComplex, adjacent})
 	if err != nil {

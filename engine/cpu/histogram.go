@@ -42,7 +42,8 @@ func histogram(op string, w backend.Histogram) (err error) {
 	for i, e := range w.Edges {
 		elements[int64](grid)[i], elements[int64](grid)[dims+int64(i)] = int64(at(e, 0)), e.Numel()-1
 	}
-	args := &histogramArgs{n: w.In.Sizes()[0], dims: dims, place: int64(w.Bin), in: at(w.In, 0), out: at(w.To, 0), weights: atOr0(w.Weights), edges: at(grid, 0), bins: at(grid, dims)}
+	args := &histogramArgs{n: w.In.Sizes()[0], dims: dims, place: int64(w.Bin), in: at(w.In, 0), out: at(w.To, 0), weights: atOr0(w.Weights),
+		edges: at(grid, 0), bins: at(grid, dims)}
 	kernel.Call(fn, unsafe.Pointer(args))
 	return nil
 }

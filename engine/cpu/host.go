@@ -1,5 +1,5 @@
-// Package cpu executes the kernel launches of operators (engine/backend) on the CPU: it sorts and merges the dimensions of the operands into
-// few long rows, divides the rows among threads, and runs kernels (engine/kernel), or OpenBLAS for matrix products.
+// Package cpu executes the kernel launches of operators (engine/backend) on the CPU: it sorts and merges the dimensions of the operands
+// into few long rows, divides the rows among threads, and runs kernels (engine/kernel), or OpenBLAS for matrix products.
 package cpu
 
 import (

@@ -55,7 +55,8 @@ func indexed(op string, w backend.Indexed) error {
 }
 
 // runPlaces runs a kernel with an index operand; the last function creates the error for an index out of range.
-func runPlaces(op string, row uintptr, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p kernelapi.PlaceParams, refusal func(int64) error) error {
+func runPlaces(op string, row uintptr, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p kernelapi.PlaceParams,
+	refusal func(int64) error) error {
 	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
 	l.Row = row
@@ -104,7 +105,8 @@ func checkedCopy(op string, index *tensor.Tensor, p kernelapi.PlaceParams, refus
 	to := s.Track(bytes.View(op, sizes, strides, 0))
 	zeros := s.Track(zero.View(op, sizes, none, 0))
 	from := s.Track(index.View(op, sizes, index.Strides(), index.Offset()))
-	if err := runPlaces(op, kernel.Of(kernelapi.Locate).Row(dtype.Int64), kernelapi.Locate, dtype.Int64, []*tensor.Tensor{to, zeros, from}, p, refusal); err != nil {
+	if err := runPlaces(op, kernel.Of(kernelapi.Locate).Row(dtype.Int64), kernelapi.Locate, dtype.Int64, []*tensor.Tensor{to, zeros, from},
+		p, refusal); err != nil {
 		return nil, err
 	}
 	return s.Return(bytes)

@@ -20,7 +20,8 @@ const (
 	sharedRows = 128
 )
 
-var panelKernel, triangleKernel, exchangeKernel = kernel.Of(kernelapi.LuPanel), kernel.Of(kernelapi.LuTriangle), kernel.Of(kernelapi.LuExchange)
+var panelKernel, triangleKernel, exchangeKernel = kernel.Of(kernelapi.LuPanel), kernel.Of(kernelapi.LuTriangle),
+	kernel.Of(kernelapi.LuExchange)
 
 // block is a part of a matrix in memory; strides count elements.
 type block struct {
@@ -31,7 +32,8 @@ type block struct {
 // turned returns the transpose.
 func (b block) turned() block { return block{b.at, b.cols, b.rows, b.column, b.row} }
 
-// blocks computes with submatrices of one dtype. It halves a task until kernels can process it, so that most of the time is spent in matrix products.
+// blocks computes with submatrices of one dtype. It halves a task until kernels can process it, so that most of the time is spent in matrix
+// products.
 type blocks struct {
 	d                                  dtype.DType
 	size                               int64
@@ -67,8 +69,8 @@ func (k *blocks) part(b block, i, j, rows, cols int64) block {
 	return block{unsafe.Add(b.at, (i*b.row+j*b.column)*k.size), rows, cols, b.row, b.column}
 }
 
-// width returns how many of n columns one thread processes at a time: with more columns, the other operand is packed less often. The kernels' results
-// do not depend on it; those of OpenBLAS, used for complex products, may.
+// width returns how many of n columns one thread processes at a time: with more columns, the other operand is packed less often. The
+// kernels' results do not depend on it; those of OpenBLAS, used for complex products, may.
 func (k *blocks) width(n, threads int64) int64 {
 	if k.d.IsComplex() {
 		return blockWidth
@@ -116,7 +118,8 @@ func (k *blocks) subtract(c, a, b block) {
 		c, a, b = c.turned(), b.turned(), a.turned()
 	}
 	if k.d.IsComplex() {
-		p := blas.Product{A: uintptr(a.at), B: uintptr(b.at), C: uintptr(c.at), M: c.rows, N: c.cols, K: a.cols, Alpha: [2]float64{-1}, Beta: [2]float64{1}}
+		p := blas.Product{A: uintptr(a.at), B: uintptr(b.at), C: uintptr(c.at), M: c.rows, N: c.cols, K: a.cols, Alpha: [2]float64{-1},
+			Beta: [2]float64{1}}
 		p.Lda, p.ATransposed = a.leading()
 		p.Ldb, p.BTransposed = b.leading()
 		p.Ldc, _ = c.leading()
@@ -167,7 +170,8 @@ func (k *blocks) solve(a, b block, upper, unit bool) {
 
 // solveEach is solve for a batch of small matrices and right-hand sides with the given strides.
 func (k *blocks) solveEach(batch int64, a, b block, aStep, bStep int64, upper, unit bool) {
-	p := kernel.LU{A: uintptr(a.at), B: uintptr(b.at), M: a.rows, N: b.cols, ARow: a.row, ACol: a.column, BRow: b.row, BCol: b.column, Batch: batch, AStep: aStep, BStep: bStep}
+	p := kernel.LU{A: uintptr(a.at), B: uintptr(b.at), M: a.rows, N: b.cols, ARow: a.row, ACol: a.column, BRow: b.row, BCol: b.column,
+		Batch: batch, AStep: aStep, BStep: bStep}
 	if upper {
 		p.Upper = 1
 	}

@@ -82,7 +82,8 @@ func (w *matrixWork) householder(work int64, name string, a, values, memory int,
 }
 
 func (w *matrixWork) factorQR() {
-	w.householder(2*w.m*w.n*min(w.m, w.n), "geqrf", 2, 4, 5, blas.Int(w.m), blas.Int(w.n), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0))
+	w.householder(2*w.m*w.n*min(w.m, w.n), "geqrf", 2, 4, 5, blas.Int(w.m), blas.Int(w.n), blas.At(nil), blas.Int(w.m), blas.At(nil),
+		blas.At(nil), blas.Int(0), blas.Int(0))
 }
 
 // reflections returns the number of reflections in Q.
@@ -97,12 +98,14 @@ func (w *matrixWork) realOr(name, complexName string) string {
 }
 
 func (w *matrixWork) formQ() {
-	w.householder(2*w.m*w.n*w.n, w.realOr("orgqr", "ungqr"), 3, 5, 6, blas.Int(w.m), blas.Int(w.n), w.reflections(), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0))
+	w.householder(2*w.m*w.n*w.n, w.realOr("orgqr", "ungqr"), 3, 5, 6, blas.Int(w.m), blas.Int(w.n), w.reflections(), blas.At(nil),
+		blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0))
 }
 
 func (w *matrixWork) applyQ() {
 	rows, columns := shape.Matrix(w.B.Sizes())
-	w.householder(2*rows*columns*w.n, w.realOr("ormqr", "unmqr"), 5, 7, 10, w.side(), w.turned(), blas.Int(rows), blas.Int(columns), w.reflections(),
+	w.householder(2*rows*columns*w.n, w.realOr("ormqr", "unmqr"), 5, 7, 10, w.side(), w.turned(), blas.Int(rows), blas.Int(columns),
+		w.reflections(),
 		blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(rows), blas.At(nil), blas.Int(0), blas.Int(0))
 }
 

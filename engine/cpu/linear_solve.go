@@ -150,7 +150,8 @@ func (w *matrixWork) leastSquares() {
 	})
 }
 
-// roomsByDivision queries gelsd for the sizes of its workspace, and of those of real numbers and of integers, whose lengths are not arguments.
+// roomsByDivision queries gelsd for the sizes of its workspace, and of those of real numbers and of integers, whose lengths are not
+// arguments.
 func (w *matrixWork) roomsByDivision(name string, arguments []blas.Argument) (rooms, more []int64) {
 	const answer = 16
 	memory := w.bytes(3 * answer)

@@ -51,8 +51,8 @@ func (w *matrixWork) eigenHermitian() {
 	})
 }
 
-// eigenGeneral computes eigenvalues. For complex matrices LAPACK returns complex eigenvalues. For real ones it returns the real and imaginary parts
-// as two vectors, and packs the eigenvectors of a conjugate pair into two columns, of real and imaginary parts.
+// eigenGeneral computes eigenvalues. For complex matrices LAPACK returns complex eigenvalues. For real ones it returns the real and
+// imaginary parts as two vectors, and packs the eigenvectors of a conjugate pair into two columns, of real and imaginary parts.
 func (w *matrixWork) eigenGeneral() {
 	n := blas.Int(w.n)
 	size := w.d.Size()
@@ -151,7 +151,8 @@ func (w *matrixWork) singularValues() {
 		}
 		values = max(5*short*short+5*short, 2*long*short+2*short*short+short)
 	}
-	arguments := []blas.Argument{job, blas.Int(w.m), blas.Int(w.n), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(left), blas.At(nil), blas.Int(right), blas.At(nil), blas.Int(0)}
+	arguments := []blas.Argument{job, blas.Int(w.m), blas.Int(w.n), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(left),
+		blas.At(nil), blas.Int(right), blas.At(nil), blas.Int(0)}
 	if w.d.IsComplex() {
 		arguments = append(arguments, blas.At(nil))
 	}

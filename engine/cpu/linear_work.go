@@ -24,8 +24,8 @@ type matrixWork struct {
 // worker runs the task on matrix i, with the buffers of one thread.
 type worker func(i int64)
 
-// each runs the task on every matrix. It allocates buffers of the given sizes for each thread and creates a worker of them. Nothing is written before
-// all are allocated. work is the number of operations per matrix.
+// each runs the task on every matrix. It allocates buffers of the given sizes for each thread and creates a worker of them. Nothing is
+// written before all are allocated. work is the number of operations per matrix.
 func (w *matrixWork) each(work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
 	w.inParts(1, work, bytes, made)
 }
@@ -112,8 +112,8 @@ func (w *matrixWork) failed(i int64) bool {
 	return w.Info != nil && *(*int32)(unsafe.Add(w.Info.Data(), 4*i)) != 0
 }
 
-// rooms queries the workspace sizes of a routine: it calls it with lengths of -1 after the arrays at the given argument positions, which have the
-// given dtypes.
+// rooms queries the workspace sizes of a routine: it calls it with lengths of -1 after the arrays at the given argument positions, which
+// have the given dtypes.
 func (w *matrixWork) rooms(name string, arguments []blas.Argument, places []int, dtypes ...dtype.DType) []int64 {
 	const answer = 16
 	memory := w.bytes(answer * int64(len(places)+1))
@@ -141,8 +141,8 @@ func (w *matrixWork) room(name string, arguments []blas.Argument, place int) int
 	return w.rooms(name, arguments, []int{place}, w.d)[0]
 }
 
-// finite reports whether all of n elements from an address on are finite; matrices that are not make iterations go on for ever, or end without a
-// meaning.
+// finite reports whether all of n elements from an address on are finite; matrices that are not make iterations go on for ever, or end
+// without a meaning.
 func (w *matrixWork) finite(t *tensor.Tensor, i int64) bool {
 	return w.finiteFrom(w.address(t, i), t.Numel()/w.batch)
 }

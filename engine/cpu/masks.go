@@ -60,8 +60,8 @@ func (m *maskPieces) each(body func(p int64, args *maskArgs)) {
 	})
 }
 
-// move runs a kernel that copies the selected elements of every block; place sets the address. Another thread may write to the mask after it was
-// counted: args.limit keeps the kernel within the buffer.
+// move runs a kernel that copies the selected elements of every block; place sets the address. Another thread may write to the mask after
+// it was counted: args.limit keeps the kernel within the buffer.
 func (m *maskPieces) move(op string, fn uintptr, place func(p int64, args *maskArgs)) error {
 	var changed atomic.Bool
 	m.each(func(p int64, args *maskArgs) {

@@ -95,7 +95,8 @@ func TestCountsStayInTheirMemory(t *testing.T) {
 		distinct, scratch := ramp(t, dtype.Float32, 200), ramp(t, dtype.Uint8, 2*200*kernelapi.SortEntry(4))
 		found := given(t, dtype.Float32, []int64{200}, slices.Repeat([]float64{-1}, 200)...)
 		starts := vectorOf(t, slices.Repeat([]int64{0}, 200)...)
-		groups := uniqueArgs{in: uintptr(distinct.Data()), values: uintptr(found.Data()), counts: uintptr(starts.Data()), scratch: uintptr(scratch.Data()), n: 200, width: 1, limit: 70}
+		groups := uniqueArgs{in: uintptr(distinct.Data()), values: uintptr(found.Data()), counts: uintptr(starts.Data()),
+			scratch: uintptr(scratch.Data()), n: 200, width: 1, limit: 70}
 		kernel.Call(k.Row(dtype.Float32), unsafe.Pointer(&groups))
 		assert.Equal(t, int64(71), groups.found, "one more than there is room for")
 		assert.Equal(t, slices.Repeat([]float64{-1}, 130), flat(t, found)[70:])

@@ -40,7 +40,8 @@ func normalize(op string, w backend.Normalization) error {
 		return normalizeColumns(op, w)
 	}
 	args := normalizeArgs{
-		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean), rstd: start(w.Rstd), variance: start(w.Variance),
+		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean),
+		rstd: start(w.Rstd), variance: start(w.Variance),
 		sums:  [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
 		units: w.Units, strips: w.Strips, runs: w.Runs, span: w.Span, unitStep: w.Runs * w.Span, stripStep: w.Units * w.Span, groups: w.Groups,
 		eps: w.Eps, centred: flag(w.Centred), fixed: flag(w.Fixed), rounded: flag(w.Rounded),
@@ -90,7 +91,8 @@ func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normal
 	})
 	for i, to := range w.Sums {
 		of := s.Track(parts.View(op, []int64{count, numbers}, []int64{numbers, 1}, int64(i)*count*numbers))
-		s.Check(reduce(op, backend.Reduction{Kernel: sumKernel, Compute: to.DType(), Out: [2]*tensor.Tensor{to}, In: of, Mask: []bool{true, false}}))
+		s.Check(reduce(op, backend.Reduction{Kernel: sumKernel, Compute: to.DType(), Out: [2]*tensor.Tensor{to}, In: of,
+			Mask: []bool{true, false}}))
 	}
 	return nil
 }
@@ -103,9 +105,11 @@ func normalizeColumns(op string, w backend.Normalization) (err error) {
 	defer s.Close(&err)
 	parts := s.Track(tensor.Empty(op, []int64{matrices * count, 2, columns}, dtype.Float64, device.Host))
 	args := columnsArgs{
-		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean), rstd: start(w.Rstd), variance: start(w.Variance),
+		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean),
+		rstd: start(w.Rstd), variance: start(w.Variance),
 		sums:   [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
-		pieces: at(parts, 0), matrices: matrices, rows: w.Strips, columns: columns, runs: w.Runs, piece: length, count: count, eps: w.Eps, fixed: flag(w.Fixed), rounded: flag(w.Rounded),
+		pieces: at(parts, 0), matrices: matrices, rows: w.Strips, columns: columns, runs: w.Runs, piece: length, count: count, eps: w.Eps,
+		fixed: flag(w.Fixed), rounded: flag(w.Rounded),
 	}
 	share := func(k *kernel.Kernel, d dtype.DType, n, size int64) {
 		fn, err := k.For(op, d)

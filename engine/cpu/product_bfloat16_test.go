@@ -11,7 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/parallel"
 )
 
-// Products of bfloat16 whose sums are exact are equal with the CPU's instructions for bfloat16 and in float32, in any layout and for any number of threads.
+// Products of bfloat16 whose sums are exact are equal with the CPU's instructions for bfloat16 and in float32, in any layout and for any
+// number of threads.
 func TestBFloat16ProductsOfBothKernels(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
 	defer func(widens bool) { widensBFloat16 = widens }(widensBFloat16)

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// Products of matrices that are contiguous along the summed dimension, of leastAlong elements or more, are computed as dot products without
-	// packing if the first operand has few rows. Below one row per alongSteps elements (pairSteps for pairs), a horizontal sum of vectors costs less
-	// than packing the second operand. More than skinny rows must fit into the L2 cache with the other operand.
+	// Products of matrices that are contiguous along the summed dimension, of leastAlong elements or more, are computed as dot products
+	// without packing if the first operand has few rows. Below one row per alongSteps elements (pairSteps for pairs), a horizontal sum of
+	// vectors costs less than packing the second operand. More than skinny rows must fit into the L2 cache with the other operand.
 	leastAlong, alongSteps, pairSteps, alongBytes = 32, 8, 24, 1 << 19
 	// A product of at most skinny columns, and more rows, is computed transposed.
 	skinny = 8
-	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs the second
-	// operand once more.
+	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs the
+	// second operand once more.
 	leastBlockRows, leastBlockColumns = 32, 32
 	// blocksPerThread is about how many blocks each thread gets, so that a late one costs little.
 	blocksPerThread = 4
-	// A row-contiguous first operand is read in place. But if the column stride is a multiple of cachePage, columns map to the same few cache lines,
-	// and a product of more than patient columns copies it.
+	// A row-contiguous first operand is read in place. But if the column stride is a multiple of cachePage, columns map to the same few cache
+	// lines, and a product of more than patient columns copies it.
 	cachePage, patient = 1 << 10, 128
 	// slabBytes is the approximate size of the first operand to copy at a time, in no fewer rows than share a packed panel.
 	slabBytes, leastSlabRows = 2 << 20, 256
@@ -35,7 +35,8 @@ const (
 	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
 )
 
-// productKernel computes products with a first operand of one dtype; kernel.Gemm describes its operands. function is 0 if there is no kernel.
+// productKernel computes products with a first operand of one dtype; kernel.Gemm describes its operands. function is 0 if there is no
+// kernel.
 type productKernel struct {
 	function uintptr
 	left     dtype.DType
@@ -52,9 +53,9 @@ var (
 	widensBFloat16 = kernel.WidensBFloat16()
 )
 
-// productKernelsOf returns the kernels for products of dtype d with results of the given sizes and a number of multiplications; there are no dot
-// products of complex numbers. The instructions for bfloat16 flush subnormal numbers to zero; small products preserve these, as in PyTorch. Tile
-// registers are used for results that fill more than half a register.
+// productKernelsOf returns the kernels for products of dtype d with results of the given sizes and a number of multiplications; there are
+// no dot products of complex numbers. The instructions for bfloat16 flush subnormal numbers to zero; small products preserve these, as in
+// PyTorch. Tile registers are used for results that fill more than half a register.
 func productKernelsOf(d dtype.DType, rows, columns, work int64) productKernels {
 	left := d
 	switch {
@@ -157,8 +158,8 @@ func (s *products) multiplySlab(i, n int64, w backend.Product) {
 	slab.multiplyBlocks(w)
 }
 
-// readable reports whether the kernels read a row-contiguous first operand in place as fast as a copy, which costs as much as some of the product's
-// columns.
+// readable reports whether the kernels read a row-contiguous first operand in place as fast as a copy, which costs as much as some of the
+// product's columns.
 func readable(a matrices, columns, size int64) bool {
 	return a.row == 1 && (columns <= patient || a.column*size%cachePage != 0)
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// amxQuantizedKernel multiplies 8-bit integers in tile registers, bytesKernel on CPUs that support other products of these, and quantizedKernel as 16-bit
-// integers. Each has a second function that packs the second operand.
+// amxQuantizedKernel multiplies 8-bit integers in tile registers, bytesKernel on CPUs that support other products of these, and
+// quantizedKernel as 16-bit integers. Each has a second function that packs the second operand.
 var (
 	amxQuantizedKernel, packAMXQuantizedKernel = kernel.Of(kernelapi.GemmQuantizedAmx), kernel.Of(kernelapi.GemmQuantizedAmxPack)
 	bytesKernel, packBytesKernel               = kernel.Of(kernelapi.GemmBytes), kernel.Of(kernelapi.GemmBytesPack)
 	quantizedKernel, packQuantizedKernel       = kernel.Of(kernelapi.GemmQuantized), kernel.Of(kernelapi.GemmQuantizedPack)
 )
 
-// quantizedKernels returns the kernels for products with a first operand of dtype d, and the dtype that they take it in. Which pack returns does not
-// depend on d.
+// quantizedKernels returns the kernels for products with a first operand of dtype d, and the dtype that they take it in. Which pack returns
+// does not depend on d.
 func quantizedKernels(d dtype.DType) (multiply, pack uintptr, left dtype.DType) {
 	if pack := packAMXQuantizedKernel.Row(0); pack != 0 {
 		if d != dtype.Int8 {
@@ -72,10 +72,12 @@ func quantizedProduct(op string, w backend.QuantizedProduct) (err error) {
 	run, _, left := quantizedKernels(w.A.DType())
 	mb, mc := matricesOf(w.B), matricesOf(w.To)
 	a, zero := s.leftOf(w.A, left, w.AZero)
-	q := kernel.GemmQuantized{AZero: zero, Zero: w.Zero, Low: float32(w.Low - w.Zero), High: float32(w.High - w.Zero), DType: int32(w.To.DType())}
+	q := kernel.GemmQuantized{AZero: zero, Zero: w.Zero, Low: float32(w.Low - w.Zero), High: float32(w.High - w.Zero),
+		DType: int32(w.To.DType())}
 	if w.Packed != nil {
 		if n := packing(w.B).Bytes; w.Packed.DType() != dtype.Uint8 || !w.Packed.IsContiguous() || w.Packed.Numel() != n {
-			return status.Runtimef("%s: packed must be the result of quantized.linear_pack for this weight on this machine, a contiguous tensor of %d bytes, but got %v of sizes %v", op, n, w.Packed.DType(), w.Packed.Sizes())
+			return status.Runtimef("%s: packed must be the result of quantized.linear_pack for this weight on this machine, a contiguous tensor of %d bytes, but got %v of sizes %v",
+				op, n, w.Packed.DType(), w.Packed.Sizes())
 		}
 		q.Packed = at(w.Packed, 0)
 	}
@@ -137,7 +139,8 @@ func (s *products) leftOf(a *tensor.Tensor, d dtype.DType, zero int32) (*tensor.
 // rowSums returns the sums of rows, which wrap.
 func (s *products) rowSums(a *tensor.Tensor) *tensor.Tensor {
 	sums := s.Track(tensor.Empty(s.Op, a.Sizes()[:1], dtype.Int64, device.Host))
-	s.Check(reduce(s.Op, backend.Reduction{Kernel: sumKernel, Compute: dtype.Int64, Out: [2]*tensor.Tensor{sums}, In: a, Mask: []bool{false, true}}))
+	s.Check(reduce(s.Op, backend.Reduction{Kernel: sumKernel, Compute: dtype.Int64, Out: [2]*tensor.Tensor{sums}, In: a,
+		Mask: []bool{false, true}}))
 	return backend.RowMajorCopy(&s.Scope, sums, dtype.Int32)
 }
 

@@ -63,7 +63,8 @@ func sumsOf(w backend.QuantizedProduct) []int32 {
 	return sums
 }
 
-// Products of integers of the full range are equal on every path, and are rounded and saturated once, in any layout and for any number of threads.
+// Products of integers of the full range are equal on every path, and are rounded and saturated once, in any layout and for any number of
+// threads.
 func TestQuantizedProductsAreExact(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
 	r := rand.New(rand.NewPCG(5, 6))
@@ -76,7 +77,8 @@ func TestQuantizedProductsAreExact(t *testing.T) {
 			return v
 		}
 		weight := func() int64 { return []int64{-128, 127, 0, r.Int64N(256) - 128, r.Int64N(256) - 128}[r.IntN(5)] }
-		for which, s := range [][3]int64{{1, 1, 1}, {2, 3, 5}, {1, 130, 40}, {4, 64, 33}, {9, 257, 16}, {33, 1030, 70}, {70, 35, 129}, {300, 66, 31}, {3, 0, 4}, {64, 4, 0}, {128, 128, 256}} {
+		for which, s := range [][3]int64{{1, 1, 1}, {2, 3, 5}, {1, 130, 40}, {4, 64, 33}, {9, 257, 16}, {33, 1030, 70}, {70, 35, 129},
+			{300, 66, 31}, {3, 0, 4}, {64, 4, 0}, {128, 128, 256}} {
 			m, k, n := s[0], s[1], s[2]
 			for layout := range 9 {
 				w := backend.QuantizedProduct{

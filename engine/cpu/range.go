@@ -15,8 +15,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// fillRange computes the elements of a sequence directly in the result, or in a contiguous temporary if it has gaps or consists of powers of another
-// dtype.
+// fillRange computes the elements of a sequence directly in the result, or in a contiguous temporary if it has gaps or consists of powers
+// of another dtype.
 func fillRange(op string, w backend.Range) (err error) {
 	t, d := w.To, w.To.DType()
 	if w.Base != nil {
@@ -45,7 +45,8 @@ func fillRange(op string, w backend.Range) (err error) {
 	case w.Base != nil && d == dtype.Float64:
 		base := s.Track(tensor.Empty(op, nil, d, device.Host))
 		elements[float64](base)[0] = *w.Base
-		if err := elementwise(op, backend.Elementwise{Kernel: kernelapi.Pow, Compute: d, Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}); err != nil {
+		if err := elementwise(op, backend.Elementwise{Kernel: kernelapi.Pow, Compute: d,
+			Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}); err != nil {
 			return err
 		}
 	case w.Base != nil:

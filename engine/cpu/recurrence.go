@@ -25,8 +25,8 @@ var cellKinds = map[string]int32{"tanh": kernel.TanhCell, "relu": kernel.ReluCel
 // panelVectors is the number of vectors in a packed panel with units of one gate only.
 const panelVectors = 4
 
-// stretch is a range of a step's rows with sequences that all begin there, all end there, or neither: its first row and number of rows, the first
-// row's sequence, and its rows in the steps before and after, or -1.
+// stretch is a range of a step's rows with sequences that all begin there, all end there, or neither: its first row and number of rows, the
+// first row's sequence, and its rows in the steps before and after, or -1.
 type stretch struct{ at, rows, sequence, before, after int64 }
 
 // stretches returns those of all steps, in the order of their steps in time.
@@ -217,7 +217,8 @@ func (r *recurring) packRounded(list []stretch) {
 		most = max(most, s.rows)
 	}
 	r.k.Depth, r.k.Sums = 0, scratch(&r.Scope, most*columns*dtype.Float32.Size())
-	g := kernel.Gemm{Batch: 1, N: columns, K: r.units, B: at(r.w.Weight, 0), ARow: r.units, ACol: 1, BRow: 1, BCol: r.units, CRow: columns, CCol: 1, DRow: columns, DCol: 1}
+	g := kernel.Gemm{Batch: 1, N: columns, K: r.units, B: at(r.w.Weight, 0), ARow: r.units, ACol: 1, BRow: 1, BCol: r.units, CRow: columns,
+		CCol: 1, DRow: columns, DCol: 1}
 	tensor.Put(unsafe.Pointer(&g.Alpha), dtype.Float32, dtype.IntScalar(1))
 	r.rounded = kernel.GemmRounded{Gemm: g, PackedK: r.units}
 	if len(list) == 1 { // packing would take as long as the product

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// pieceElements is the smallest number of elements per block of one large reduction. Blocks depend on the shape alone and are combined in order,
-	// so that results are the same for any number of threads.
+	// pieceElements is the smallest number of elements per block of one large reduction. Blocks depend on the shape alone and are combined in
+	// order, so that results are the same for any number of threads.
 	pieceElements = 1 << 16
 	maxPieces     = 256
 	// Reductions to at most fewOutputs outputs are cut along the reduced dimensions, others along the kept ones, but not across
@@ -93,8 +93,8 @@ func reducePieces(op string, l *kernelapi.Reduction, outputs, count int64) (err 
 	return nil
 }
 
-// splitKept splits the longest kept dimension over threads. Adjacent columns are split only if no other dimension is long enough for every thread:
-// parts of rows are slow to read.
+// splitKept splits the longest kept dimension over threads. Adjacent columns are split only if no other dimension is long enough for every
+// thread: parts of rows are slow to read.
 func splitKept(l *kernelapi.Reduction, work int64) {
 	longest, size := 0, int64(1)
 	for i := int(l.Kept) - 1; i >= 0; i-- {

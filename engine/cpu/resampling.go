@@ -56,7 +56,8 @@ func resample(op string, w backend.Resampling) (err error) {
 	}
 	y := k.Axes[1]
 	// The rows are resampled first if the source has fewer rows than the result.
-	if d == dtype.Uint8 || (k.Axes[0].Weights != 0 || y.Weights != 0 || y.Outputs > y.Size) && k.Axes[0].Outputs*y.Outputs >= k.Axes[0].Size*y.Size {
+	if d == dtype.Uint8 || (k.Axes[0].Weights != 0 || y.Weights != 0 || y.Outputs > y.Size) &&
+		k.Axes[0].Outputs*y.Outputs >= k.Axes[0].Size*y.Size {
 		k.AlongFirst = 1
 	}
 	kernel.Call(fn, unsafe.Pointer(&k))

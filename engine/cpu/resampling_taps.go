@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 )
 
-// The filter taps along one dimension: output element i is the sum over t < counts[i] of its weight t times the source element at index[t*outputs+i].
-// Without weights, each output element has one filter tap of weight 1.
+// The filter taps along one dimension: output element i is the sum over t < counts[i] of its weight t times the source element at
+// index[t*outputs+i]. Without weights, each output element has one filter tap of weight 1.
 type taps struct {
 	size, outputs, most int64
 	index, counts       []int32
@@ -291,8 +291,8 @@ func (t taps) transposed() taps {
 	return r
 }
 
-// integral merges filter taps at the same element, and rounds weights to multiples of a power of two, so that their products with bytes and the sums
-// fit 32 bits.
+// integral merges filter taps at the same element, and rounds weights to multiples of a power of two, so that their products with bytes and
+// the sums fit 32 bits.
 func (t taps) integral() taps {
 	r := taps{size: t.size, outputs: t.outputs, counts: make([]int32, t.outputs)}
 	r.room(t.most)
@@ -363,7 +363,8 @@ func (t *taps) back() int64 {
 
 // forKernel returns the arguments of kernels of dtype d. They refer to the memory of t.
 func (t *taps) forKernel(d dtype.DType) kernel.Taps {
-	a := kernel.Taps{Size: t.size, Outputs: t.outputs, Most: t.most, Back: t.back(), Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.index))), Unit: t.unit}
+	a := kernel.Taps{Size: t.size, Outputs: t.outputs, Most: t.most, Back: t.back(), Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.index))),
+		Unit: t.unit}
 	if t.counts != nil {
 		a.Counts = uintptr(unsafe.Pointer(unsafe.SliceData(t.counts)))
 	}

@@ -22,11 +22,11 @@ const (
 	// sortSlab is the approximate number of bytes of lines and results to copy at a time if their layout does not suit the kernels. Fewer than
 	// leastSorted lines would waste cache lines and occupy too few threads.
 	sortSlab, leastSorted = 1 << 20, 16
-	// Rows of more than longRow elements are sorted in stages, which keep to the caches and which threads share; for the threads, a single row of
-	// half of that is, too.
+	// Rows of more than longRow elements are sorted in stages, which keep to the caches and which threads share; for the threads, a single row
+	// of half of that is, too.
 	longRow = 1 << 18
-	// Stages sort into buckets of at least bucketWords on average, by up to mostBits bits, and count elements in up to sortBlocks blocks. A word
-	// has a key and an index.
+	// Stages sort into buckets of at least bucketWords on average, by up to mostBits bits, and count elements in up to sortBlocks blocks. A
+	// word has a key and an index.
 	bucketWords, mostBits, sortBlocks, sortWord = 512, 10, 16, 8
 )
 
@@ -60,8 +60,8 @@ func sortPart(op string, w backend.Sorting, dim int, i, n int64) (err error) {
 	return sortLines(op, w)
 }
 
-// sortedAtOnce returns the dimension to split and the length to process at a time, or -1 if all lines are sorted together. The dimension with the
-// largest stride copies fastest.
+// sortedAtOnce returns the dimension to split and the length to process at a time, or -1 if all lines are sorted together. The dimension
+// with the largest stride copies fastest.
 func sortedAtOnce(w backend.Sorting) (dim int, most int64) {
 	var copied int64
 	for i, t := range []*tensor.Tensor{w.In, w.Values, w.Indices} {
@@ -167,8 +167,8 @@ const (
 	sortFinish
 )
 
-// sortLong sorts a contiguous row with all threads: by the upper bits of the keys into buckets, and then each bucket. The memory of the indices
-// holds the words to sort.
+// sortLong sorts a contiguous row with all threads: by the upper bits of the keys into buckets, and then each bucket. The memory of the
+// indices holds the words to sort.
 func sortLong(op string, args sortStageArgs, d dtype.DType) (err error) {
 	fn, err := sortStages.For(op, d)
 	if err != nil {

@@ -88,7 +88,8 @@ func (s *grouping) number() bool {
 	for first, i := int64(0), 0; i < len(s.Lists); i++ {
 		l := s.Lists[i]
 		n, unit := l.Sizes()[1], l.DType().Size()
-		args := placeKeysArgs{indices: uintptr(l.Data()), keys: at(s.keys, first), rowStep: l.Strides()[0] * unit, step: l.Strides()[1] * unit, dims: int64(len(s.Sizes))}
+		args := placeKeysArgs{indices: uintptr(l.Data()), keys: at(s.keys, first), rowStep: l.Strides()[0] * unit, step: l.Strides()[1] * unit,
+			dims: int64(len(s.Sizes))}
 		copy(args.sizes[:], s.Sizes)
 		falls, failed := atomic.Bool{}, atomic.Pointer[placeKeysArgs]{}
 		pieces(n, Grain, func(_, begin, end int64) {
@@ -103,7 +104,8 @@ func (s *grouping) number() bool {
 			}
 		})
 		if a := failed.Load(); a != nil {
-			s.Check(status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created", s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
+			s.Check(status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created",
+				s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
 		}
 		rising = rising && !falls.Load()
 		first += n
@@ -125,7 +127,8 @@ func (s *grouping) sort(order *tensor.Tensor) {
 	if s.n == 0 {
 		return
 	}
-	args := placeSortArgs{keys: at(s.keys, 0), order: at(order, 0), entries: at(entries, 0), other: at(entries, s.n*kernelapi.SortEntry(8)), shift: int64(width - buckets)}
+	args := placeSortArgs{keys: at(s.keys, 0), order: at(order, 0), entries: at(entries, 0), other: at(entries, s.n*kernelapi.SortEntry(8)),
+		shift: int64(width - buckets)}
 	each := func(fn uintptr) {
 		pieces(s.n, step, func(p, begin, end int64) {
 			a := args
@@ -172,7 +175,8 @@ func (s *grouping) merge(order *tensor.Tensor) {
 	}
 	pieces(s.n, Grain, func(_, begin, end int64) {
 		i, j := taken(begin), taken(end)
-		a := placeMergeArgs{keys: at(s.keys, 0), merged: at(merged, 0), order: at(order, 0), aBegin: i, aEnd: j, bBegin: n + begin - i, bEnd: n + end - j, to: begin}
+		a := placeMergeArgs{keys: at(s.keys, 0), merged: at(merged, 0), order: at(order, 0), aBegin: i, aEnd: j, bBegin: n + begin - i,
+			bEnd: n + end - j, to: begin}
 		kernel.Call(placeMerge, unsafe.Pointer(&a))
 	})
 	s.keys = merged
@@ -213,7 +217,8 @@ func lines(op string, w backend.Lines) error {
 	if n == 0 {
 		return nil
 	}
-	args := placeLinesArgs{lines: uintptr(w.From.Data()), compressed: at(w.To, 0), step: w.From.Strides()[0] * w.From.DType().Size(), n: n, size: w.To.Numel() - 1}
+	args := placeLinesArgs{lines: uintptr(w.From.Data()), compressed: at(w.To, 0), step: w.From.Strides()[0] * w.From.DType().Size(), n: n,
+		size: w.To.Numel() - 1}
 	failed := atomic.Pointer[placeLinesArgs]{}
 	pieces(n, Grain, func(_, begin, end int64) {
 		a := args
@@ -227,7 +232,8 @@ func lines(op string, w backend.Lines) error {
 	case a == nil:
 		return nil
 	case a.failed == 1:
-		return status.Indexf("%s: index %d is out of bounds for size %d: the indices were changed after the tensor was created", op, a.bad, a.size)
+		return status.Indexf("%s: index %d is out of bounds for size %d: the indices were changed after the tensor was created", op, a.bad,
+			a.size)
 	default:
 		return status.Runtimef("%s: index %d comes after a larger one: the indices were changed after the tensor was created", op, a.bad)
 	}

@@ -47,7 +47,8 @@ func wrong(op string, failed, bad int64) error {
 	case 0:
 		return nil
 	case wrongCompressed:
-		return status.Runtimef("%s: the compressed indices of line %d do not increase from 0 to the number of entries: they were changed after the tensor was created", op, bad)
+		return status.Runtimef("%s: the compressed indices of line %d do not increase from 0 to the number of entries: they were changed after the tensor was created",
+			op, bad)
 	case wrongPlain:
 		return status.Indexf("%s: index %d is out of bounds: the plain indices were changed after the tensor was created", op, bad)
 	}
@@ -118,7 +119,8 @@ func sampled(op string, w backend.Sampled) error {
 		return err
 	}
 	clear(bytesOf(w.At.Values)) // indices that another thread writes to may leave entries out
-	args := sddmmArgs{at: csrOf(w.At), a: uintptr(w.A.Data()), b: uintptr(w.B.Data()), inner: w.A.Sizes()[1], rows: w.At.Compressed.Numel() - 1}
+	args := sddmmArgs{at: csrOf(w.At), a: uintptr(w.A.Data()), b: uintptr(w.B.Data()), inner: w.A.Sizes()[1],
+		rows: w.At.Compressed.Numel() - 1}
 	args.aStep, args.bStep = w.A.Strides()[0], w.B.Strides()[0]
 	ends := shares(w.At.Compressed, args.rows, args.at.entries, max(Grain/4/max(args.inner, 1), 64))
 	failed := atomic.Pointer[sddmmArgs]{}
@@ -313,7 +315,8 @@ func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) (err er
 	}
 	p.found = args.found
 	if p.found < p.most/2 { // shrinks the saved tensors to the entries found
-		columns, values = backend.RowMajorCopy(&inner, head(&inner, columns, p.found), dtype.Int64), backend.RowMajorCopy(&inner, head(&inner, values, p.found), d)
+		columns, values = backend.RowMajorCopy(&inner, head(&inner, columns, p.found), dtype.Int64),
+			backend.RowMajorCopy(&inner, head(&inner, values, p.found), d)
 	}
 	p.columns, p.values, err = inner.ReturnBoth(columns, values)
 	return err

@@ -31,8 +31,8 @@ import "C"
 // amxTier is the value of TierVariable that adds the kernels that use the tile registers of AMX to those of the best other tier.
 const amxTier = "amx"
 
-// permitsAMX reports whether the CPU supports the kernels that use tile registers, this build has those of the given tier, and Linux permits them,
-// which it requests. Linux denies them if the alternate signal stack of a thread is too small for the registers.
+// permitsAMX reports whether the CPU supports the kernels that use tile registers, this build has those of the given tier, and Linux
+// permits them, which it requests. Linux denies them if the alternate signal stack of a thread is too small for the registers.
 func permitsAMX(tier string) bool {
 	return emulatesAMX || tier == "avx512" && C.lt_cpu_amx() != 0 && C.lt_request_amx() != 0
 }

@@ -27,8 +27,8 @@ type cpuModel struct {
 	family int
 }
 
-// widening lists the CPUs with instructions for bfloat16 by whether products are faster in float32: vdpbf16ps has half the rate of vfmadd on Intel's,
-// and the same rate, with twice the products, on AMD's.
+// widening lists the CPUs with instructions for bfloat16 by whether products are faster in float32: vdpbf16ps has half the rate of vfmadd
+// on Intel's, and the same rate, with twice the products, on AMD's.
 var widening = map[cpuModel]bool{
 	{"GenuineIntel", 6}:  true,
 	{"AuthenticAMD", 25}: false, // Zen 4

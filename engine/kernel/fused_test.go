@@ -48,8 +48,8 @@ func fusedSum[T floating](a, b, c T) T {
 	return T(r)
 }
 
-// A fused multiply-add is rounded once, in every tier and at every position of a vector, even if the sum brings an out-of-range product, or its lost
-// digits, back into range.
+// A fused multiply-add is rounded once, in every tier and at every position of a vector, even if the sum brings an out-of-range product, or
+// its lost digits, back into range.
 func testFused[T floating](t *testing.T, d dtype.DType, exponents int) {
 	r := rand.New(rand.NewPCG(3, uint64(d)))
 	number := func() T { return T(math.Ldexp(r.NormFloat64(), r.IntN(2*exponents)-exponents)) }

@@ -214,15 +214,15 @@ func Elementwise(l *kernelapi.Loop) { Call(drivers.elementwise, unsafe.Pointer(l
 // Copy converts operand 1 of l into operand 0.
 func Copy(l *kernelapi.Loop) { Call(drivers.copy, unsafe.Pointer(l)) }
 
-// onStack is never true, and escaped never set. The assignment makes escape analysis move the arguments of Call to the heap: a stack may grow and
-// move on the way into the call, and results that a kernel wrote to its old address would be lost.
+// onStack is never true, and escaped never set. The assignment makes escape analysis move the arguments of Call to the heap: a stack may
+// grow and move on the way into the call, and results that a kernel wrote to its old address would be lost.
 var (
 	onStack bool
 	escaped unsafe.Pointer
 )
 
-// Call runs a kernel with one argument structure, which must not contain Go pointers: its address is passed as a number, which avoids cgo's pointer
-// checks.
+// Call runs a kernel with one argument structure, which must not contain Go pointers: its address is passed as a number, which avoids cgo's
+// pointer checks.
 func Call(fn uintptr, args unsafe.Pointer) {
 	if fn == 0 {
 		panic("a kernel is called for a dtype that it has no function for")

@@ -85,12 +85,15 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 		}
 		return dtype.ComplexScalar(complex(r.NormFloat64(), r.NormFloat64()))
 	}
-	for i, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}, {9, 530, 17}, {17, 257, 16}, {35, 600, 70}, {1, 64, 48}, {3, 70, 19}, {40, 33, 32}, {40, 33, 16}, {40, 33, 8}, {40, 33, 4}, {16, 32, 16}, {33, 31, 65}, {48, 66, 47}, {257, 520, 3}, {31, 1030, 18}, {17, 15, 33}, {9, 260, 290}} {
+	for i, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64},
+		{26, 129, 5}, {9, 530, 17}, {17, 257, 16}, {35, 600, 70}, {1, 64, 48}, {3, 70, 19}, {40, 33, 32}, {40, 33, 16}, {40, 33, 8}, {40, 33, 4},
+		{16, 32, 16}, {33, 31, 65}, {48, 66, 47}, {257, 520, 3}, {31, 1030, 18}, {17, 15, 33}, {9, 260, 290}} {
 		if testing.Short() && i%3 != 0 {
 			continue
 		}
 		m, k, n := s[0], s[1], s[2]
-		for _, c := range []struct{ layout, alpha, beta int64 }{{0, 1, 0}, {0, 1, 1}, {0, -1, 0}, {0, -1, 1}, {0, -1, 2}, {1, 3, 2}, {2, 1, 0}, {2, -1, 1}, {3, 3, 2}, {4, 1, 0}, {5, 1, 0}, {5, -1, 1}} {
+		for _, c := range []struct{ layout, alpha, beta int64 }{{0, 1, 0}, {0, 1, 1}, {0, -1, 0}, {0, -1, 1}, {0, -1, 2}, {1, 3, 2}, {2, 1, 0},
+			{2, -1, 1}, {3, 3, 2}, {4, 1, 0}, {5, 1, 0}, {5, -1, 1}} {
 			layout, alpha, beta := c.layout, dtype.IntScalar(c.alpha), dtype.IntScalar(c.beta)
 			aRow, aCol, bRow, bCol, cRow, cCol := max(k, 1), int64(1), n+1, int64(1), n, int64(1)
 			if layout == 1 || dots {
@@ -119,14 +122,16 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 			})
 			b, c := newMatrix(d, k, n, bRow, bCol, number), newMatrix(d, m, n, cRow, cCol, number)
 			before := append([]byte{}, c.bytes...)
-			g := Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: c.col, DRow: c.row, DCol: c.col}
+			g := Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: c.col, DRow: c.row,
+				DCol: c.col}
 			tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
 			tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
 			call(fn, g, [][]byte{a.bytes, b.bytes, c.bytes}, func(g *Gemm, at []uintptr) { g.A, g.B, g.C, g.D = at[0], at[1], at[2], at[2] })
 			old := &matrix{d, c.row, c.col, before}
 			for i := range m {
 				for j := range n {
-					if !assert.True(t, near(d, a, b, old, c, i, j, k, alpha, beta), "element %d, %d of sizes %v, layout %d, %v and %v times", i, j, s, layout, alpha, beta) {
+					if !assert.True(t, near(d, a, b, old, c, i, j, k, alpha, beta), "element %d, %d of sizes %v, layout %d, %v and %v times", i, j,
+						s, layout, alpha, beta) {
 						return
 					}
 				}
@@ -176,14 +181,16 @@ func TestRoundedProductsAgreeWithAPlainLoop(t *testing.T) {
 				c := newMatrix(dtype.Float32, m, n, n+layout, 1, number)
 				old := &matrix{c.d, c.row, c.col, bytes.Clone(c.bytes)}
 				one := dtype.IntScalar(1)
-				g := GemmRounded{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: 1, DRow: c.row, DCol: 1}}
+				g := GemmRounded{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: 1,
+					DRow: c.row, DCol: 1}}
 				tensor.Put(unsafe.Pointer(&g.Alpha), c.d, one)
 				tensor.Put(unsafe.Pointer(&g.Beta), c.d, one)
 				call(fn, g, [][]byte{a.bytes, b.bytes, c.bytes}, func(g *GemmRounded, at []uintptr) { g.A, g.B, g.C, g.D = at[0], at[1], at[2], at[2] })
 				rounded := newMatrix(dtype.BFloat16, m, k, max(k, 1), 1, func(i, j int64) dtype.Scalar { return tensor.Get(a.at(i, j), a.d) })
 				for i := range m {
 					for j := range n {
-						if !assert.True(t, near(c.d, rounded, b, old, c, i, j, k, one, one), "%s: element %d, %d of sizes %v, layout %d", table.tier, i, j, s, layout) {
+						if !assert.True(t, near(c.d, rounded, b, old, c, i, j, k, one, one), "%s: element %d, %d of sizes %v, layout %d", table.tier, i, j, s,
+							layout) {
 							return
 						}
 					}
@@ -192,7 +199,9 @@ func TestRoundedProductsAgreeWithAPlainLoop(t *testing.T) {
 				c.bytes = bytes.Clone(old.bytes)
 				packed := packOf(table.find("gemm_rounded_amx_pack").Row(0), b, n, k)
 				g.PackedK = k
-				call(fn, g, [][]byte{a.bytes, packed, c.bytes}, func(g *GemmRounded, at []uintptr) { g.A, g.Packed, g.C, g.D = at[0], at[1], at[2], at[2] })
+				call(fn, g, [][]byte{a.bytes, packed, c.bytes}, func(g *GemmRounded, at []uintptr) {
+					g.A, g.Packed, g.C, g.D = at[0], at[1], at[2], at[2]
+				})
 				assert.Equal(t, plain, c.bytes, "%s: packed, of sizes %v, layout %d", table.tier, s, layout)
 			}
 		}
@@ -225,7 +234,8 @@ func TestQuantizedProductsOfEveryTier(t *testing.T) {
 				name string
 				left dtype.DType
 				row  dtype.DType
-			}{{"gemm_quantized", dtype.Int16, 0}, {"gemm_bytes", dtype.Uint8, 0}, {"gemm_quantized_amx", dtype.Uint8, dtype.Uint8}, {"gemm_quantized_amx", dtype.Int8, dtype.Int8}} {
+			}{{"gemm_quantized", dtype.Int16, 0}, {"gemm_bytes", dtype.Uint8, 0}, {"gemm_quantized_amx", dtype.Uint8, dtype.Uint8},
+				{"gemm_quantized_amx", dtype.Int8, dtype.Int8}} {
 				name, left := kernel.name, kernel.left
 				fn := table.find(name).Row(kernel.row)
 				if fn == 0 {
@@ -268,7 +278,8 @@ func TestQuantizedProductsOfEveryTier(t *testing.T) {
 							for p := range k {
 								sum += (integer(a, i, p) - 131) * integer(b, p, j)
 							}
-							x := (float32(sum) + float32(tensor.Get(bias.at(0, j), dtype.Float32).Float())) * float32(tensor.Get(scales.at(0, j), dtype.Float32).Float())
+							x := (float32(sum) + float32(tensor.Get(bias.at(0, j), dtype.Float32).Float())) * float32(
+								tensor.Get(scales.at(0, j), dtype.Float32).Float())
 							want := dtype.IntScalar(int64(sum))
 							switch to {
 							case dtype.Float32:

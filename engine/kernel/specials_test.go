@@ -57,13 +57,14 @@ func evaluate(t *testing.T, tier *table, k *Kernel, inputs ...float64) float64 {
 	first := *(*float64)(unsafe.Pointer(&out[0]))
 	for i := range n {
 		x := *(*float64)(unsafe.Pointer(&out[8*i]))
-		assert.Equal(t, math.Float64bits(first), math.Float64bits(x), "%s of %v in tier %s differs at position %d", k.Name(), inputs, tier.tier, i)
+		assert.Equal(t, math.Float64bits(first), math.Float64bits(x), "%s of %v in tier %s differs at position %d", k.Name(), inputs, tier.tier,
+			i)
 	}
 	return first
 }
 
-// NaN operands propagate, except in kernels that test for NaN, that ignore an operand, or that sum over a number of terms from their parameters,
-// which is 0 here; polynomials of degree 0, and constant derivatives, also ignore NaN.
+// NaN operands propagate, except in kernels that test for NaN, that ignore an operand, or that sum over a number of terms from their
+// parameters, which is 0 here; polynomials of degree 0, and constant derivatives, also ignore NaN.
 func TestNaNPropagates(t *testing.T) {
 	answers := []string{"fmax", "fmin", "nan_to_num", "hypot", "pow", "copysign", "sign", "heaviside", "relu", "nextafter_bits", "mvlgamma",
 		"prelu", "closed_gradient", "open_gradient", "hardswish_gradient"}
@@ -71,7 +72,8 @@ func TestNaNPropagates(t *testing.T) {
 		for _, k := range tier.list() {
 			name := k.Name()
 			inputs := strings.TrimPrefix(k.Signature(), "T>")
-			if !k.Has(dtype.Float64) || inputs == k.Signature() || strings.Trim(inputs, "T") != "" || slices.Contains(answers, name) || strings.Contains(name, "_polynomial_") {
+			if !k.Has(dtype.Float64) || inputs == k.Signature() || strings.Trim(inputs, "T") != "" || slices.Contains(answers, name) ||
+				strings.Contains(name, "_polynomial_") {
 				continue
 			}
 			for at := range inputs {
@@ -84,10 +86,11 @@ func TestNaNPropagates(t *testing.T) {
 	}
 }
 
-// The set of arguments with finite results does not depend on the tier: neither at the ends of the range, where the parts of products without FMA
-// overflow, nor at the largest numbers with finite exponentials.
+// The set of arguments with finite results does not depend on the tier: neither at the ends of the range, where the parts of products
+// without FMA overflow, nor at the largest numbers with finite exponentials.
 func TestTiersAgreeOnFiniteResults(t *testing.T) {
-	edges := []float64{math.MaxFloat64, 0x1.fffffffffffffp+1022, 0x1.fffffff8p+1023, 0x1.ffffffp+1023, 1.3442e300, 1e300, 0x1p513, 0x1.fffffffffffffp+511, 0x1p500,
+	edges := []float64{math.MaxFloat64, 0x1.fffffffffffffp+1022, 0x1.fffffff8p+1023, 0x1.ffffffp+1023, 1.3442e300, 1e300, 0x1p513,
+		0x1.fffffffffffffp+511, 0x1p500,
 		745, 709.7, 709, 699.9, 691.5, 0x1p27, 0x1p-27, 1e-300, 2.2486e-308, 0x1p-1022, 0x1.8p-1023, 5e-324}
 	tables := tierTables()
 	for _, k := range tables[0].list() {
@@ -118,7 +121,8 @@ func TestTiersAgreeOnFiniteResults(t *testing.T) {
 // Infinities and the sign of zero, as IEEE 754 and C's Annex F have them.
 func TestSpecialValues(t *testing.T) {
 	zero, inf := math.Copysign(0, -1), math.Inf(1)
-	odd := []string{"neg", "abs", "sqrt", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "expm1", "log1p", "erf", "erfinv", "floor", "ceil", "trunc", "round"}
+	odd := []string{"neg", "abs", "sqrt", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "expm1", "log1p", "erf", "erfinv",
+		"floor", "ceil", "trunc", "round"}
 	type known struct {
 		name   string
 		inputs []float64
@@ -129,7 +133,8 @@ func TestSpecialValues(t *testing.T) {
 		{"sub", []float64{zero, 0}, zero}, {"mul", []float64{zero, 3}, zero}, {"mul", []float64{0, inf}, math.NaN()},
 		{"div", []float64{1, zero}, -inf}, {"div", []float64{0, 0}, math.NaN()}, {"div", []float64{3, -inf}, zero},
 		{"reciprocal", []float64{zero}, -inf}, {"rsqrt", []float64{0}, inf},
-		{"rsqrt", []float64{math.MaxFloat64}, 0x1p-512}, {"rsqrt", []float64{0x1p-1074}, 0x1p537}, {"rsqrt", []float64{0x1.0000000000003p-1022}, 0x1.ffffffffffffdp+510},
+		{"rsqrt", []float64{math.MaxFloat64}, 0x1p-512}, {"rsqrt", []float64{0x1p-1074}, 0x1p537},
+		{"rsqrt", []float64{0x1.0000000000003p-1022}, 0x1.ffffffffffffdp+510},
 		{"exp", []float64{inf}, inf}, {"exp", []float64{-inf}, 0}, {"exp", []float64{zero}, 1}, {"expm1", []float64{-inf}, -1},
 		{"log", []float64{0}, -inf}, {"log", []float64{-1}, math.NaN()}, {"log", []float64{inf}, inf}, {"log1p", []float64{-1}, -inf},
 		{"sin", []float64{inf}, math.NaN()}, {"tanh", []float64{inf}, 1}, {"atan", []float64{-inf}, -math.Pi / 2},
@@ -138,17 +143,23 @@ func TestSpecialValues(t *testing.T) {
 		{"lgamma", []float64{0}, inf}, {"lgamma", []float64{inf}, inf}, {"digamma", []float64{0}, -inf}, {"digamma", []float64{-1}, math.NaN()},
 		{"pow", []float64{math.NaN(), 0}, 1}, {"pow", []float64{1, math.NaN()}, 1}, {"pow", []float64{zero, 3}, zero},
 		{"hypot", []float64{inf, math.NaN()}, inf}, {"atan2", []float64{zero, -1}, -math.Pi}, {"atan2", []float64{0, -1}, math.Pi},
-		{"maximum", []float64{inf, 1}, inf}, {"fmax", []float64{math.NaN(), 1}, 1}, {"fmod", []float64{zero, 3}, zero}, {"fmod", []float64{5, inf}, 5},
+		{"maximum", []float64{inf, 1}, inf}, {"fmax", []float64{math.NaN(), 1}, 1}, {"fmod", []float64{zero, 3}, zero},
+		{"fmod", []float64{5, inf}, 5},
 		{"copysign", []float64{3, zero}, -3},
 		{"erfinv", []float64{0.5}, 0.47693627620446987}, {"erfinv", []float64{-0x1.fffffffffffffp-1}, -5.8635847487551676},
-		{"sinc", []float64{zero}, 1}, {"sinc", []float64{1e-310}, 1}, {"sinc", []float64{0.5}, 2 / math.Pi}, {"sinc", []float64{0x1p60}, 0}, {"sinc", []float64{inf}, math.NaN()},
-		{"xlogy", []float64{0, 0}, 0}, {"xlogy", []float64{0, math.NaN()}, math.NaN()}, {"xlogy", []float64{2, inf}, inf}, {"xlogy", []float64{2, 0}, -inf}, {"xlogy", []float64{2, -1}, math.NaN()},
-		{"xlogy", []float64{1e308, 9}, inf}, {"xlog1py", []float64{2, -1}, -inf}, {"xlog1py", []float64{2, 1e-310}, 2e-310}, {"xlog1py", []float64{inf, zero}, math.NaN()},
-		{"logaddexp", []float64{-inf, -inf}, -inf}, {"logaddexp", []float64{inf, -inf}, inf}, {"logaddexp", []float64{3, -inf}, 3}, {"logaddexp", []float64{0, -1e308}, 0},
+		{"sinc", []float64{zero}, 1}, {"sinc", []float64{1e-310}, 1}, {"sinc", []float64{0.5}, 2 / math.Pi}, {"sinc", []float64{0x1p60}, 0},
+		{"sinc", []float64{inf}, math.NaN()},
+		{"xlogy", []float64{0, 0}, 0}, {"xlogy", []float64{0, math.NaN()}, math.NaN()}, {"xlogy", []float64{2, inf}, inf},
+		{"xlogy", []float64{2, 0}, -inf}, {"xlogy", []float64{2, -1}, math.NaN()},
+		{"xlogy", []float64{1e308, 9}, inf}, {"xlog1py", []float64{2, -1}, -inf}, {"xlog1py", []float64{2, 1e-310}, 2e-310},
+		{"xlog1py", []float64{inf, zero}, math.NaN()},
+		{"logaddexp", []float64{-inf, -inf}, -inf}, {"logaddexp", []float64{inf, -inf}, inf}, {"logaddexp", []float64{3, -inf}, 3},
+		{"logaddexp", []float64{0, -1e308}, 0},
 		{"logaddexp", []float64{0, -735}, math.Exp(-735)}, {"logaddexp2", []float64{-1, -1}, 0}, {"logaddexp2", []float64{inf, inf}, inf},
 	}
 	// logit reads a limit, which its parameters, all 0, set to [0, 1].
-	cases = append(cases, known{"logit", []float64{0.5}, 0}, known{"logit", []float64{0}, -inf}, known{"logit", []float64{1}, inf}, known{"logit", []float64{0x1p-1074}, -0x1.74385446d71c3p+9})
+	cases = append(cases, known{"logit", []float64{0.5}, 0}, known{"logit", []float64{0}, -inf}, known{"logit", []float64{1}, inf},
+		known{"logit", []float64{0x1p-1074}, -0x1.74385446d71c3p+9})
 	for _, name := range odd {
 		want := zero
 		if name == "neg" || name == "abs" {

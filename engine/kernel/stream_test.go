@@ -27,7 +27,8 @@ const streamed, streamedRows, streamedGap, kept = 521, 2, 7, 64 // elements; byt
 
 // run returns the memory of the outputs, which held `before` everywhere.
 func (o *rowsOf) run(t *table, stream bool, before byte) [][]byte {
-	l := &kernelapi.Loop{Row: o.kernel.Row(o.dtype), Operands: int32(len(o.types)), Outputs: int32(o.outputs), Ndim: 2, Stream: stream, Fixed: o.kernel.Fixed()}
+	l := &kernelapi.Loop{Row: o.kernel.Row(o.dtype), Operands: int32(len(o.types)), Outputs: int32(o.outputs), Ndim: 2, Stream: stream,
+		Fixed: o.kernel.Fixed()}
 	l.Sizes[0], l.Sizes[1] = streamed, streamedRows
 	setParameters(l, o.kernel, o.dtype)
 	var pins runtime.Pinner
@@ -64,8 +65,8 @@ func (o *rowsOf) written(memory []byte, of dtype.DType) (elements, around []byte
 	return elements, append(around, memory[at:]...)
 }
 
-// Every kernel that declares to write whole outputs and to read none of them does so, in every tier. Stores past the caches write the same bytes as
-// plain ones, and nothing else, wherever the rows begin and end.
+// Every kernel that declares to write whole outputs and to read none of them does so, in every tier. Stores past the caches write the same
+// bytes as plain ones, and nothing else, wherever the rows begin and end.
 func TestWholeOutputsAndStreams(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, tier := range tierTables() {
@@ -89,8 +90,11 @@ func TestWholeOutputsAndStreams(t *testing.T) {
 						want, _ := o.written(plain[i], of)
 						got, around := o.written(other[i], of)
 						assert.True(t, slices.Equal(want, got), "%s of %v in tier %s: the result depends on what was in the output", k.Name(), d, tier.tier)
-						assert.Empty(t, slices.DeleteFunc(around, func(b byte) bool { return b == 0x5A }), "%s of %v in tier %s writes beside its output", k.Name(), d, tier.tier)
-						assert.True(t, slices.Equal(plain[i], past[i]), "%s of %v in tier %s, %d elements past a line, streamed", k.Name(), d, tier.tier, o.shift)
+						assert.Empty(t, slices.DeleteFunc(around, func(b byte) bool {
+							return b == 0x5A
+						}), "%s of %v in tier %s writes beside its output", k.Name(), d, tier.tier)
+						assert.True(t, slices.Equal(plain[i], past[i]), "%s of %v in tier %s, %d elements past a line, streamed", k.Name(), d, tier.tier,
+							o.shift)
 					}
 				}
 			}

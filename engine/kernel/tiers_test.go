@@ -25,8 +25,8 @@ func tierTables() []*table {
 	return tables
 }
 
-// ulps is the largest distance between results of two tiers: each is within one unit in the last place of the exact result or, for functions computed
-// from others, as accurate as these allow. Kernels that are not listed are bitwise identical.
+// ulps is the largest distance between results of two tiers: each is within one unit in the last place of the exact result or, for
+// functions computed from others, as accurate as these allow. Kernels that are not listed are bitwise identical.
 var ulps = map[string]int64{
 	"exp": 1, "exp2": 1, "expm1": 1, "sigmoid": 1, "rsqrt": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1,
 	"sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1, "atan2": 1,
@@ -38,21 +38,23 @@ var ulps = map[string]int64{
 	"bessel_j0": 64, "bessel_j1": 64, "bessel_y0": 64, "bessel_y1": 64, "airy_ai": 64, // far zeros
 	"lgamma": 64, "digamma": 64, "logaddexp": 64, "logaddexp2": 64, // near a zero that is no simple number
 	"gelu": 1, "gelu_tanh": 1, "mish": 1, "silu": 2, "tanhshrink": 1,
-	"elu_gradient": 2, "softplus_gradient": 2, "gelu_gradient": 64, "gelu_tanh_gradient": 64, "mish_gradient": 256, "silu_gradient": 64, // near a zero, too
+	// near a zero, too
+	"elu_gradient": 2, "softplus_gradient": 2, "gelu_gradient": 64, "gelu_tanh_gradient": 64, "mish_gradient": 256, "silu_gradient": 64,
 	"softmax": 8, "log_softmax": 64, "softmax_gradient": 8, "log_softmax_gradient": 64, "logsumexp": 64, "logcumsumexp": 64,
 }
 
 // nonzero lists the kernels that integers equal to 0 as a divisor never reach.
 var nonzero = []string{"trunc_divide", "floor_divide", "remainder", "fmod"}
 
-// fused lists the kernels in which compilers, or double-length arithmetic, fuse the products of complex numbers if the tier has the instruction, so
-// that results differ by cancellation.
+// fused lists the kernels in which compilers, or double-length arithmetic, fuse the products of complex numbers if the tier has the
+// instruction, so that results differ by cancellation.
 var fused = []string{"scatter_mul", "lerp", "prod", "cumprod", "pow"}
 
 // operandTypes lists the operands' dtypes of a row of dtype d and the number of outputs.
 func operandTypes(k *Kernel, d dtype.DType) (types []dtype.DType, outputs int) {
 	for _, letter := range k.Operands() {
-		of := map[rune]dtype.DType{'b': dtype.Bool, 'i': dtype.Int32, 'l': dtype.Int64, 'f': dtype.Float32, 'd': dtype.Float64, 'R': d.ToReal(), 'C': d.ToComplex(), 'T': d, 'X': d}
+		of := map[rune]dtype.DType{'b': dtype.Bool, 'i': dtype.Int32, 'l': dtype.Int64, 'f': dtype.Float32, 'd': dtype.Float64, 'R': d.ToReal(),
+			'C': d.ToComplex(), 'T': d, 'X': d}
 		types = append(types, of[letter])
 	}
 	return types, strings.IndexAny(k.Signature(), "=>")
@@ -187,8 +189,8 @@ func setParameters(l *kernelapi.Loop, k *Kernel, d dtype.DType) {
 	}
 }
 
-// run computes n elements over copies of the operands, with the strides in elements. It returns the memory of the outputs and the parameters, which
-// hold the results of kernels without outputs.
+// run computes n elements over copies of the operands, with the strides in elements. It returns the memory of the outputs and the
+// parameters, which hold the results of kernels without outputs.
 func run(t *table, k *Kernel, d dtype.DType, operands []operand, outputs int, n int64, gaps []int64) [][]byte {
 	l := &kernelapi.Loop{Row: k.Row(d), Operands: int32(len(operands)), Outputs: int32(outputs), Ndim: 1, Fixed: k.Fixed()}
 	l.Sizes[0] = n
@@ -320,7 +322,8 @@ func TestTiersAgree(t *testing.T) {
 						got := run(tier, tier.find(name), d, operands, outputs, n, gaps)
 						for o, of := range append(slices.Clone(types[:outputs]), dtype.Uint8) {
 							distance := apart(of, want[o], got[o])
-							if !assert.LessOrEqual(t, distance, ulps[name], fmt.Sprintf("%s of %v in tier %s: %d elements, strides %v", name, d, tier.tier, n, gaps)) {
+							if !assert.LessOrEqual(t, distance, ulps[name],
+								fmt.Sprintf("%s of %v in tier %s: %d elements, strides %v", name, d, tier.tier, n, gaps)) {
 								continue rows
 							}
 						}
@@ -376,7 +379,8 @@ func TestReductionsOfTiersAgree(t *testing.T) {
 			result = dtype.Int64
 		}
 		r := rand.New(rand.NewPCG(1, uint64(d)))
-		for _, c := range [][3]int64{{1, 1, 0}, {3, 5, 0}, {2, 40, 0}, {5, 77, 0}, {2, 1000, 0}, {1, 5003, 0}, {3, 7, 1}, {70, 9, 1}, {600, 33, 1}, {5, 801, 1}} {
+		for _, c := range [][3]int64{{1, 1, 0}, {3, 5, 0}, {2, 40, 0}, {5, 77, 0}, {2, 1000, 0}, {1, 5003, 0}, {3, 7, 1}, {70, 9, 1},
+			{600, 33, 1}, {5, 801, 1}} {
 			kept, reduced, columns := c[0], c[1], c[2]
 			in := values(r, d, kept*reduced, false)
 			compute := func(t *table) []byte {

@@ -1,5 +1,5 @@
-// Package parallel divides loops among threads. Results never depend on the number of threads: every chunk has separate outputs, or partial results
-// are combined in a fixed order.
+// Package parallel divides loops among threads. Results never depend on the number of threads: every chunk has separate outputs, or partial
+// results are combined in a fixed order.
 package parallel
 
 import (
@@ -40,8 +40,8 @@ func initialThreads(said string) int {
 	return min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }
 
-// Supply makes sure that the system has threads for operators of n threads, and returns the number of available ones. The layer that creates threads
-// sets it, before SetThreads.
+// Supply makes sure that the system has threads for operators of n threads, and returns the number of available ones. The layer that
+// creates threads sets it, before SetThreads.
 var Supply = func(n int) int { return n }
 
 // Threads returns the number of threads that For may use.
@@ -162,8 +162,8 @@ func takeOffered() *job {
 // chunksPerThread makes more chunks than there are threads, so that a late helper costs little.
 const chunksPerThread = 4
 
-// For calls body(begin, end) for chunks of [0, n), none smaller than grain except the last, and waits for all of them. A panic in a chunk is raised
-// again in the caller.
+// For calls body(begin, end) for chunks of [0, n), none smaller than grain except the last, and waits for all of them. A panic in a chunk
+// is raised again in the caller.
 func For(n, grain int64, body func(begin, end int64)) {
 	helpers := min(int64(Threads()), n/max(grain, 1)) - 1
 	if helpers < 1 {
@@ -192,8 +192,8 @@ func runChunks(n, step, helpers int64, body func(begin, end int64), poll bool) {
 	}
 }
 
-// Interruptible is the number of threads whose calls may be interrupted. The layer that accepts calls sets it, with the functions Poll, which asks whether
-// the call of this thread is to be cancelled, and IsCancelled, which reports whether it is.
+// Interruptible is the number of threads whose calls may be interrupted. The layer that accepts calls sets it, with the functions Poll,
+// which asks whether the call of this thread is to be cancelled, and IsCancelled, which reports whether it is.
 var (
 	Interruptible = new(atomic.Int32)
 	Poll          = func() bool { return false }
@@ -203,8 +203,8 @@ var (
 // mostPolls limits the number of chunks of a loop that can be interrupted.
 const mostPolls = 256
 
-// ForInterruptible is For for a body whose outputs are not used to compute addresses: once the call is cancelled, the remaining chunks are skipped. Later
-// launches of the call return an error.
+// ForInterruptible is For for a body whose outputs are not used to compute addresses: once the call is cancelled, the remaining chunks are
+// skipped. Later launches of the call return an error.
 func ForInterruptible(n, grain int64, body func(begin, end int64)) {
 	if Interruptible.Load() == 0 || n < max(grain, 1) {
 		For(n, grain, body)
