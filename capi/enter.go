@@ -56,8 +56,8 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	return C.TENSOR_OK
 }
 
-// dropResults frees the results of a call that was cancelled after it had made them, and returns the error. It is not inlined, so that calls allocate no
-// memory for it.
+// dropResults frees the results of a call that was cancelled after it had made them, and returns the error. It is not inlined, so that
+// calls allocate no memory for it.
 //
 //go:noinline
 func dropResults(c *C.lt_frame) error {
@@ -130,7 +130,8 @@ func panicError(v any) error {
 	if refusal, ok := v.(*status.Error); ok {
 		return refusal
 	}
-	return &status.Error{Code: status.Internal, Msg: fmt.Sprintf("internal error: %v; please report this and where it came from: %s", v, formatStack(stack))}
+	return &status.Error{Code: status.Internal, Msg: fmt.Sprintf("internal error: %v; please report this and where it came from: %s", v,
+		formatStack(stack))}
 }
 
 // formatStack names the innermost functions of the library in a stack, the one that panicked first.

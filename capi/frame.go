@@ -121,7 +121,8 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 func (f frame) storage(i int) *storage.Storage {
 	s := slotFor(readAs[*C.lt_slot](f.value(i))).storage
 	if s == nil {
-		panic(status.Forkedf("%s: the storage was created before fork() on a device other than the CPU, and a forked child does not inherit its memory; copy it to the CPU before the fork", C.GoString(f.c.name)))
+		panic(status.Forkedf("%s: the storage was created before fork() on a device other than the CPU, and a forked child does not inherit its memory; copy it to the CPU before the fork",
+			C.GoString(f.c.name)))
 	}
 	if s.Moving() {
 		panic(status.Runtimef("%s: the storage is being resized by another thread", C.GoString(f.c.name)))

@@ -13,8 +13,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// lt_read_program reads a program from the file of the first argument or the bytes of the second. Its results are the words of the plan, their strings,
-// the tensors, and a handle whose slot the caller fills.
+// lt_read_program reads a program from the file of the first argument or the bytes of the second. Its results are the words of the plan,
+// their strings, the tensors, and a handle whose slot the caller fills.
 //
 //export lt_read_program
 func lt_read_program(c *C.lt_frame) (code C.int32_t) {

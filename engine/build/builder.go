@@ -1,5 +1,5 @@
-// Package build provides the builder of composite operators, derivatives and transform rules: Builder has a method for each operator, which calls the
-// dispatcher and owns the result.
+// Package build provides the builder of composite operators, derivatives and transform rules: Builder has a method for each operator, which
+// calls the dispatcher and owns the result.
 package build
 
 import (
@@ -14,14 +14,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Builder calls operators for one composite operator: the intermediate ops. Its scope owns their results until Close, and ends the function at
-// the first error. The methods in gen_operators.go have the names and arguments of the operators.
+// Builder calls operators for one composite operator: the intermediate ops. Its scope owns their results until Close, and ends the function
+// at the first error. The methods in gen_operators.go have the names and arguments of the operators.
 type Builder struct {
 	C dispatch.Context
 	owner.Scope
 }
 
-// New returns the builder of the operator op, whose intermediate ops are dispatched with c. Nothing may fail between New and defer Close(&err).
+// New returns the builder of the operator op, whose intermediate ops are dispatched with c. Nothing may fail between New and defer
+// Close(&err).
 func New(c dispatch.Context, op string) *Builder {
 	return &Builder{C: c, Scope: owner.Scope{Op: op}}
 }
@@ -32,7 +33,8 @@ func (b *Builder) FloatNumber(v float64) *tensor.Tensor { return b.Number(dtype.
 // IntNumber is Number for an integer.
 func (b *Builder) IntNumber(v int64) *tensor.Tensor { return b.Number(dtype.IntScalar(v)) }
 
-// CheckStrided rejects sparse operands, whose entries the intermediate ops would treat as all elements, or reject without the name of the operator.
+// CheckStrided rejects sparse operands, whose entries the intermediate ops would treat as all elements, or reject without the name of the
+// operator.
 func (b *Builder) CheckStrided(list ...*tensor.Tensor) {
 	for _, t := range list {
 		if t != nil && t.Keys()&tensor.Sparse != 0 {
@@ -51,7 +53,8 @@ func (b *Builder) ReadElement(t *tensor.Tensor) (v dtype.Scalar, known bool) {
 	return v, true
 }
 
-// MatchLazyBits returns t as the memory of out stores it: with its elements computed, and conjugated or negated where out's are when they are read.
+// MatchLazyBits returns t as the memory of out stores it: with its elements computed, and conjugated or negated where out's are when they
+// are read.
 func (b *Builder) MatchLazyBits(t, out *tensor.Tensor) *tensor.Tensor {
 	if t == nil || out == nil || t.Lazy()|out.Lazy() == 0 {
 		return t

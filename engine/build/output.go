@@ -6,7 +6,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// WriteResult returns t to the caller if out is nil. Otherwise it resizes out, which must have the dtype of t, copies t to it and returns it.
+// WriteResult returns t to the caller if out is nil. Otherwise it resizes out, which must have the dtype of t, copies t to it and returns
+// it.
 func WriteResult(b *Builder, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if out == nil {
 		return b.Return(t)

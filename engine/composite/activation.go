@@ -22,7 +22,8 @@ func checkFloating(op string, t *tensor.Tensor) error {
 	return unsupportedDType(op, t.DType(), "convert to a floating-point dtype")
 }
 
-// unsupportedDType returns the error of an operator for a dtype, and what to do instead; quantized tensors have one error for all operators.
+// unsupportedDType returns the error of an operator for a dtype, and what to do instead; quantized tensors have one error for all
+// operators.
 func unsupportedDType(op string, d dtype.DType, instead string) error {
 	if d.IsQuantized() {
 		return dispatch.Unsupported(op, tensor.Quantized)

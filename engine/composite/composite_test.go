@@ -58,11 +58,10 @@ func TestCompositeOperatorsCallOpsOfADispatchKey(t *testing.T) {
 func TestErrorsNameTheCompositeOperator(t *testing.T) {
 	var c dispatch.Context
 	flags, wide, long := matrix(t, dtype.Bool, 3), matrix(t, dtype.Float32, 2, 3), matrix(t, dtype.Float32, 4, 4)
+	stack := func() (*tensor.Tensor, error) { return c.Hstack(nil, []*tensor.Tensor{wide, long}) }
 	for want, call := range map[string]func() (*tensor.Tensor, error){
 		"trace: not implemented for dtype bool": func() (*tensor.Tensor, error) { return c.Trace(matrix(t, dtype.Bool, 2, 2)) },
-		"hstack: sizes of tensors must match except in dimension 1. Expected size 2 in dimension 0 but got size 4": func() (*tensor.Tensor, error) {
-			return c.Hstack(nil, []*tensor.Tensor{wide, long})
-		},
+		"hstack: sizes of tensors must match except in dimension 1. Expected size 2 in dimension 0 but got size 4": stack,
 		"dist: subtraction, the `-` operator, with a bool tensor is not supported": func() (*tensor.Tensor, error) {
 			return c.Dist(flags, flags, dtype.IntScalar(2))
 		},

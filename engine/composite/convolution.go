@@ -174,7 +174,8 @@ func (v *convolution) expandArguments() error {
 		case 1:
 			*p.list = slices.Repeat(*p.list, v.n)
 		default:
-			return v.makeError("expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got %s=%v", p.name, v.n, p.name, *p.list)
+			return v.makeError("expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got %s=%v",
+				p.name, v.n, p.name, *p.list)
 		}
 		if slices.Min(*p.list) < p.least {
 			return v.makeError("%s, but got %s=%v", p.want, p.name, *p.list)
@@ -262,7 +263,8 @@ func (v *convolution) outputSizes(self, weight *tensor.Tensor) ([]int64, error) 
 			}
 			if fits && v.outputPadding[i] >= v.stride[i] && v.outputPadding[i] >= v.dilation[i] {
 				return nil,
-					v.makeError("output padding must be smaller than either stride or dilation, but got output_padding=%v, stride=%v and dilation=%v", v.outputPadding, v.stride, v.dilation)
+					v.makeError("output padding must be smaller than either stride or dilation, but got output_padding=%v, stride=%v and dilation=%v",
+						v.outputPadding, v.stride, v.dilation)
 			}
 		default:
 			fits = fits && v.padding[i] <= 1<<60

@@ -74,7 +74,8 @@ func concatPresent(b *build.Builder, dim int, parts ...*tensor.Tensor) *tensor.T
 		}
 		for d, size := range p.Sizes() {
 			if d != dim && size != first.Sizes()[d] {
-				b.Check(status.Runtimef("%s: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; got %v and %v", b.Op, p.Sizes(), first.Sizes()))
+				b.Check(status.Runtimef("%s: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; got %v and %v",
+					b.Op, p.Sizes(), first.Sizes()))
 				return nil
 			}
 		}

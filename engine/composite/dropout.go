@@ -13,8 +13,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// dropoutVariant is one of the operators that leave elements out at random: each by itself, or whole channels; with others scaled up, or with
-// all moved so that mean and variance stay.
+// dropoutVariant is one of the operators that leave elements out at random: each by itself, or whole channels; with others scaled up, or
+// with all moved so that mean and variance stay.
 type dropoutVariant struct {
 	op              string
 	channels, alpha bool

@@ -16,7 +16,8 @@ func work(p *plan, order [][2]int) (total float64) {
 	return total
 }
 
-// planned returns the plan of factors with positions, given the number of factors that use each position. The result uses those before kept.
+// planned returns the plan of factors with positions, given the number of factors that use each position. The result uses those before
+// kept.
 func planned(kept int, sizes []float64, factors ...[]int) *plan {
 	p := &plan{sizes: sizes, uses: make([]int, len(sizes)), factors: factors}
 	for at := range kept {

@@ -48,7 +48,8 @@ func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, pa
 	taps, blocks := shape.Times(p.kernel[0], p.kernel[1]), shape.Times(p.sizes[0], p.sizes[1])
 	if rows := self.Sizes()[dim-2]; rows%taps != 0 {
 		return nil,
-			status.Runtimef("%s: expected size of input's dimension %d to be divisible by the product of kernel_size, but got input of sizes %v and kernel_size=%v", op, dim-2, self.Sizes(), p.kernel)
+			status.Runtimef("%s: expected size of input's dimension %d to be divisible by the product of kernel_size, but got input of sizes %v and kernel_size=%v",
+				op, dim-2, self.Sizes(), p.kernel)
 	}
 	if n := self.Sizes()[dim-1]; n != blocks {
 		return nil,

@@ -63,7 +63,8 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 		return nil, nil, status.Valuef("%s: output_size or output_ratio must be given", op)
 	case sizes == nil && len(ratios) != 1 && len(ratios) != n:
 		return nil, nil,
-			status.Valuef("%s: fractional_max_pool%dd requires output_ratio to either be a single Int or tuple of Ints. It must have %d numbers, but is %v", op, n, n, ratios)
+			status.Valuef("%s: fractional_max_pool%dd requires output_ratio to either be a single Int or tuple of Ints. It must have %d numbers, but is %v",
+				op, n, n, ratios)
 	case sizes != nil && len(sizes) != 1 && len(sizes) != n:
 		return nil, nil, status.Runtimef("%s: output_size must be an int or %d ints, but is %v", op, n, sizes)
 	case sizes != nil:
@@ -81,7 +82,8 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 	for i, size := range p.sizes {
 		if size < 0 || p.kernel[i] > spatial[i] || size > spatial[i]-p.kernel[i]+1 {
 			return nil, nil,
-				status.Runtimef("%s: the windows, at least one element apart, do not fit into the input: input sizes %v, kernel_size %v, output_size %v", op, self.Sizes(), p.kernel, p.sizes)
+				status.Runtimef("%s: the windows, at least one element apart, do not fit into the input: input sizes %v, kernel_size %v, output_size %v",
+					op, self.Sizes(), p.kernel, p.sizes)
 		}
 	}
 	if samples == nil {

@@ -37,7 +37,8 @@ func GradientTensors(c dispatch.Context, self *tensor.Tensor, spacing []*tensor.
 	return computeGradient(c, self, dims, edgeOrder, len(spacing), func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		x := spacing[i]
 		if x.Dim() != 1 || x.Numel() != t.Sizes()[at] {
-			b.Check(status.Runtimef("gradient: expected each element of spacing to be a vector of the %d coordinates of dimension %d, but got shape %v", t.Sizes()[at], at, x.Sizes()))
+			b.Check(status.Runtimef("gradient: expected each element of spacing to be a vector of the %d coordinates of dimension %d, but got shape %v",
+				t.Sizes()[at], at, x.Sizes()))
 			return nil
 		}
 		return computeUnevenGradient(b, t, at, x, edgeOrder)
@@ -61,7 +62,8 @@ func computeGradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edge
 	}
 	if spacings >= 0 && spacings != len(dims) {
 		return nil,
-			status.Runtimef("%s: expected spacing to be unspecified, a scalar, or a list of the length of dim, %d, but got a list of length %d", op, len(dims), spacings)
+			status.Runtimef("%s: expected spacing to be unspecified, a scalar, or a list of the length of dim, %d, but got a list of length %d", op,
+				len(dims), spacings)
 	}
 	if _, err := shape.WrapDims(op, dims, self.Dim(), false); err != nil {
 		return nil, err
@@ -79,7 +81,8 @@ func computeGradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edge
 		}
 		if self.Sizes()[at] < edgeOrder+1 {
 			return nil,
-				status.Runtimef("%s: expected each dimension size to be at least edge_order+1, got size %d of dimension %d for edge_order %d", op, self.Sizes()[at], at, edgeOrder)
+				status.Runtimef("%s: expected each dimension size to be at least edge_order+1, got size %d of dimension %d for edge_order %d", op,
+					self.Sizes()[at], at, edgeOrder)
 		}
 		results = append(results, along(b, i, self, at))
 	}

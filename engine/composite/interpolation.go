@@ -61,7 +61,8 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 	switch {
 	case !known:
 		return nil,
-			status.NotImplementedf("%s: mode must be nearest, nearest-exact, linear, bilinear, bicubic, trilinear, lanczos or area, but is %q", op, mode)
+			status.NotImplementedf("%s: mode must be nearest, nearest-exact, linear, bilinear, bicubic, trilinear, lanczos or area, but is %q", op,
+				mode)
 	case n < 1 || n > 3 || of.dims != 0 && of.dims != n:
 		want := "3D, 4D or 5D"
 		if of.dims != 0 {
@@ -84,7 +85,8 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 	given := max(len(sizes), len(scales))
 	if given != 1 && given != n {
 		return nil,
-			status.Valuef("%s: size and scale_factor must have one value, or one for each of the %d dimensions after (N, C), but got %v values for input of sizes %v", op, n, given, self.Sizes())
+			status.Valuef("%s: size and scale_factor must have one value, or one for each of the %d dimensions after (N, C), but got %v values for input of sizes %v",
+				op, n, given, self.Sizes())
 	}
 	if d := self.DType(); !d.IsFloatingPoint() && !(d == dtype.Uint8 && of.bytes) {
 		return nil, unsupportedDType(op, d, fmt.Sprintf("convert to a floating-point dtype for mode %s", mode))
@@ -109,7 +111,8 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 	}
 	if mode != "area" && (slices.Contains(self.Sizes()[1:], 0) || slices.Min(sizes) < 1) || slices.Max(sizes) > math.MaxInt32 {
 		return nil,
-			status.Runtimef("%s: Input and output sizes should be greater than 0, except the batch size, and not greater than %d, but got input %v and output %v", op, math.MaxInt32, self.Sizes(), sizes)
+			status.Runtimef("%s: Input and output sizes should be greater than 0, except the batch size, and not greater than %d, but got input %v and output %v",
+				op, math.MaxInt32, self.Sizes(), sizes)
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)

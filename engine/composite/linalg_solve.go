@@ -256,7 +256,8 @@ func LinalgTensorsolve(c dispatch.Context, out, self, other *tensor.Tensor, dims
 	rows, columns := other.Numel(), shape.Product(rest)
 	if rows != columns || from.Numel() != rows*columns {
 		return nil,
-			status.Runtimef("%s: expected self to be a square matrix with %d rows, the number of elements of other, but got shapes %v and %v", op, rows, self.Sizes(), other.Sizes())
+			status.Runtimef("%s: expected self to be a square matrix with %d rows, the number of elements of other, but got shapes %v and %v", op,
+				rows, self.Sizes(), other.Sizes())
 	}
 	matrix, vector := b.AsShape(from, rows, columns), b.AsShape(other, rows)
 	x := b.LinalgSolve(matrix, vector)

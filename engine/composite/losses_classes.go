@@ -95,7 +95,8 @@ func (s *loss) gatherWeights(self, weight *tensor.Tensor, l labels) *tensor.Tens
 		return l.valid
 	}
 	if n := self.Sizes()[l.dim]; weight.Dim() != 1 || weight.Sizes()[0] != n || weight.DType() != self.DType() {
-		s.Check(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, and be of %v, but got weight tensor of shape: %v, of %v", s.Op, n, self.DType(), weight.Sizes(), weight.DType()))
+		s.Check(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, and be of %v, but got weight tensor of shape: %v, of %v",
+			s.Op, n, self.DType(), weight.Sizes(), weight.DType()))
 		return nil
 	}
 	flat := s.AsShape(l.index, l.index.Numel())
@@ -169,7 +170,8 @@ func (s *loss) reshapeClassWeight(self, weight *tensor.Tensor, dim int64) *tenso
 	}
 	n := self.Sizes()[dim]
 	if weight.Dim() != 1 || weight.Sizes()[0] != n {
-		s.Check(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, but got weight tensor of shape: %v", s.Op, n, weight.Sizes()))
+		s.Check(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, but got weight tensor of shape: %v",
+			s.Op, n, weight.Sizes()))
 		return nil
 	}
 	return s.AsShape(weight, append([]int64{n}, slices.Repeat([]int64{1}, self.Dim()-1-int(dim))...)...)

@@ -53,7 +53,8 @@ func NnBilinear(c dispatch.Context, first, second, weight, bias *tensor.Tensor) 
 	n := first.Dim()
 	if n == 0 || second.Dim() != n || weight.Dim() != 3 || !slices.Equal(first.Sizes()[:n-1], second.Sizes()[:n-1]) {
 		return nil,
-			status.Runtimef("%s: input1 and input2 must have the same sizes except the last, and weight must have 3 dimensions, but they have sizes %v, %v and %v", op, first.Sizes(), second.Sizes(), weight.Sizes())
+			status.Runtimef("%s: input1 and input2 must have the same sizes except the last, and weight must have 3 dimensions, but they have sizes %v, %v and %v",
+				op, first.Sizes(), second.Sizes(), weight.Sizes())
 	}
 	outputs, i, j := weight.Sizes()[0], weight.Sizes()[1], weight.Sizes()[2]
 	if first.Sizes()[n-1] != i || second.Sizes()[n-1] != j {

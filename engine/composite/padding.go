@@ -35,7 +35,8 @@ func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, va
 	padded := len(pad) / 2
 	if padded == 0 || padded > 3 || self.Dim() < padded+1 || self.Dim() > padded+2 {
 		return nil,
-			status.NotImplementedf("%s: mode %s pads the last 1 to 3 dimensions of a tensor of shape (C, ...) or (N, C, ...), but self has sizes %v and pad is %v", op, mode, self.Sizes(), pad)
+			status.NotImplementedf("%s: mode %s pads the last 1 to 3 dimensions of a tensor of shape (C, ...) or (N, C, ...), but self has sizes %v and pad is %v",
+				op, mode, self.Sizes(), pad)
 	}
 	if mode != "circular" && self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("%s: mode %s is not implemented for bool", op, mode)
@@ -43,7 +44,8 @@ func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, va
 	for _, n := range self.Sizes()[self.Dim()-padded-1:] {
 		if n == 0 && mode != "circular" {
 			return nil,
-				status.Runtimef("%s: Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %v", op, padded+1, padded+2, self.Sizes())
+				status.Runtimef("%s: Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %v",
+					op, padded+1, padded+2, self.Sizes())
 		}
 	}
 	for i := range padded {
@@ -65,9 +67,11 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 	widest := max(before, after)
 	switch {
 	case mode == "reflect" && widest >= n:
-		return status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) at dimension %d of size %d", op, before, after, dim, n)
+		return status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) at dimension %d of size %d",
+			op, before, after, dim, n)
 	case mode == "circular" && widest > n:
-		return status.Runtimef("%s: Padding value causes wrapping around more than once: mode circular pads dimension %d of size %d by (%d, %d)", op, dim, n, before, after)
+		return status.Runtimef("%s: Padding value causes wrapping around more than once: mode circular pads dimension %d of size %d by (%d, %d)",
+			op, dim, n, before, after)
 	case mode == "circular" && widest > 0 && n+min(before, 0)+min(after, 0) < 1:
 		return status.Runtimef("%s: dimension %d of size %d has no elements left after padding by (%d, %d), so nothing can be replicated",
 			op, dim, n, before, after)

@@ -312,7 +312,8 @@ func (p *pooling) addBatchDim(self *tensor.Tensor) *tensor.Tensor {
 func (p *pooling) addBatchDimFrom(self *tensor.Tensor, first int) *tensor.Tensor {
 	dim := self.Dim()
 	if p.counted && dim <= p.n {
-		p.Check(status.Indexf("%s: dimension out of range (expected to be in range of [%d, %d], but got %d): input must have %d or %d dimensions", p.Op, -max(dim, 1), max(dim, 1)-1, -p.n-1, p.n+1, p.n+2))
+		p.Check(status.Indexf("%s: dimension out of range (expected to be in range of [%d, %d], but got %d): input must have %d or %d dimensions",
+			p.Op, -max(dim, 1), max(dim, 1)-1, -p.n-1, p.n+1, p.n+2))
 		return nil
 	}
 	if dim != p.n+1 && dim != p.n+2 || slices.Contains(self.Sizes()[first:], 0) {

@@ -111,8 +111,8 @@ func computeQuantiles(b *build.Builder, rows, fractions *tensor.Tensor, interpol
 	b.Track(sorted, err)
 	b.Track(indices, nil)
 	missing := b.Isnan(rows)
-	// The rank of a fraction among the counted elements: all of them, or those that are not NaN. NaNs are sorted last, so that in a row with NaN
-	// every rank is the last if all are counted.
+	// The rank of a fraction among the counted elements: all of them, or those that are not NaN. NaNs are sorted last, so that in a row with
+	// NaN every rank is the last if all are counted.
 	nans := b.SumWith(missing, []int64{int64(last)}, true, dtype.Int64)
 	top := b.Number(dtype.IntScalar(n - 1))
 	var ranks *tensor.Tensor

@@ -6,7 +6,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// stepRunner runs the steps of a layer by operators with derivatives of any order, and with projections; NnRecurrence runs them in one launch.
+// stepRunner runs the steps of a layer by operators with derivatives of any order, and with projections; NnRecurrence runs them in one
+// launch.
 type stepRunner struct {
 	*build.Builder
 	weight, bias, projection *tensor.Tensor // weight and projection transposed

@@ -87,7 +87,8 @@ func makeAffineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []
 	n := int64(len(size)) - 2
 	if n != 2 && n != 3 {
 		return nil,
-			status.NotImplementedf("%s: affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively, but got size %v", op, size)
+			status.NotImplementedf("%s: affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively, but got size %v",
+				op, size)
 	}
 	if slices.Min(size) < least {
 		return nil, status.Valuef("%s: Expected non-zero, positive output size, but got %v", op, size)

@@ -59,7 +59,8 @@ func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batch
 	case slices.Min(list) <= 0:
 		b.Failf("lengths must be positive, but one is %d", slices.Min(list))
 	case !slices.IsSortedFunc(list, func(x, y int64) int { return int(min(max(y-x, -1), 1)) }):
-		b.Failf("lengths array must be sorted in decreasing order when enforce_sorted is True, but is %v. You can pass `enforce_sorted=False`, which sorts the sequences", list)
+		b.Failf("lengths array must be sorted in decreasing order when enforce_sorted is True, but is %v. You can pass `enforce_sorted=False`, which sorts the sequences",
+			list)
 	case list[0] > steps:
 		b.Failf("lengths must be at most %d, the steps of input, but one is %d", steps, list[0])
 	}

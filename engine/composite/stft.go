@@ -61,7 +61,8 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 	}
 	if window == nil {
 		if err := warning.NoWindow.Of(op,
-			"without a window, frequencies leak into others; pass a window such as hann_window(%d), or ones(%[1]d) for a rectangular window", width); err != nil {
+			"without a window, frequencies leak into others; pass a window such as hann_window(%d), or ones(%[1]d) for a rectangular window",
+			width); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +137,8 @@ func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mod
 		return build.WriteResult(b, nil, padLastDim(b, self, before, after))
 	case mode == "reflect" && most >= n:
 		return nil,
-			status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", op, before, after, n)
+			status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d",
+				op, before, after, n)
 	case mode == "reflect":
 		return build.WriteResult(b, nil, b.Cat([]*tensor.Tensor{backwards(piece(1, before)), self, backwards(piece(n-1-after, after))},
 			int64(last)))
@@ -214,7 +216,8 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 		lowest := b.Amin(sizes, nil, false)
 		if v, known := b.ReadElement(lowest); known && v.Float() < 1e-11 {
 			return nil,
-				status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where the signal cannot be reconstructed", op, v.Float(), start, start+kept)
+				status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where the signal cannot be reconstructed",
+					op, v.Float(), start, start+kept)
 		}
 	}
 	signal = b.Div(signal, envelope)
@@ -247,15 +250,18 @@ func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tens
 	}
 	switch {
 	case half && have != nFft/2+1:
-		return status.Runtimef("%s: expected the frequency dimension (2nd to the last) of the input tensor to match n_fft / 2 + 1 = %d when onesided=True, but got %d", op, nFft/2+1, have)
+		return status.Runtimef("%s: expected the frequency dimension (2nd to the last) of the input tensor to match n_fft / 2 + 1 = %d when onesided=True, but got %d",
+			op, nFft/2+1, have)
 	case !half && have != nFft:
-		return status.Runtimef("%s: expected the frequency dimension (2nd to the last) of the input tensor to match n_fft = %d when onesided=False, but got %d", op, nFft, have)
+		return status.Runtimef("%s: expected the frequency dimension (2nd to the last) of the input tensor to match n_fft = %d when onesided=False, but got %d",
+			op, nFft, have)
 	case hop <= 0 || hop > width:
 		return status.Runtimef("%s: expected 0 < hop_length <= win_length, but got hop_length=%d and win_length=%d", op, hop, width)
 	case width <= 0 || width > nFft:
 		return status.Runtimef("%s: expected 0 < win_length <= n_fft, but got win_length=%d and n_fft=%d", op, width, nFft)
 	case window != nil && (window.Dim() != 1 || window.Numel() != width):
-		return status.Runtimef("%s: Invalid window shape. window has to be 1D and length of `win_length`=%d, but got shape %v", op, width, window.Sizes())
+		return status.Runtimef("%s: Invalid window shape. window has to be 1D and length of `win_length`=%d, but got shape %v", op, width,
+			window.Sizes())
 	case returnComplex && half:
 		return status.Runtimef("%s: Cannot have onesided output if window or input is complex: return_complex=True needs onesided=False",
 			op)

@@ -59,7 +59,8 @@ func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf
 			aloneA = append(aloneA, int64(da))
 		default:
 			return nil,
-				status.Runtimef("tensordot: contracted dimensions need to match, but self has size %d in dim %d and other has size %d in dim %d", sa, da, sb, db)
+				status.Runtimef("tensordot: contracted dimensions need to match, but self has size %d in dim %d and other has size %d in dim %d", sa,
+					da, sb, db)
 		}
 	}
 	b := build.New(c, "tensordot")

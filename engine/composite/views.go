@@ -41,7 +41,8 @@ func TensorSplitTensor(c dispatch.Context, self, indicesOrSections *tensor.Tenso
 	by := indicesOrSections
 	if by.DType() != dtype.Int64 || by.Dim() > 1 {
 		return nil,
-			status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
+			status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v",
+				by.DType(), by.Sizes())
 	}
 	b := build.New(c, "tensor_split")
 	defer b.Close(&err)

@@ -89,9 +89,9 @@ type Backend struct {
 	Work        Asynchronous                              // nil where work is done when a call returns
 }
 
-// Memory has the memory statistics of a device in bytes: InUse by tensors and its Peak; Reserved from the driver, its peak and its Limit, 0 for none;
-// Free and Total of the driver. Blocks counts the tensors' allocations, Retries the allocations that succeeded after cached blocks had been freed;
-// the last counter is that of failed ones.
+// Memory has the memory statistics of a device in bytes: InUse by tensors and its Peak; Reserved from the driver, its peak and its Limit, 0
+// for none; Free and Total of the driver. Blocks counts the tensors' allocations, Retries the allocations that succeeded after cached
+// blocks had been freed; the last counter is that of failed ones.
 type Memory struct{ InUse, Peak, Reserved, ReservedPeak, Limit, Blocks, Retries, Refusals, Free, Total int64 }
 
 var one = Backend{Count: func() int { return 1 }, Absence: func() string { return "" }, Current: func() int { return -1 }}

@@ -2,8 +2,8 @@ package device
 
 import "sync/atomic"
 
-// Precisions are the possible precisions of float32 products, the exact one first. For the others, devices may round factors to fewer bits, such as
-// the 11 of TF32.
+// Precisions are the possible precisions of float32 products, the exact one first. For the others, devices may round factors to fewer bits,
+// such as the 11 of TF32.
 var Precisions = []string{"highest", "high", "medium"}
 
 var precision atomic.Int32 // among Precisions

@@ -102,12 +102,14 @@ func castOperands(c Context, call *Call) (err error) {
 	return nil
 }
 
-// policyOf returns the policy of a call, with its row: that of the first type of device, CUDA first, which has an operand and autocast enabled; row
-// -1 for none.
+// policyOf returns the policy of a call, with its row: that of the first type of device, CUDA first, which has an operand and autocast
+// enabled; row -1 for none.
 func policyOf(c Context, call *Call) (row int, p Policy) {
 	of, operands := policies[call.method], call.Operands()
 	for row := len(AutocastDevices) - 1; row >= 0; row-- {
-		if c.modes.Autocast.Enabled[row] && slices.ContainsFunc(operands, func(t *tensor.Tensor) bool { return t.Device().Type == AutocastDevices[row] }) {
+		if c.modes.Autocast.Enabled[row] && slices.ContainsFunc(operands, func(t *tensor.Tensor) bool {
+			return t.Device().Type == AutocastDevices[row]
+		}) {
 			return row, of[row]
 		}
 	}
@@ -145,7 +147,8 @@ func targetDType(c Context, call *Call, row int, policy Policy) (dtype.DType, er
 			case d == dtype.Float32:
 				to = d
 			default:
-				return dtype.None, status.Runtimef("%s: Unexpected floating ScalarType in at::autocast::prioritize (%v, where autocast has %v); convert it to one of float32 and %v", call.Name, d, lower, lower)
+				return dtype.None, status.Runtimef("%s: Unexpected floating ScalarType in at::autocast::prioritize (%v, where autocast has %v); convert it to one of float32 and %v",
+					call.Name, d, lower, lower)
 			}
 		}
 		return to, nil

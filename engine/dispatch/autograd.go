@@ -7,7 +7,8 @@ import (
 
 // AutogradFunctions are functions of engine/autograd for the packages that it imports.
 type AutogradFunctions struct {
-	Grad            func(c Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error)
+	Grad func(c Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused,
+		zeros bool) ([]*tensor.Tensor, error)
 	SetRequiresGrad func(c Context, self *tensor.Tensor, on bool) error
 	RequiresGrad    func(c Context, self *tensor.Tensor) (bool, error)
 	IsLeaf          func(c Context, self *tensor.Tensor) (bool, error)

@@ -8,8 +8,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// The functions of this file return the backend that a call with a dispatch key goes to. A function of Backend is named by its offset in the struct.
-// If the call is an error, the backend has a function there that returns it, so that the methods of the dispatcher need no checks.
+// The functions of this file return the backend that a call with a dispatch key goes to. A function of Backend is named by its offset in
+// the struct. If the call is an error, the backend has a function there that returns it, so that the methods of the dispatcher need no
+// checks.
 
 // backendFor returns the backend of a key for an operator of package ops; see checkKeys for read and all.
 func backendFor(op string, key tensor.Keys, function uintptr, read, all tensor.Keys) *Backend {
@@ -29,7 +30,8 @@ func backendOfLayout(op string, key tensor.Keys, function uintptr) *Backend {
 	return b
 }
 
-// backendOr returns the backend of a key for a composite operator, or the given one if that has no function. outs are the keys of outputs: the intermediate ops of a decomposition would write only the integers of a quantized one. The same holds for autograd.
+// backendOr returns the backend of a key for a composite operator, or the given one if that has no function. outs are the keys of outputs:
+// the intermediate ops of a decomposition would write only the integers of a quantized one. The same holds for autograd.
 func (c Context) backendOr(composite *Backend, op string, key tensor.Keys, function uintptr, read, all, outs tensor.Keys) *Backend {
 	err := checkKeys(op, key, read, all, true)
 	if err == nil && c.quantized(outs) && !backendOf(tensor.Quantized).has(function) {
@@ -91,7 +93,8 @@ func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
 		case read&tensor.Sparse == 0:
 			return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; use a strided tensor", op, kindOf(key).Name)
 		case all&tensor.Quantized != 0:
-			return status.NotImplementedf("%s: %s and quantized tensors cannot be mixed in one call; convert with to_dense() or dequantize()", op, kindOf(key).Name)
+			return status.NotImplementedf("%s: %s and quantized tensors cannot be mixed in one call; convert with to_dense() or dequantize()", op,
+				kindOf(key).Name)
 		case all&tensor.Named != 0:
 			return Unsupported(op, tensor.Named)
 		}
@@ -109,7 +112,8 @@ func checkLayout(op string, key tensor.Keys, found bool) error {
 	case found:
 		return nil
 	case key&tensor.Sparse != 0:
-		return status.NotImplementedf("%s is not implemented for %s tensors; create a strided tensor and convert it with to_sparse()", op, kindOf(key).Name)
+		return status.NotImplementedf("%s is not implemented for %s tensors; create a strided tensor and convert it with to_sparse()", op,
+			kindOf(key).Name)
 	}
 	return Unsupported(op, key)
 }

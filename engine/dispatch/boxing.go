@@ -23,13 +23,20 @@ type tensorPtr = *tensor.Tensor
 // reflection.
 var signatures = indexByType(
 	newSignature1[tensorPtr](),
-	newSignature2[tensorPtr, tensorPtr](), newSignature2[tensorPtr, int64](), newSignature2[tensorPtr, []int64](), newSignature2[tensorPtr, shape.MemoryFormat](), newSignature2[tensorPtr, []ops.IndexItem](),
+	newSignature2[tensorPtr, tensorPtr](), newSignature2[tensorPtr, int64](), newSignature2[tensorPtr, []int64](),
+	newSignature2[tensorPtr, shape.MemoryFormat](), newSignature2[tensorPtr, []ops.IndexItem](),
 	newSignature3[tensorPtr, tensorPtr, tensorPtr](), newSignature3[tensorPtr, tensorPtr, int64](),
-	newSignature3[tensorPtr, tensorPtr, bool](), newSignature3[tensorPtr, tensorPtr, string](), newSignature3[tensorPtr, tensorPtr, float64](), newSignature3[tensorPtr, tensorPtr, []int64](),
-	newSignature3[tensorPtr, tensorPtr, dtype.Scalar](), newSignature3[tensorPtr, int64, int64](), newSignature3[tensorPtr, []int64, bool](), newSignature3[tensorPtr, []tensorPtr, int64](),
-	newSignature4[tensorPtr, tensorPtr, tensorPtr, tensorPtr](), newSignature4[tensorPtr, tensorPtr, tensorPtr, dtype.Scalar](), newSignature4[tensorPtr, tensorPtr, int64, dtype.DType](),
-	newSignature4[tensorPtr, tensorPtr, tensorPtr, int64](), newSignature4[tensorPtr, tensorPtr, int64, int64](), newSignature4[tensorPtr, tensorPtr, []int64, bool](), newSignature4[tensorPtr, tensorPtr, dtype.Scalar, dtype.Scalar](), newSignature4[tensorPtr, int64, int64, int64](),
-	newSignature5[tensorPtr, tensorPtr, tensorPtr, tensorPtr, dtype.Scalar](), newSignature5[tensorPtr, tensorPtr, []int64, bool, dtype.DType](),
+	newSignature3[tensorPtr, tensorPtr, bool](), newSignature3[tensorPtr, tensorPtr, string](), newSignature3[tensorPtr, tensorPtr, float64](),
+	newSignature3[tensorPtr, tensorPtr, []int64](),
+	newSignature3[tensorPtr, tensorPtr, dtype.Scalar](), newSignature3[tensorPtr, int64, int64](), newSignature3[tensorPtr, []int64, bool](),
+	newSignature3[tensorPtr, []tensorPtr, int64](),
+	newSignature4[tensorPtr, tensorPtr, tensorPtr, tensorPtr](), newSignature4[tensorPtr, tensorPtr, tensorPtr, dtype.Scalar](),
+	newSignature4[tensorPtr, tensorPtr, int64, dtype.DType](),
+	newSignature4[tensorPtr, tensorPtr, tensorPtr, int64](), newSignature4[tensorPtr, tensorPtr, int64, int64](),
+	newSignature4[tensorPtr, tensorPtr, []int64, bool](), newSignature4[tensorPtr, tensorPtr, dtype.Scalar, dtype.Scalar](),
+	newSignature4[tensorPtr, int64, int64, int64](),
+	newSignature5[tensorPtr, tensorPtr, tensorPtr, tensorPtr, dtype.Scalar](),
+	newSignature5[tensorPtr, tensorPtr, []int64, bool, dtype.DType](),
 )
 
 func indexByType(list ...*signature) map[reflect.Type]*signature {
@@ -40,7 +47,8 @@ func indexByType(list ...*signature) map[reflect.Type]*signature {
 	return all
 }
 
-// The conversions for functions of one to five parameters, which Go cannot write as one. Boxed calls are reused: nothing keeps one after it returns.
+// The conversions for functions of one to five parameters, which Go cannot write as one. Boxed calls are reused: nothing keeps one after it
+// returns.
 
 func newSignature1[A any]() *signature {
 	type function = func(c Context, p1 A) (tensorPtr, error)

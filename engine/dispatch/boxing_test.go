@@ -62,7 +62,9 @@ func TestListedSignaturesConvertAsReflection(t *testing.T) {
 				return []reflect.Value{reflect.ValueOf(made), failure}
 			}).Interface()
 			for _, run := range []func(x *Call) error{
-				func(x *Call) error { return x.runFunction(Context{}, function) }, func(x *Call) error { return x.runByReflection(Context{}, function) },
+				func(x *Call) error { return x.runFunction(Context{}, function) }, func(x *Call) error {
+					return x.runByReflection(Context{}, function)
+				},
 			} {
 				var result *tensor.Tensor
 				x := &Call{Operator: o, Results: []any{&result}, signature: signatures[of]}

@@ -10,7 +10,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// A layer that does the same with every operator, or the same with many, need not have a function for each: it is one function of boxed calls.
+// A layer that does the same with every operator, or the same with many, need not have a function for each: it is one function of boxed
+// calls.
 
 // Boxed processes a boxed call of such a layer.
 type Boxed func(c Context, call *Call) error

@@ -18,8 +18,8 @@ type Custom interface {
 	Writes(i int) bool
 	// Run calls the function, or the one for meta tensors. The caller owns the results.
 	Run(c Context, given []*tensor.Tensor, meta bool) ([]*tensor.Tensor, error)
-	// Batched calls the rule of vmap with batch dimensions in front of those tensors that mapped marks. It reports for each result whether it has
-	// a batch dimension; done is false if the operator has no rule.
+	// Batched calls the rule of vmap with batch dimensions in front of those tensors that mapped marks. It reports for each result whether it
+	// has a batch dimension; done is false if the operator has no rule.
 	Batched(c Context, given []*tensor.Tensor, mapped []bool, size int64) (made []*tensor.Tensor, batched []bool, done bool, err error)
 	// IsPlain reports whether all results are tensors.
 	IsPlain() bool
@@ -78,7 +78,8 @@ func resolveCustom(c Context, given []*tensor.Tensor, x Custom) (_ []*tensor.Ten
 			continue
 		}
 		if x.Writes(i) {
-			return nil, status.NotImplementedf("%s: an argument that the operator writes to is a conjugated or negated view; call resolve_conj() and resolve_neg() first", x.Name())
+			return nil, status.NotImplementedf("%s: an argument that the operator writes to is a conjugated or negated view; call resolve_conj() and resolve_neg() first",
+				x.Name())
 		}
 		past := c.Excluding(tensor.Gradient)
 		once := s.Track(past.ResolveConj(t))

@@ -14,8 +14,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// A user-defined tensor kind, as docs/architecture.md shows it: values times a factor. Products with scalars change only the factor. The values are
-// the storage's elements; the factor is the state of the dispatch key.
+// A user-defined tensor kind, as docs/architecture.md shows it: values times a factor. Products with scalars change only the factor. The
+// values are the storage's elements; the factor is the state of the dispatch key.
 
 const scaled = tensor.Extension1
 

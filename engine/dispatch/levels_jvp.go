@@ -127,7 +127,8 @@ func haveSameLevels(a, b *tensor.Tensor) bool {
 func matchStrides(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	sizes := primal.Sizes()
 	if !slices.Equal(tangent.Sizes(), sizes) {
-		return nil, status.Runtimef("a tangent must have the sizes of its primal, %v, but has %v; another thread changed an operand during the call", sizes, tangent.Sizes())
+		return nil, status.Runtimef("a tangent must have the sizes of its primal, %v, but has %v; another thread changed an operand during the call",
+			sizes, tangent.Sizes())
 	}
 	if primal.Numel() == 0 || equalStrides(sizes, tangent.Strides(), primal.Strides()) {
 		return tangent.Alias(), nil

@@ -30,7 +30,8 @@ const (
 )
 
 // All are the dtypes of plain tensors, in the order of their rows.
-var All = [Count]DType{Bool, Uint8, Int8, Int16, Int32, Int64, Uint16, Uint32, Uint64, Float16, BFloat16, Float32, Float64, Complex64, Complex128, Complex32,
+var All = [Count]DType{Bool, Uint8, Int8, Int16, Int32, Int64, Uint16, Uint32, Uint64, Float16, BFloat16, Float32, Float64, Complex64,
+	Complex128, Complex32,
 	BComplex32}
 
 // The properties of a dtype. The numbers of dtypes are names: their order has no meaning.

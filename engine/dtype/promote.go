@@ -1,6 +1,7 @@
 package dtype
 
-// Promote returns the smallest dtype that holds every value of a and b (PyTorch's promote_types), Unpromoted of an eight-bit float and another dtype.
+// Promote returns the smallest dtype that holds every value of a and b (PyTorch's promote_types), Unpromoted of an eight-bit float and
+// another dtype.
 func Promote(a, b DType) DType { return lattice[a][b] }
 
 var lattice = func() (t [named + 1][named + 1]DType) {
@@ -52,8 +53,8 @@ func joinReal(a, b DType) DType {
 	return selectWider(a, b)
 }
 
-// joinIntegral joins two integer dtypes: a signed one holds unsigned ones of fewer bits. No integer dtype holds uint64 and signed integers, which are
-// promoted to float64, as in NumPy.
+// joinIntegral joins two integer dtypes: a signed one holds unsigned ones of fewer bits. No integer dtype holds uint64 and signed integers,
+// which are promoted to float64, as in NumPy.
 func joinIntegral(a, b DType) DType {
 	if a.IsSigned() == b.IsSigned() {
 		return selectWider(a, b)
@@ -77,6 +78,6 @@ func selectWider(a, b DType) DType {
 	return a
 }
 
-// CanCast reports whether a result of dtype from may be written to an output of dtype to: an output of a lower category (complex, floating, integral,
-// bool) is rejected.
+// CanCast reports whether a result of dtype from may be written to an output of dtype to: an output of a lower category (complex, floating,
+// integral, bool) is rejected.
 func CanCast(from, to DType) bool { return from.Category() <= to.Category() }

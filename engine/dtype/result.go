@@ -43,8 +43,8 @@ const (
 	Number
 )
 
-// Result gathers operands and returns the dtype they promote to, by PyTorch's three rules: https://pytorch.org/docs/stable/tensor_attributes.html.
-// The zero value is empty.
+// Result gathers operands and returns the dtype they promote to, by PyTorch's three rules:
+// https://pytorch.org/docs/stable/tensor_attributes.html. The zero value is empty.
 type Result struct {
 	joined [3]DType
 	seen   [3]bool

@@ -95,7 +95,8 @@ func (s Scalar) Int() int64 {
 	return int64(s.F)
 }
 
-// Position returns the value as int64, truncated towards zero, and the largest one for integers beyond that, which are positions of nothing.
+// Position returns the value as int64, truncated towards zero, and the largest one for integers beyond that, which are positions of
+// nothing.
 func (s Scalar) Position() int64 {
 	if s.Kind == KindUint {
 		return math.MaxInt64
@@ -122,8 +123,8 @@ func (s Scalar) Bool() bool {
 // Equal compares values, across kinds.
 func (s Scalar) Equal(v float64) bool { return s.Im == 0 && s.Float() == v }
 
-// Fits reports whether the value can be written to dtype d without overflow: integers must be in d's range, the finite parts of floating and complex
-// numbers too, and a number with an imaginary part needs a complex dtype.
+// Fits reports whether the value can be written to dtype d without overflow: integers must be in d's range, the finite parts of floating
+// and complex numbers too, and a number with an imaginary part needs a complex dtype.
 func (s Scalar) Fits(d DType) bool {
 	switch {
 	case s.Kind == KindBool || d == Bool:

@@ -1,5 +1,5 @@
-// Package dynlib loads shared libraries at their first use: BLAS, and the libraries of devices. A Library describes one: the paths to search, and
-// the table of its functions, which C code calls.
+// Package dynlib loads shared libraries at their first use: BLAS, and the libraries of devices. A Library describes one: the paths to
+// search, and the table of its functions, which C code calls.
 package dynlib
 
 // #cgo LDFLAGS: -ldl
@@ -26,8 +26,8 @@ type Library struct {
 	Suffixes []string // behind them; nil for none
 	Table    Table    // of the required functions
 	Lacks    string   // format of the error for a library without some of them, with its path and a symbol: "%s has no %s"
-	// Ready, if not nil, prepares the process for opening the file, or returns the reason why it must not be opened. The returned function is called
-	// afterwards.
+	// Ready, if not nil, prepares the process for opening the file, or returns the reason why it must not be opened. The returned function is
+	// called afterwards.
 	Ready func() (opened func(), why error)
 
 	handle         unsafe.Pointer
@@ -51,8 +51,9 @@ type Table struct {
 	Count int
 }
 
-// Open opens the file named by the environment variable, or the first one with all functions, and fills the table, unless it has done so before. If
-// none can be used, it returns the error of the named or first existing file, or nil if none exists. After a Shortage the next call tries again.
+// Open opens the file named by the environment variable, or the first one with all functions, and fills the table, unless it has done so
+// before. If none can be used, it returns the error of the named or first existing file, or nil if none exists. After a Shortage the next
+// call tries again.
 func (l *Library) Open() (found bool, why error) {
 	if l.settled.Load() {
 		return l.found, l.why
@@ -182,7 +183,8 @@ func (l *Library) fillTable(handle unsafe.Pointer, prefix, suffix string) string
 	before, behind := C.CString(prefix), C.CString(suffix)
 	defer C.free(unsafe.Pointer(before))
 	defer C.free(unsafe.Pointer(behind))
-	return C.GoString(C.lt_library_take(handle, before, behind, (**C.char)(l.Table.Names), (*unsafe.Pointer)(l.Table.Slots), C.size_t(l.Table.Count)))
+	return C.GoString(C.lt_library_take(handle, before, behind, (**C.char)(l.Table.Names), (*unsafe.Pointer)(l.Table.Slots),
+		C.size_t(l.Table.Count)))
 }
 
 // Find returns a function of the open library, or nil. The name is without this build's prefix and suffix.

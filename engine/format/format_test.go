@@ -186,7 +186,9 @@ func TestStorages(t *testing.T) {
 			for i, b := range row.Bytes {
 				data[i] = byte(b)
 			}
-			assert.Equal(t, *row.Untyped, format.UntypedStorage(int64(len(data)), "cpu", func(i int64) dtype.Scalar { return dtype.IntScalar(int64(data[i])) }))
+			assert.Equal(t, *row.Untyped, format.UntypedStorage(int64(len(data)), "cpu", func(i int64) dtype.Scalar {
+				return dtype.IntScalar(int64(data[i]))
+			}))
 		}
 	}
 	assert.Equal(t, "...\n[torch.storage.TypedStorage(dtype=torch.float32, device=meta) of size 2]",

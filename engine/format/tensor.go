@@ -15,8 +15,8 @@ type Source interface {
 	At(index []int64) dtype.Scalar // element at a multi-index; the slice is borrowed for the call
 }
 
-// Attributes are printed after a tensor's elements, each unless it is the zero value. The dtype is printed unless it follows from the elements and
-// dtype.Default.
+// Attributes are printed after a tensor's elements, each unless it is the zero value. The dtype is printed unless it follows from the
+// elements and dtype.Default.
 type Attributes struct {
 	Device       string   // as in device='cuda:0'; empty for the default device
 	Meta         bool     // no elements: prints "..." and the size
@@ -56,8 +56,8 @@ type Part struct {
 	Source Source
 }
 
-// Sparse prints a sparse tensor of the given sizes as its parts, of which the last holds nnz values. Parts after the first start on a new line, as do
-// the attributes of a COO tensor.
+// Sparse prints a sparse tensor of the given sizes as its parts, of which the last holds nnz values. Parts after the first start on a new
+// line, as do the attributes of a COO tensor.
 func Sparse(parts []Part, sizes []int64, nnz int64, a Attributes, o Options) string {
 	indent := strings.Repeat(" ", len(prefix))
 	lines := make([]string, len(parts))

@@ -16,8 +16,8 @@ var variables []Variable
 // Variables returns the registered variables in the order of registration.
 func Variables() []Variable { return variables }
 
-// Read registers v. A forked child calls take with a pointer to a copy of the parent's value. Its pointers refer to the heap of the parent's
-// runtime: take must not write there or lock its mutexes. Call Read from init.
+// Read registers v. A forked child calls take with a pointer to a copy of the parent's value. Its pointers refer to the heap of the
+// parent's runtime: take must not write there or lock its mutexes. Call Read from init.
 func Read[T any](v *T, take func(parents *T)) {
 	variables = append(variables, Variable{unsafe.Pointer(v), unsafe.Sizeof(*v), func(parents unsafe.Pointer) { take((*T)(parents)) }})
 }

@@ -1,7 +1,7 @@
-// Package jvp is the backend of forward-mode differentiation, whose tensors have tangents: it calls operators on the primals, and computes the
-// tangents of the results. Both use the dispatcher, so that outer transform levels apply to them.
-// It is a boxed fallback: linear operators are called with tangents (linear.go), composite operators are executed by their intermediate ops, and
-// for others the tangent is derived from the reverse-mode derivative (products.go), so that all operators with a derivative are supported.
+// Package jvp is the backend of forward-mode differentiation, whose tensors have tangents: it calls operators on the primals, and computes
+// the tangents of the results. Both use the dispatcher, so that outer transform levels apply to them. It is a boxed fallback: linear
+// operators are called with tangents (linear.go), composite operators are executed by their intermediate ops, and for others the tangent is
+// derived from the reverse-mode derivative (products.go), so that all operators with a derivative are supported.
 package jvp
 
 import (
@@ -59,7 +59,8 @@ func (p *jvpCall) applyRule() {
 	case rule != nil && rule(p):
 	case len(p.Written()) == 0 && (p.Name == "bernoulli" || p.Name == "normal" || p.Name == "poisson"):
 		p.drawRandom()
-	case p.Is(dispatch.Constant) || p.hasNoTensorResult() || p.Is(dispatch.Random) && (!p.Composed() || p.Is(dispatch.Derived)): // random results do not depend on tangents
+	// random results do not depend on tangents
+	case p.Is(dispatch.Constant) || p.hasNoTensorResult() || p.Is(dispatch.Random) && (!p.Composed() || p.Is(dispatch.Derived)):
 		p.callConstant()
 	case p.Is(dispatch.Linear) || p.Is(dispatch.View) && !p.Composed():
 		p.callLinear()
@@ -126,7 +127,8 @@ func (p *jvpCall) checkSupported() error {
 		return status.Runtimef("%s: inside jvp: unsupported operation: more than one element of the written-to tensor refers to a single memory location, but each has a separate tangent; "+
 			"clone() the tensor first", p.Name)
 	case (p.Category() == "storage" || p.Category() == "file") && p.Name != "data_ptr":
-		return status.Runtimef("%s: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent (of func.jvp or forward_ad), which writes to the memory would not change; use detach()", p.Name)
+		return status.Runtimef("%s: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent (of func.jvp or forward_ad), which writes to the memory would not change; use detach()",
+			p.Name)
 	case len(written) > 0 && (strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
 		return status.NotImplementedf("%s: inside jvp: changing sizes in place is not implemented; call %s out of place", p.Name, p.Name)
 	}
@@ -255,7 +257,8 @@ func (p *jvpCall) reshapeInPlace() {
 	made := p.Track(*result, nil)
 	*result = nil
 	if made.Wrapped() == nil || self.Wrapped() == nil || self.Wrapped().Level != p.level || made.Wrapped().Level != p.level {
-		p.Check(status.NotImplementedf("%s: inside jvp: changes of the geometry of a tensor without a tangent are not implemented; call %s out of place", p.Name, p.Name))
+		p.Check(status.NotImplementedf("%s: inside jvp: changes of the geometry of a tensor without a tangent are not implemented; call %s out of place",
+			p.Name, p.Name))
 	}
 	p.Check(self.BecomeWrapped(p.Name, made))
 	*result = self
@@ -338,7 +341,8 @@ func (p *jvpCall) matchLayout(tangent, primal *tensor.Tensor) *tensor.Tensor {
 	if p.sharesOperandMemory(tangent) && !p.sharesOperandMemory(primal) {
 		tangent = p.CloneWith(tangent, shape.Preserve)
 	}
-	if primal.Keys()|tangent.Keys() == 0 && slices.Equal(tangent.Sizes(), primal.Sizes()) && slices.Equal(tangent.Strides(), primal.Strides()) {
+	if primal.Keys()|tangent.Keys() == 0 && slices.Equal(tangent.Sizes(), primal.Sizes()) &&
+		slices.Equal(tangent.Strides(), primal.Strides()) {
 		return tangent
 	}
 	return p.Track(dispatch.Laid(p.C, tangent, primal))
@@ -350,7 +354,8 @@ func (p *jvpCall) checkSharedMemory(tangent *tensor.Tensor) error {
 	if tangent == nil || p.sharesOperandMemory(tangent) {
 		return nil
 	}
-	return status.NotImplementedf("%s: inside jvp: the tangent has another memory layout, which does not support this view; clone() the tensor first", p.Name)
+	return status.NotImplementedf("%s: inside jvp: the tangent has another memory layout, which does not support this view; clone() the tensor first",
+		p.Name)
 }
 
 // sharesOperandMemory reports whether a result shares the memory of an operand or its tangent.

@@ -77,7 +77,9 @@ func (p *jvpCall) applyToTangents() (made, slopes []*tensor.Tensor) {
 // isSelector reports whether argument i only selects elements of the others, as an index does.
 func (p *jvpCall) isSelector(i int) bool {
 	_, index := p.Args[i].(*[]ops.IndexItem)
-	return index || slices.ContainsFunc([]string{"index", "indices", "mask", "condition"}, func(name string) bool { return p.Place(name) == i })
+	return index || slices.ContainsFunc([]string{"index", "indices", "mask", "condition"}, func(name string) bool {
+		return p.Place(name) == i
+	})
 }
 
 // zeroScalars replaces scalar arguments that become elements by zero. It returns a function that restores them.
@@ -136,7 +138,8 @@ func (p *jvpCall) callWithRule(rule func() (made, slopes []*tensor.Tensor)) {
 	}
 	for k, out := range outs {
 		if out != nil && out != p.self && !slices.Equal(out.Sizes(), made[k].Sizes()) {
-			p.Check(status.NotImplementedf("%s: inside jvp: out has sizes %v, but the result has sizes %v; use an out of these sizes", p.Name, out.Sizes(), made[k].Sizes()))
+			p.Check(status.NotImplementedf("%s: inside jvp: out has sizes %v, but the result has sizes %v; use an out of these sizes", p.Name,
+				out.Sizes(), made[k].Sizes()))
 		}
 	}
 	commit := p.prepareWrites(slopes)

@@ -112,7 +112,8 @@ func (p *jvpCall) callPointwise() (made, slopes []*tensor.Tensor) {
 	}
 	slopes = []*tensor.Tensor{nil}
 	for i, input := range r.inputs {
-		slopes = p.addTangents(slopes, p.TrackAll(dispatch.Autograd.Grad(r.c, []*tensor.Tensor{result}, []*tensor.Tensor{input}, []*tensor.Tensor{r.tangents[i]}, ops.True, r.createGraph, true, false)))
+		slopes = p.addTangents(slopes, p.TrackAll(dispatch.Autograd.Grad(r.c, []*tensor.Tensor{result}, []*tensor.Tensor{input},
+			[]*tensor.Tensor{r.tangents[i]}, ops.True, r.createGraph, true, false)))
 	}
 	return p.primalResults(r), slopes
 }

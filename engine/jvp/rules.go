@@ -13,10 +13,13 @@ import (
 // rules override, by operator name, the JVP derived from an operator's properties. A rule returns false to fall back to it.
 var rules = map[string]func(p *jvpCall) bool{
 	"detach": (*jvpCall).dropTangents, "to_string": (*jvpCall).formatPair, "item": (*jvpCall).dropTangents,
-	"zeros_like": (*jvpCall).createLike, "ones_like": (*jvpCall).createLike, "full_like": (*jvpCall).createLike, "empty_like": (*jvpCall).createLike,
-	"new_zeros": (*jvpCall).createLike, "new_ones": (*jvpCall).createLike, "new_full": (*jvpCall).createLike, "new_empty": (*jvpCall).createLike,
+	"zeros_like": (*jvpCall).createLike, "ones_like": (*jvpCall).createLike, "full_like": (*jvpCall).createLike,
+	"empty_like": (*jvpCall).createLike,
+	"new_zeros":  (*jvpCall).createLike, "new_ones": (*jvpCall).createLike, "new_full": (*jvpCall).createLike,
+	"new_empty":  (*jvpCall).createLike,
 	"reshape_as": (*jvpCall).reshapeLike, "as_strided": (*jvpCall).checkSameLayout, "as_strided_scatter": (*jvpCall).checkSameLayout,
-	"addmm": (*jvpCall).addProduct, "addmv": (*jvpCall).addProduct, "addbmm": (*jvpCall).addProduct, "baddbmm": (*jvpCall).addProduct, "addr": (*jvpCall).addProduct,
+	"addmm": (*jvpCall).addProduct, "addmv": (*jvpCall).addProduct, "addbmm": (*jvpCall).addProduct, "baddbmm": (*jvpCall).addProduct,
+	"addr": (*jvpCall).addProduct,
 }
 
 // dropTangents is the rule of operators whose results have no tangents.
@@ -49,8 +52,10 @@ func (p *jvpCall) reshapeLike() bool {
 // of the primal.
 func (p *jvpCall) checkSameLayout() bool {
 	primal, tangent := p.primalOf(p.self), p.tangentOf(p.self)
-	if tangent != nil && (primal.Offset() != tangent.Offset() || !slices.Equal(primal.Strides(), tangent.Strides()) || primal.Behind().Storage().Nbytes() != tangent.Behind().Storage().Nbytes()) {
-		p.Check(status.NotImplementedf("%s: inside jvp: the memory layout of the tensor differs from that of its tangent; clone() the tensor first", p.Name))
+	if tangent != nil && (primal.Offset() != tangent.Offset() || !slices.Equal(primal.Strides(), tangent.Strides()) ||
+		primal.Behind().Storage().Nbytes() != tangent.Behind().Storage().Nbytes()) {
+		p.Check(status.NotImplementedf("%s: inside jvp: the memory layout of the tensor differs from that of its tangent; clone() the tensor first",
+			p.Name))
 	}
 	return false
 }

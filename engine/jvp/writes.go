@@ -46,7 +46,8 @@ func (p *jvpCall) expandTangent(t *tensor.Tensor, from []*tensor.Tensor) (commit
 	case len(levelsOf(each)) == len(levelsOf(w.Tangent)):
 		return func() {}
 	case !alone:
-		p.Check(status.NotImplementedf("%s: inside jvp: the written-to tensor has a tangent that is not batched, and views share its memory; pass jvp a batched tangent", p.Name))
+		p.Check(status.NotImplementedf("%s: inside jvp: the written-to tensor has a tangent that is not batched, and views share its memory; pass jvp a batched tangent",
+			p.Name))
 	}
 	made := p.CloneWith(each, shape.Preserve)
 	return func() { p.Check(t.SetTangent(p.Name, made)) }
@@ -69,9 +70,11 @@ func (p *jvpCall) prepareAliases(t *tensor.Tensor) (commit func()) {
 		}
 	}
 	for _, part := range together {
-		if part.Behind().DType() != t.Behind().DType() || part.Wrapped() != nil && part.Wrapped().Level == p.level || !slices.Equal(levelsOf(part), levelsOf(t)) {
+		if part.Behind().DType() != t.Behind().DType() || part.Wrapped() != nil && part.Wrapped().Level == p.level ||
+			!slices.Equal(levelsOf(part), levelsOf(t)) {
 			p.Check(status.Runtimef("%s: inside jvp: the function attempted to call in-place operation (%s) that would mutate a tensor of sizes %v without a tangent, whose memory is shared with tensors of "+
-				"another dtype or outside of the transform; create it from a tensor that has a tangent, for example with zeros_like, or call %s out of place", p.Name, p.Name, t.Sizes(), p.Name))
+				"another dtype or outside of the transform; create it from a tensor that has a tangent, for example with zeros_like, or call %s out of place",
+				p.Name, p.Name, t.Sizes(), p.Name))
 		}
 	}
 	length := memory.Nbytes() / t.DType().Size()

@@ -38,11 +38,12 @@ var undeferred = map[string]string{
 	"cuda/events.go Elapsed":                    "assignments",
 }
 
-// foreign lists the packages whose functions call back into the application, or into operators: these may need a lock that is held meanwhile.
+// foreign lists the packages whose functions call back into the application, or into operators: these may need a lock that is held
+// meanwhile.
 var foreign = map[string]bool{"program": true, "dispatch": true, "ops": true, "composite": true}
 
-// allocating lists the functions that allocate tensor memory: without free memory they release that of other tensors, which takes further locks and
-// may wait for a device.
+// allocating lists the functions that allocate tensor memory: without free memory they release that of other tensors, which takes further
+// locks and may wait for a device.
 var allocating = map[string]bool{
 	"storage.New": true, "storage.NewPinned": true, "storage.Reserve": true, "storage.EmptyCache": true, "storage.FromFile": true,
 	"storage.FromOpenFile": true, "storage.FromDescriptor": true, "tensor.Empty": true, "tensor.EmptyStrided": true,
@@ -108,8 +109,8 @@ func text(x ast.Expr) string {
 	return "?"
 }
 
-// A lock is released on every path out of the function that takes it, including panics, only the project's code runs under one, and no tensor is
-// created.
+// A lock is released on every path out of the function that takes it, including panics, only the project's code runs under one, and no
+// tensor is created.
 func TestLocksAreReleased(t *testing.T) {
 	files, used, found := token.NewFileSet(), map[string]bool{}, 0
 	for _, folder := range []string{"engine", "capi", "cuda"} {
@@ -138,7 +139,8 @@ func TestLocksAreReleased(t *testing.T) {
 					found++
 					if !h.deferred {
 						used[where] = true
-						assert.Contains(t, undeferred, where, "%v: defer the Unlock of %s, or say why nothing before it can panic", files.Position(h.from), h.lock)
+						assert.Contains(t, undeferred, where, "%v: defer the Unlock of %s, or say why nothing before it can panic", files.Position(h.from),
+							h.lock)
 					}
 					assert.Empty(t, visited(body, h), "%v: %s is locked meanwhile", files.Position(h.from), h.lock)
 				}

@@ -232,13 +232,14 @@ func TestScopesEndNoOtherGoroutines(t *testing.T) {
 		}))
 	}
 	assert.Greater(t, found, 50)
-	file, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() { parallel.For(n, 1, func(begin, end int64) { s.Check(g()) }); s.Check(h()) }", 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "",
+		"package p\nfunc f() { parallel.For(n, 1, func(begin, end int64) { s.Check(g()) }); s.Check(h()) }", 0)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"s.Check"}, endedElsewhere(file))
 }
 
-// An error between the creation of a scope and its deferred Close would not be returned but end the process: nothing is between them, and no
-// constructor of a scope can fail.
+// An error between the creation of a scope and its deferred Close would not be returned but end the process: nothing is between them, and
+// no constructor of a scope can fail.
 func TestScopesAreClosedAtOnce(t *testing.T) {
 	found := 0
 	for _, root := range []string{"../../engine", "../../cuda"} {

@@ -183,7 +183,8 @@ func (p *planner) planWhile(n *node, s scope, st *step) {
 	operands := append(p.defineOperands(inner, len(carried), st), rest...)
 	results := flattenResults(n.results)
 	if len(test.outputs) != 1 || len(body.outputs) != len(carried) || len(results) != len(carried) {
-		p.setError("node %.100q has %d carried inputs, %d results, and graphs of %d and %d outputs", n.name, len(carried), len(results), len(test.outputs), len(body.outputs))
+		p.setError("node %.100q has %d carried inputs, %d results, and graphs of %d and %d outputs", n.name, len(carried), len(results),
+			len(test.outputs), len(body.outputs))
 		return
 	}
 	for _, g := range []*graph{test, body} {
@@ -203,7 +204,8 @@ func (p *planner) planScan(n *node, s scope, st *step, carried int) {
 	init, slices, rest := operandsOf(n.args[1:1+carried]), operandsOf(n.args[1+carried:2+carried]), operandsOf(n.args[2+carried:])
 	results := flattenResults(n.results)
 	if len(slices) == 0 || len(body.outputs) != len(results) || len(results) < len(init) {
-		p.setError("node %.100q has %d carried inputs, %d sliced ones, %d results, and a graph of %d outputs", n.name, len(init), len(slices), len(results), len(body.outputs))
+		p.setError("node %.100q has %d carried inputs, %d sliced ones, %d results, and a graph of %d outputs", n.name, len(init), len(slices),
+			len(results), len(body.outputs))
 		return
 	}
 	st.useValues(rest, s)

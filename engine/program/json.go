@@ -13,8 +13,8 @@ import (
 // maxDepth is the deepest nesting of JSON that is read.
 const maxDepth = 200
 
-// reader reads a JSON text in one pass, and allocates only for the values that its caller keeps. After the first error its methods return zero
-// values, and loops end.
+// reader reads a JSON text in one pass, and allocates only for the values that its caller keeps. After the first error its methods return
+// zero values, and loops end.
 type reader struct {
 	op    string
 	name  string // of the record
@@ -298,7 +298,8 @@ func (r *reader) skipValue() {
 	case '"':
 		r.readText()
 	default:
-		if !r.takeNull() && !r.takeLiteral("true") && !r.takeLiteral("false") && !r.takeLiteral("NaN") && !r.takeLiteral("Infinity") && !r.takeLiteral("-Infinity") && r.readNumber() == "" {
+		if !r.takeNull() && !r.takeLiteral("true") && !r.takeLiteral("false") && !r.takeLiteral("NaN") && !r.takeLiteral("Infinity") &&
+			!r.takeLiteral("-Infinity") && r.readNumber() == "" {
 			r.setError("a value is expected")
 		}
 	}

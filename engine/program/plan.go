@@ -26,7 +26,8 @@ var symbolicFunctions = map[string]struct{ code, operands int }{
 	"xor": {C.LT_SYM_XOR, 2}, "lshift": {C.LT_SYM_LSHIFT, 2}, "rshift": {C.LT_SYM_RSHIFT, 2}, "sym_max": {C.LT_SYM_MAX, 2},
 	"sym_min": {C.LT_SYM_MIN, 2}, "max": {C.LT_SYM_MAX, 2}, "min": {C.LT_SYM_MIN, 2}, "neg": {C.LT_SYM_NEG, 1}, "pos": {C.LT_SYM_POS, 1},
 	"sym_not": {C.LT_SYM_NOT, 1}, "not_": {C.LT_SYM_NOT, 1}, "sym_int": {C.LT_SYM_INT, 1}, "sym_float": {C.LT_SYM_FLOAT, 1},
-	"sym_sqrt": {C.LT_SYM_SQRT, 1}, "_sym_sqrt": {C.LT_SYM_SQRT, 1}, "sqrt": {C.LT_SYM_SQRT, 1}, "floor": {C.LT_SYM_FLOOR, 1}, "ceil": {C.LT_SYM_CEIL, 1},
+	"sym_sqrt": {C.LT_SYM_SQRT, 1}, "_sym_sqrt": {C.LT_SYM_SQRT, 1}, "sqrt": {C.LT_SYM_SQRT, 1}, "floor": {C.LT_SYM_FLOOR, 1},
+	"ceil":  {C.LT_SYM_CEIL, 1},
 	"trunc": {C.LT_SYM_TRUNC, 1}, "round": {C.LT_SYM_ROUND, 1}, "sym_ite": {C.LT_SYM_ITE, 3}, "sym_sum": {C.LT_SYM_SUM, 1},
 }
 
@@ -366,8 +367,8 @@ func (p *planner) planNode(n *node, s scope) *step {
 	return st
 }
 
-// planEffect plans with_effects(token, operator, ...), whose results are a token and those of the operator. Tokens only order the nodes of PyTorch's
-// graphs, whose order is that of a run, too; they are no values.
+// planEffect plans with_effects(token, operator, ...), whose results are a token and those of the operator. Tokens only order the nodes of
+// PyTorch's graphs, whose order is that of a run, too; they are no values.
 func (p *planner) planEffect(n *node, s scope) *step {
 	if len(n.args) < 2 || n.args[1].kind != argString || strings.HasPrefix(n.args[1].text, "torch.ops.higher_order.") || len(n.results) == 0 {
 		p.setError("node %.100q calls no operator", n.name)

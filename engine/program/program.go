@@ -1,6 +1,6 @@
-// Package program reads programs that torch.export.save wrote: archives with a graph in JSON and weights in raw records. It checks all of a file,
-// and makes a plan: the steps of a run as 64-bit words (plan.h), which capi executes. Nothing of a file is executed, and what reading takes is bounded
-// by the file's size.
+// Package program reads programs that torch.export.save wrote: archives with a graph in JSON and weights in raw records. It checks all of a
+// file, and makes a plan: the steps of a run as 64-bit words (plan.h), which capi executes. Nothing of a file is executed, and what reading
+// takes is bounded by the file's size.
 package program
 
 // #include "plan.h"
@@ -73,7 +73,8 @@ func (l *loader) openModel() (*model, error) {
 	var models []*archive.Entry
 	for _, e := range l.archive.Entries {
 		if !e.Stored() {
-			return nil, status.NotImplementedf("%s: record %.100q is compressed; exported programs are stored uncompressed, as torch.export.save does", l.op, e.Name)
+			return nil, status.NotImplementedf("%s: record %.100q is compressed; exported programs are stored uncompressed, as torch.export.save does",
+				l.op, e.Name)
 		}
 		folder, name, _ := strings.Cut(e.Name, "/")
 		if strings.HasPrefix(name, "models/") && strings.HasSuffix(name, ".json") {
@@ -83,11 +84,13 @@ func (l *loader) openModel() (*model, error) {
 	}
 	switch {
 	case len(models) == 0 && (l.archive.Find("serialized_exported_program.json") != nil):
-		return nil, status.NotImplementedf("%s: the file has the format of PyTorch 2.7 and older; load and save it with PyTorch 2.9 or newer", l.op)
+		return nil, status.NotImplementedf("%s: the file has the format of PyTorch 2.7 and older; load and save it with PyTorch 2.9 or newer",
+			l.op)
 	case len(models) == 0:
 		return nil, status.Runtimef("%s: the archive has no record models/NAME.json: torch.export.save did not write it", l.op)
 	case len(models) > 1:
-		return nil, status.NotImplementedf("%s: the archive has %d models, such as %.100q and %.100q; one is supported", l.op, len(models), models[0].Name, models[1].Name)
+		return nil, status.NotImplementedf("%s: the archive has %d models, such as %.100q and %.100q; one is supported", l.op, len(models),
+			models[0].Name, models[1].Name)
 	}
 	if e := l.archive.Find(l.prefix + "byteorder"); e != nil {
 		order, err := l.archive.Read(e)
@@ -120,7 +123,8 @@ func (l *loader) readModel(e *archive.Entry) (*model, error) {
 		return nil, err
 	}
 	if m.major != Major {
-		return nil, status.NotImplementedf("%s: the program has schema version %d.%d (PyTorch %.40s); this version of libtensor reads version %d (such as %d.%d, of PyTorch 2.15): export it again with a PyTorch that writes this version", l.op, m.major, m.minor, m.producer, Major, Major, minor)
+		return nil, status.NotImplementedf("%s: the program has schema version %d.%d (PyTorch %.40s); this version of libtensor reads version %d (such as %d.%d, of PyTorch 2.15): export it again with a PyTorch that writes this version",
+			l.op, m.major, m.minor, m.producer, Major, Major, minor)
 	}
 	if m.graph == nil {
 		return nil, status.Runtimef("%s: the file is damaged: record %.100q has no graph", l.op, e.Name)
@@ -248,7 +252,8 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 		}
 		ranges = append(ranges, p.textOffset(name), b.low, b.high)
 	}
-	words := []int64{p.values, p.textOffset(m.inSpec), p.textOffset(m.outSpec), p.textOffset(status.Textf("%d.%d", m.major, m.minor)), p.textOffset(m.producer)}
+	words := []int64{p.values, p.textOffset(m.inSpec), p.textOffset(m.outSpec), p.textOffset(status.Textf("%d.%d", m.major, m.minor)),
+		p.textOffset(m.producer)}
 	words = append(append(words, state...), ranges...)
 	words = append(append(words, count), inputs...)
 	words = append(append(words, shown), outputs...)

@@ -127,11 +127,13 @@ func (l *loader) readWeights(m *model) (w *weights, err error) {
 		}
 		switch {
 		case !ok && l.archive.Find(l.prefix+"data/weights/"+l.name+".pt") != nil:
-			return w, status.NotImplementedf("%s: the weights are a pickle, as PyTorch 2.8 writes; load and save the program with PyTorch 2.9 or newer", l.op)
+			return w, status.NotImplementedf("%s: the weights are a pickle, as PyTorch 2.8 writes; load and save the program with PyTorch 2.9 or newer",
+				l.op)
 		case !ok:
 			return w, status.Runtimef("%s: the file is damaged: %s %.100q is not among its weights", l.op, in.kind, in.target)
 		case p.pickled || p.meta == nil:
-			return w, status.NotImplementedf("%s: %s %.100q is a pickle, which could run code; tensors that are stored as raw bytes are loaded", l.op, in.kind, in.target)
+			return w, status.NotImplementedf("%s: %s %.100q is a pickle, which could run code; tensors that are stored as raw bytes are loaded",
+				l.op, in.kind, in.target)
 		}
 		key := l.prefix + folder + p.path
 		e := l.archive.Find(key)
@@ -164,10 +166,12 @@ func (l *loader) newTensor(in *spec, m *meta, s *storage.Storage) (*tensor.Tenso
 	d, ok := dtype.OfExported(m.dtype)
 	layout := fileLayouts[m.layout]
 	if !ok || layout != tensor.Strided || m.layout == 0 {
-		return nil, status.NotImplementedf("%s: %s %.100q has dtype %d and layout %d, which are not supported", l.op, in.kind, in.target, m.dtype, m.layout)
+		return nil, status.NotImplementedf("%s: %s %.100q has dtype %d and layout %d, which are not supported", l.op, in.kind, in.target, m.dtype,
+			m.layout)
 	}
 	if m.device != "cpu" && m.device != "" {
-		return nil, status.NotImplementedf("%s: %s %.100q is on the device %.40q; programs on the CPU are supported: move the model to it before it is exported", l.op, in.kind, in.target, m.device)
+		return nil, status.NotImplementedf("%s: %s %.100q is on the device %.40q; programs on the CPU are supported: move the model to it before it is exported",
+			l.op, in.kind, in.target, m.device)
 	}
 	geometry := [2][]int64{}
 	for i, list := range [2][]size{m.sizes, m.strides} {
@@ -180,7 +184,8 @@ func (l *loader) newTensor(in *spec, m *meta, s *storage.Storage) (*tensor.Tenso
 		}
 	}
 	if m.offset.expr != "" || len(geometry[0]) != len(geometry[1]) {
-		return nil, status.Runtimef("%s: the file is damaged: %s %.100q has %d sizes and %d strides", l.op, in.kind, in.target, len(geometry[0]), len(geometry[1]))
+		return nil, status.Runtimef("%s: the file is damaged: %s %.100q has %d sizes and %d strides", l.op, in.kind, in.target, len(geometry[0]),
+			len(geometry[1]))
 	}
 	return tensor.New(l.op, s, d, geometry[0], geometry[1], m.offset.n)
 }

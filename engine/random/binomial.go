@@ -25,8 +25,8 @@ func (Binomial) draw(s *stream, to, each Span, _ bool) error {
 	return nil
 }
 
-// trials draws binomial counts. Quantities that depend only on the parameters, and the result, are computed in their dtype, as in PyTorch, the rest
-// in float64.
+// trials draws binomial counts. Quantities that depend only on the parameters, and the result, are computed in their dtype, as in PyTorch,
+// the rest in float64.
 type trials struct {
 	*stream
 	d dtype.DType

@@ -17,7 +17,8 @@ func (g *Generator) Counts(op string) error {
 	if g.kind == Philox {
 		return nil
 	}
-	return status.Runtimef("%s: mt19937 generators support only the cpu; use Generator(device='cuda'), a philox generator, which supports every device", op)
+	return status.Runtimef("%s: mt19937 generators support only the cpu; use Generator(device='cuda'), a philox generator, which supports every device",
+		op)
 }
 
 // Reserve takes the words of a fill of n elements of a distribution whose elements are drawn one by one. The generator counts.
@@ -37,7 +38,8 @@ func (g *Generator) ReserveWords(n int) Words {
 
 // Ranged are distributions of integers.
 type Ranged interface {
-	// Range is the smallest integer drawn for a dtype, how many there are, where 0 represents all of 64 bits, and whether each takes two words.
+	// Range is the smallest integer drawn for a dtype, how many there are, where 0 represents all of 64 bits, and whether each takes two
+	// words.
 	Range(d dtype.DType) (from int64, n uint64, wide bool)
 }
 

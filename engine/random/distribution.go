@@ -15,8 +15,8 @@ type Distribution interface {
 	// countWords returns the number of words of an element, or 0 where elements are not drawn one by one.
 	countWords(to, each dtype.DType) int
 
-	// draw fills to. The stream is the caller's alone, all checks have passed but Multinomial's of its weights, and each is as long as to, or has as many
-	// numbers for every element, or the weights of Multinomial. rowMajor is set where to is a contiguous tensor.
+	// draw fills to. The stream is the caller's alone, all checks have passed but Multinomial's of its weights, and each is as long as to, or
+	// has as many numbers for every element, or the weights of Multinomial. rowMajor is set where to is a contiguous tensor.
 	draw(s *stream, to, each Span, rowMajor bool) error
 }
 
@@ -42,8 +42,8 @@ func countReals(d dtype.DType) int {
 // chunkElements is the number of elements per thread; each such chunk begins with words that no other chunk uses.
 const chunkElements = 1 << 13
 
-// Fill draws from a distribution into a span, with parameters for its elements in each if the distribution has any. PyTorch's normal values depend on
-// whether the span is a contiguous tensor: rowMajor. On an error nothing is drawn.
+// Fill draws from a distribution into a span, with parameters for its elements in each if the distribution has any. PyTorch's normal values
+// depend on whether the span is a contiguous tensor: rowMajor. On an error nothing is drawn.
 func (g *Generator) Fill(to, each Span, d Distribution, rowMajor bool) error {
 	if err := d.Check(to.DType, each.DType); err != nil {
 		return err

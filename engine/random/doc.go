@@ -1,7 +1,7 @@
 // Package random draws random numbers. It has two engines.
 //
-// Philox is counter-based (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): word k of a fill is
-// word k mod 4 of Block(seed, offset/4 + k/4, 0), and element i uses w words from word i w on, where w depends on the Distribution.
+// Philox is counter-based (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): word k of a fill
+// is word k mod 4 of Block(seed, offset/4 + k/4, 0), and element i uses w words from word i w on, where w depends on the Distribution.
 // docs/random.md describes the conversion of words to numbers. A part of a fill is a stream that starts at its first word.
 //
 // MT19937 draws PyTorch's CPU random streams: the same seed produces the same values, bit for bit. It is mt19937 plus one cached normal.
@@ -22,6 +22,6 @@
 //	Binomial       float64 uniforms; functions of the parameters alone are computed in their dtype
 //	Multinomial    with replacement a float64 uniform a sample; otherwise weights over exponentials, largest first
 //
-// PyTorch fills a tensor that is not contiguous in its iterator's order (memory order for a permuted dense tensor, row
-// order for a stepped one) and never by blocks: fill a scratch Span and scatter.
+// PyTorch fills a tensor that is not contiguous in its iterator's order (memory order for a permuted dense tensor, row order for a stepped
+// one) and never by blocks: fill a scratch Span and scatter.
 package random

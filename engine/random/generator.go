@@ -87,8 +87,8 @@ func (g *Generator) Clone() (*Generator, error) {
 	return other, other.SetState(g.State())
 }
 
-// State returns the state for SetState, in the layout of PyTorch's get_state: that of its CPU generators for MT19937, that of its Philox generators
-// for Philox.
+// State returns the state for SetState, in the layout of PyTorch's get_state: that of its CPU generators for MT19937, that of its Philox
+// generators for Philox.
 func (g *Generator) State() []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -62,8 +62,8 @@ func (r Integers) draw(s *stream, dst, _ Span, _ bool) error {
 	return nil
 }
 
-// IntegersFrom are integers from From up to the largest of a real dtype, or up to 2^digits for a floating-point dtype. The smallest int64 represents
-// all 64 bits and needs int64, bfloat16, float32 or float64.
+// IntegersFrom are integers from From up to the largest of a real dtype, or up to 2^digits for a floating-point dtype. The smallest int64
+// represents all 64 bits and needs int64, bfloat16, float32 or float64.
 type IntegersFrom struct{ From int64 }
 
 // Check implements Distribution.

@@ -23,10 +23,11 @@ import (
 // maxCategories is the number of categories that a float32 index counts exactly.
 const maxCategories = 1 << 24
 
-// Multinomial draws Samples of the indices of each row of weights into int64 elements, row after row. There is a floating-point weight for each of
-// the Categories of a row; rows need not sum to 1. Without replacement, and for a single sample, a row's indices are in descending order of weight /
-// exponential, the smaller index first for ties (PyTorch leaves the order of ties, which occur with 16-bit weights, undefined). Runtime errors:
-// Samples < 1, more samples than categories without replacement, a negative or non-finite weight, a row that sums to 0.
+// Multinomial draws Samples of the indices of each row of weights into int64 elements, row after row. There is a floating-point weight for
+// each of the Categories of a row; rows need not sum to 1. Without replacement, and for a single sample, a row's indices are in descending
+// order of weight / exponential, the smaller index first for ties (PyTorch leaves the order of ties, which occur with 16-bit weights,
+// undefined). Runtime errors: Samples < 1, more samples than categories without replacement, a negative or non-finite weight, a row that
+// sums to 0.
 type Multinomial struct {
 	Categories, Samples int64
 	Replacement         bool
@@ -40,7 +41,8 @@ func (m Multinomial) Check(_, weights dtype.DType) error {
 	case m.Samples < 1:
 		return status.Runtimef("multinomial: cannot sample n_sample=%d <= 0 samples", m.Samples)
 	case !m.Replacement && m.Samples > m.Categories:
-		return status.Runtimef("multinomial: cannot sample n_sample=%d > prob_dist.size(-1)=%d samples without replacement", m.Samples, m.Categories)
+		return status.Runtimef("multinomial: cannot sample n_sample=%d > prob_dist.size(-1)=%d samples without replacement", m.Samples,
+			m.Categories)
 	case m.Categories > maxCategories:
 		return status.Runtimef("multinomial: number of categories cannot exceed 2^24, got %d", m.Categories)
 	}
@@ -187,7 +189,8 @@ func (s *stream) sampleWithoutReplacement(dst []int64, weights Span, categories,
 	return nil
 }
 
-// computeRaceKey returns a key with the order of weight / e, rounded to the dtype of weights unless that overflows or underflows. Weights of 0 are sorted last.
+// computeRaceKey returns a key with the order of weight / e, rounded to the dtype of weights unless that overflows or underflows. Weights
+// of 0 are sorted last.
 func computeRaceKey(d dtype.DType, weight, e float64) uint64 {
 	const exponent = 100 // below that of any quotient
 	divisor := roundTo(d, e)

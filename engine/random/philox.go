@@ -18,7 +18,8 @@ func SetTier(tier string) {
 	C.random_tier = C.int(slices.Index([]string{"baseline", "avx2", "avx512"}, tier))
 }
 
-// A block is the output of Philox for a counter. The words of a fill begin at a multiple of this number, so that no Box-Muller block is split.
+// A block is the output of Philox for a counter. The words of a fill begin at a multiple of this number, so that no Box-Muller block is
+// split.
 const (
 	blockWords = 4
 	fillWords  = 2 * block

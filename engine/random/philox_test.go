@@ -116,7 +116,8 @@ func TestPhiloxElementsFollowFromTheirIndex(t *testing.T) {
 			assert.Equal(t, want[:len(got)], got, "%d of %s", short, name)
 		}
 	}
-	for name, words := range map[string]int64{"rand": 1, "rand float64": 2, "randn": 1, "randn float64": 2, "randint int64": 2, "exponential": 2} {
+	for name, words := range map[string]int64{"rand": 1, "rand float64": 2, "randn": 1, "randn float64": 2, "randint int64": 2,
+		"exponential": 2} {
 		g := random.New(random.Philox, 3)
 		want := drawn(t, g, whole[name])
 		offset, err := g.Offset()
@@ -242,7 +243,8 @@ var recorded = map[string]uint64{
 
 func TestPhiloxTiers(t *testing.T) {
 	for name, f := range drawings(1000) {
-		assert.Equal(t, recorded[name], digest(drawn(t, random.New(random.Philox, 3), f)), "%q: %#x,", name, digest(drawn(t, random.New(random.Philox, 3), f)))
+		assert.Equal(t, recorded[name], digest(drawn(t, random.New(random.Philox, 3), f)), "%q: %#x,", name,
+			digest(drawn(t, random.New(random.Philox, 3), f)))
 	}
 	if os.Getenv("LIBTENSOR_CPU") != "" {
 		return
@@ -284,10 +286,15 @@ func TestPhiloxConvertsWordsToNumbers(t *testing.T) {
 		"randn float64": {filled(dtype.Float64, n, randn), normal(double), 0x1p-47},
 		"randn":         {filled(dtype.Float32, n, randn), normal(single), 0x1p-20},
 		"bernoulli":     {filled(dtype.Float64, n, random.Bernoulli{P: 0.25}), func(i int) float64 { return math.Trunc(1.25 - double(i)) }, 0},
-		"exponential":   {filled(dtype.Float64, n, random.Exponential{Lambda: 2}), func(i int) float64 { return -math.Log1p(-double(i)) / 2 }, 0x1p-51},
-		"cauchy":        {filled(dtype.Float64, n, random.Cauchy{Sigma: 1}), func(i int) float64 { return -1 / math.Tan(math.Pi*double(i)) }, 0x1p-40},
-		"log normal":    {filled(dtype.Float64, n, random.LogNormal{Std: 0.5}), func(i int) float64 { return math.Exp(normal(double)(i) / 2) }, 0x1p-49},
-		"geometric":     {filled(dtype.Float64, n, random.Geometric{P: 0.25}), func(i int) float64 { return math.Ceil(math.Log(double(i)) / math.Log(0.75)) }, 0},
+		"exponential": {filled(dtype.Float64, n, random.Exponential{Lambda: 2}), func(i int) float64 { return -math.Log1p(-double(i)) / 2 },
+			0x1p-51},
+		"cauchy": {filled(dtype.Float64, n, random.Cauchy{Sigma: 1}), func(i int) float64 { return -1 / math.Tan(math.Pi*double(i)) },
+			0x1p-40},
+		"log normal": {filled(dtype.Float64, n, random.LogNormal{Std: 0.5}), func(i int) float64 { return math.Exp(normal(double)(i) / 2) },
+			0x1p-49},
+		"geometric": {filled(dtype.Float64, n, random.Geometric{P: 0.25}), func(i int) float64 {
+			return math.Ceil(math.Log(double(i)) / math.Log(0.75))
+		}, 0},
 	} {
 		for i, got := range drawn(t, random.New(random.Philox, seed), c.f) {
 			if want := c.want(i); !assert.InDelta(t, want, got, c.within*max(math.Abs(want), 1), "%s: element %d", name, i) {
@@ -354,8 +361,8 @@ func logs(f fill) fill {
 	}
 }
 
-// chiSquare returns the statistic of counts with equal expectation, and the limit that one of a million draws exceeds, by Wilson and Hilferty's
-// approximation.
+// chiSquare returns the statistic of counts with equal expectation, and the limit that one of a million draws exceeds, by Wilson and
+// Hilferty's approximation.
 func chiSquare(counts []int) (found, limit float64) {
 	total := 0
 	for _, c := range counts {

@@ -152,8 +152,9 @@ var expressions = map[string][]fill{
 	"torch.empty(6).log_normal_()":                                          {filled(dtype.Float32, 6, random.LogNormal{Mean: 1, Std: 2})},
 	"torch.empty(6).geometric_(0.3)":                                        {filled(dtype.Float32, 6, random.Geometric{P: 0.3})},
 	"torch.empty(8).bernoulli_(0.25)":                                       {filled(dtype.Float32, 8, random.Bernoulli{P: 0.25})},
-	"torch.bernoulli(torch.full((8,), 0.5))":                                {filledEach(dtype.Float32, 8, random.BernoulliEach{}, of(dtype.Float32, .5, .5, .5, .5, .5, .5, .5, .5))},
-	"torch.poisson(torch.tensor([1., 5., 20.]))":                            {filledEach(dtype.Float32, 3, random.Poisson{}, of(dtype.Float32, 1, 5, 20))},
+	"torch.bernoulli(torch.full((8,), 0.5))": {filledEach(dtype.Float32, 8, random.BernoulliEach{},
+		of(dtype.Float32, .5, .5, .5, .5, .5, .5, .5, .5))},
+	"torch.poisson(torch.tensor([1., 5., 20.]))": {filledEach(dtype.Float32, 3, random.Poisson{}, of(dtype.Float32, 1, 5, 20))},
 	// The transposition happens after the fill.
 	"torch.rand(2, 3).t().contiguous()": {func(g *random.Generator) (random.Span, error) {
 		s, out := span(dtype.Float32, 6), span(dtype.Float32, 6)
@@ -231,8 +232,8 @@ func distribution(op string, n int, a []float64) random.Distribution {
 	return random.Integers{From: int64(a[0]), To: int64(a[1])}
 }
 
-// dtypes.json holds the draws of PyTorch 2.15 from seed 7 for every dtype, around the length at which Normal changes to blocks, and the 31 bits that
-// it draws next.
+// dtypes.json holds the draws of PyTorch 2.15 from seed 7 for every dtype, around the length at which Normal changes to blocks, and the 31
+// bits that it draws next.
 func TestEveryDType(t *testing.T) {
 	var rows []struct {
 		Op, DType string
@@ -363,7 +364,8 @@ func TestMultinomialNeverDrawsZeroWeights(t *testing.T) {
 	weights := of(dtype.Float64, 0, 3, 0, 1, 1, 0, 0, 9)
 	for _, replacement := range []bool{false, true} {
 		dst := make([]int64, 4)
-		require.NoError(t, random.New(random.MT19937, 2).Fill(ints(dst), weights, random.Multinomial{Categories: 4, Samples: 2, Replacement: replacement}, true))
+		require.NoError(t, random.New(random.MT19937, 2).Fill(ints(dst), weights,
+			random.Multinomial{Categories: 4, Samples: 2, Replacement: replacement}, true))
 		for i, row := range [][]int64{{1, 3}, {0, 3}} {
 			for _, index := range dst[2*i:][:2] {
 				assert.Contains(t, row, index)
@@ -431,12 +433,14 @@ func TestErrors(t *testing.T) {
 		{draw(g, i8, random.Integers{From: 0, To: 200}), status.Runtime, "to - 1 = 199 is out of bounds for int8"},
 		{draw(g, b, random.Integers{From: -1, To: 1}), status.Runtime, "from=-1 is out of bounds for bool"},
 		{draw(g, f16, random.Integers{From: 0, To: 70000}), status.Runtime, "out of bounds for float16"},
-		{draw(g, f16, random.Integers{From: 2051, To: 2052}), status.Runtime, "the range [2051, 2052) contains no integer that float16 can represent"},
+		{draw(g, f16, random.Integers{From: 2051, To: 2052}), status.Runtime,
+			"the range [2051, 2052) contains no integer that float16 can represent"},
 		{draw(g, c64, random.Integers{From: 0, To: 2}), status.NotImplemented, "complex64"},
 		{draw(g, i8, random.IntegersFrom{From: 200}), status.Runtime, "from=200 exceeds 127"},
 		{draw(g, i32, random.IntegersFrom{From: math.MinInt64}), status.NotImplemented, "int32"},
 		{draw(g, b, random.Permutation{N: 3}), status.NotImplemented, "bool"},
-		{draw(g, span(dtype.Int8, 129), random.Permutation{N: 129}), status.Runtime, "n=129 is too large for int8, which holds integers up to 127"},
+		{draw(g, span(dtype.Int8, 129), random.Permutation{N: 129}), status.Runtime,
+			"n=129 is too large for int8, which holds integers up to 127"},
 		{draw(g, span(dtype.Float16, 2050), random.Permutation{N: 2050}), status.Runtime, "integers up to 2048"},
 		{choose(1, false, 1, -1), status.Runtime, "-1"},
 		{choose(3, true, 1, math.Inf(1)), status.Runtime, "infinity"},

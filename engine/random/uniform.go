@@ -18,8 +18,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Uniform draws floating-point or complex values of [From, To), with the same range for both parts of a complex element. Bounds that the dtype cannot
-// hold, From > To, and a range that it cannot hold are Runtime errors.
+// Uniform draws floating-point or complex values of [From, To), with the same range for both parts of a complex element. Bounds that the
+// dtype cannot hold, From > To, and a range that it cannot hold are Runtime errors.
 type Uniform struct{ From, To float64 }
 
 // Check implements Distribution.

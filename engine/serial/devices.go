@@ -25,7 +25,8 @@ func recordOf(op string, s *storage.Storage, from, to int64) ([]byte, error) {
 // RecordOf returns the bytes of a contiguous uint8 tensor of one dimension: its own, or a copy of those of a device.
 func RecordOf(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.DType() != dtype.Uint8 || t.Dim() != 1 || !t.IsContiguous() || t.IsMeta() {
-		return nil, status.Valuef("%s: a record must be a contiguous uint8 tensor of one dimension, not %v of shape %v on %v", op, t.DType(), t.Sizes(), t.Device())
+		return nil, status.Valuef("%s: a record must be a contiguous uint8 tensor of one dimension, not %v of shape %v on %v", op, t.DType(),
+			t.Sizes(), t.Device())
 	}
 	if t.Numel() == 0 { // which may have any offset
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Files of PyTorch before version 1.6 are consecutive pickles: a magic number, the format's version, system information, the value, and the keys of
-// the storages. The bytes of the storages follow in that order, each after the number of its elements.
+// Files of PyTorch before version 1.6 are consecutive pickles: a magic number, the format's version, system information, the value, and the
+// keys of the storages. The bytes of the storages follow in that order, each after the number of its elements.
 
 // legacyNumber follows the protocol, and maybe the length of a frame, where such files begin.
 const legacyNumber = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"
@@ -97,7 +97,8 @@ func (s *stream) readInt(n int64) (int64, error) {
 // readBytes reads the next n bytes.
 func (s *stream) readBytes(n int64) ([]byte, error) {
 	if n > s.end-s.at {
-		return nil, status.Runtimef("%s: the file is damaged or truncated: %d bytes are expected from byte %d on, and %d are left", s.l.op, n, s.at, s.end-s.at)
+		return nil, status.Runtimef("%s: the file is damaged or truncated: %d bytes are expected from byte %d on, and %d are left", s.l.op, n,
+			s.at, s.end-s.at)
 	}
 	if err := s.l.budget.Spend(n); err != nil {
 		return nil, err
@@ -117,7 +118,8 @@ func (s *stream) readRecord(key string, count, size int64) (*archive.Entry, erro
 	case count >= 0 && have != count:
 		return nil, status.Runtimef("%s: the file is damaged: storage %.100q has %d elements, and %d are expected", s.l.op, key, have, count)
 	case have < 0 || have > (s.end-s.at)/size:
-		return nil, status.Runtimef("%s: the file is damaged or truncated: storage %.100q has %d elements of %d bytes, and %d bytes are left", s.l.op, key, have, size, s.end-s.at)
+		return nil, status.Runtimef("%s: the file is damaged or truncated: storage %.100q has %d elements of %d bytes, and %d bytes are left",
+			s.l.op, key, have, size, s.end-s.at)
 	}
 	e := &archive.Entry{Name: key, Offset: s.at, Size: have * size}
 	s.at += e.Size

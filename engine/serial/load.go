@@ -85,7 +85,8 @@ func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (na
 				return err
 			}
 			if i < 0 {
-				return status.Runtimef("%s: the file's dict has %s under %.100q, not a tensor; load it with its structure", op, pickle.Describe(e.Value), name)
+				return status.Runtimef("%s: the file's dict has %s under %.100q, not a tensor; load it with its structure", op,
+					pickle.Describe(e.Value), name)
 			}
 			if before, ok := at[name]; ok {
 				numbers[before] = i // as in Python, the last value of a key counts
@@ -213,7 +214,8 @@ func (l *loader) openFile(source *file.Source, mmap bool) (any, error) {
 		return nil, status.Runtimef("%s: the file is empty: there is nothing to load", l.op)
 	case isLegacy(head), isTar(head):
 		if mmap {
-			return nil, status.Runtimef("%s: mmap can only be used with zip files, which PyTorch writes since version 1.6; this file is older: load it without mmap, or save it again", l.op)
+			return nil, status.Runtimef("%s: mmap can only be used with zip files, which PyTorch writes since version 1.6; this file is older: load it without mmap, or save it again",
+				l.op)
 		}
 		if isTar(head) {
 			return l.openTar(source)
@@ -222,7 +224,8 @@ func (l *loader) openFile(source *file.Source, mmap bool) (any, error) {
 	case head[0] == 0x80:
 		return nil, status.Runtimef("%s: the file is a plain pickle, which could execute code; only files of torch.save are supported", l.op)
 	}
-	return nil, status.Runtimef("%s: the file is not a zip archive, as files of torch.save are: it begins with %q", l.op, head[:min(len(head), 8)])
+	return nil, status.Runtimef("%s: the file is not a zip archive, as files of torch.save are: it begins with %q", l.op,
+		head[:min(len(head), 8)])
 }
 
 // decodePickle decodes the pickle of the file's value.
@@ -328,7 +331,8 @@ func (l *loader) resolveStorage(value any) (*loadedStorage, dtype.DType, error) 
 		return nil, dtype.None, err
 	}
 	if have := s.storage.Nbytes(); n.count != have/n.elementSize() {
-		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %.100q has %d bytes, but %d elements of %d bytes are expected", l.op, n.key, have, n.count, n.elementSize())
+		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %.100q has %d bytes, but %d elements of %d bytes are expected",
+			l.op, n.key, have, n.count, n.elementSize())
 	}
 	if n.view != nil {
 		s, err = l.sliceStorage(s, n)

@@ -43,7 +43,8 @@ func (p *locationMap) resolveDevice(op, location string) (device.Device, error) 
 		d, err = device.Resolve(op, d)
 	}
 	if err != nil && to == location {
-		return d, status.Runtimef("%s: the file has tensors that were saved from device %q, which is not available here; load it with map_location='cpu'", op, location)
+		return d, status.Runtimef("%s: the file has tensors that were saved from device %q, which is not available here; load it with map_location='cpu'",
+			op, location)
 	}
 	return d, err
 }

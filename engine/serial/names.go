@@ -1,6 +1,6 @@
-// Package serial saves tensors, and containers of them, in PyTorch's own file format, and loads them: a zip archive with a pickle, which describes
-// the objects, and one record for the bytes of each storage. Loading executes nothing: the pickle is read as data, and only the names listed in this
-// file are accepted.
+// Package serial saves tensors, and containers of them, in PyTorch's own file format, and loads them: a zip archive with a pickle, which
+// describes the objects, and one record for the bytes of each storage. Loading executes nothing: the pickle is read as data, and only the
+// names listed in this file are accepted.
 //
 // The containers cross the C boundary as JSON, in which tensors are indices into a separate list:
 //
@@ -118,7 +118,8 @@ func parseDType(name string) (dtype.DType, bool) {
 var tensorMakers = []pickle.Global{rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse, rebuildQuantized}
 
 var allowedFunctions = []pickle.Global{
-	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse, rebuildQuantized, rebuildParameter, rebuildStateful, rebuildFromType, tensorClass, orderedDict, counter,
+	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse, rebuildQuantized, rebuildParameter, rebuildStateful,
+	rebuildFromType, tensorClass, orderedDict, counter,
 	perTensor, perChannel,
 	torchSize, torchDevice, getLayout, codecsEncode, builtinComplex, builtinSet, builtinBytes, builtinBytearray,
 }
@@ -141,9 +142,11 @@ func checkName(op string, g pickle.Global) error {
 		return status.NotImplementedf("%s: the file has the dtype %v, which libtensor does not have; convert the tensor before saving", op, g)
 	}
 	if what, ok := unsupportedTensors[g]; ok {
-		return status.NotImplementedf("%s: the file has %s (%v), which libtensor does not have; convert it to a plain tensor before saving", op, what, g)
+		return status.NotImplementedf("%s: the file has %s (%v), which libtensor does not have; convert it to a plain tensor before saving", op,
+			what, g)
 	}
-	return status.Runtimef("%s: the file refers to %v, which is not allowed: only the names that tensors, storages and plain containers use are", op, g)
+	return status.Runtimef("%s: the file refers to %v, which is not allowed: only the names that tensors, storages and plain containers use are",
+		op, g)
 }
 
 // unsupportedDType matches the dtypes that only PyTorch has.

@@ -27,7 +27,8 @@ func legacyTensor(storage string) string {
 
 // legacyFile is a file before version 1.6 with storage "0".
 func legacyFile(value string) []byte {
-	return append([]byte(header+"\x80\x02"+value+"."+"\x80\x02]X\x01\x00\x00\x000a."), append(binary.LittleEndian.AppendUint64(nil, 2), make([]byte, 8)...)...)
+	return append([]byte(header+"\x80\x02"+value+"."+"\x80\x02]X\x01\x00\x00\x000a."),
+		append(binary.LittleEndian.AppendUint64(nil, 2), make([]byte, 8)...)...)
 }
 
 func TestFilesBeforeVersion16(t *testing.T) {
@@ -40,7 +41,8 @@ func TestFilesBeforeVersion16(t *testing.T) {
 	require.Equal(t, []any{[]int64{3, 2}, []int64{1, 3}, int64(3)}, []any{tensors[1].Sizes(), tensors[1].Strides(), tensors[2].Offset()})
 	require.Equal(t, 5.0, tensors[0].At([]int64{1, 2}).F)
 	require.Equal(t, dtype.UintScalar(65535), tensors[7].At([]int64{2}))
-	for i, d := range []dtype.DType{dtype.Float32, dtype.Float32, dtype.Float32, dtype.Int64, dtype.Float16, dtype.Bool, dtype.Complex64, dtype.Uint16} {
+	for i, d := range []dtype.DType{dtype.Float32, dtype.Float32, dtype.Float32, dtype.Int64, dtype.Float16, dtype.Bool, dtype.Complex64,
+		dtype.Uint16} {
 		require.Equal(t, d, tensors[i].DType(), names[i])
 	}
 	_, _, err = Load("load", file.Memory(testFile(t, "torch_legacy_dict.pt")), "", true)
@@ -97,12 +99,13 @@ func TestViewsOfOlderStorages(t *testing.T) {
 func TestHostileFilesBeforeVersion16(t *testing.T) {
 	plain := string(legacyFile(legacyTensor(legacyStorage)))
 	for name, c := range map[string]struct{ data, fact string }{
-		"other name":      {string(legacyFile("cos\nsystem\n.")), "os.system, which is not allowed"},
-		"magic number":    {strings.Replace(plain, "\x20\x6a\xa8\x50\x19.", "\x20\x6a\xa8\x50\x19N\x86.", 1), "Invalid magic number"},
-		"version":         {strings.Replace(plain, "M\xe9\x03.", "M\xe8\x03.", 1), "Invalid protocol version: 1000"},
-		"byte order":      {strings.Replace(plain, "\x88u", "\x89u", 1), "big-endian"},
-		"elements":        {strings.Replace(plain, "K\x02NtQ", "K\x03NtQ", 1), `storage "0" has 2 elements, and 3 are expected`},
-		"two sizes":       {string(legacyFile("](" + legacyTensor(legacyStorage) + legacyTensor(strings.Replace(legacyStorage, "K\x02Nt", "K\x03Nt", 1)) + "e")), "the name of a storage"},
+		"other name":   {string(legacyFile("cos\nsystem\n.")), "os.system, which is not allowed"},
+		"magic number": {strings.Replace(plain, "\x20\x6a\xa8\x50\x19.", "\x20\x6a\xa8\x50\x19N\x86.", 1), "Invalid magic number"},
+		"version":      {strings.Replace(plain, "M\xe9\x03.", "M\xe8\x03.", 1), "Invalid protocol version: 1000"},
+		"byte order":   {strings.Replace(plain, "\x88u", "\x89u", 1), "big-endian"},
+		"elements":     {strings.Replace(plain, "K\x02NtQ", "K\x03NtQ", 1), `storage "0" has 2 elements, and 3 are expected`},
+		"two sizes": {string(legacyFile("](" + legacyTensor(legacyStorage) +
+			legacyTensor(strings.Replace(legacyStorage, "K\x02Nt", "K\x03Nt", 1)) + "e")), "the name of a storage"},
 		"unknown storage": {strings.Replace(plain, "]X\x01\x00\x00\x000a", "]X\x01\x00\x00\x001a", 1), "the list of storages"},
 		"no storage":      {strings.Replace(plain, "]X\x01\x00\x00\x000a", "]", 1), `no record for storage "0"`},
 		"cut":             {plain[:len(plain)-1], "2 elements of 4 bytes, and 7 bytes are left"},
@@ -176,7 +179,8 @@ func FuzzScript(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, pickled []byte) {
 		plan, err := archive.New("save", []archive.Record{
-			{Name: "a/data.pkl", Data: pickled}, {Name: "a/constants.pkl", Data: pickle.Encode(&pickle.Tuple{})}, {Name: "a/data/0", Data: make([]byte, 16)},
+			{Name: "a/data.pkl", Data: pickled}, {Name: "a/constants.pkl", Data: pickle.Encode(&pickle.Tuple{})},
+			{Name: "a/data/0", Data: make([]byte, 16)},
 		})
 		require.NoError(t, err)
 		data := make(file.Buffer, plan.Size)

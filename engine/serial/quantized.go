@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Quantized tensors are calls of a maker with (scheme, scale, zero point), or (scheme, scales, zero points, axis), whose numbers are lists or
-// tensors.
+// Quantized tensors are calls of a maker with (scheme, scale, zero point), or (scheme, scales, zero points, axis), whose numbers are lists
+// or tensors.
 
 // newScheme returns the name of a quantization scheme.
 func newScheme(name string) pickle.Global { return pickle.Global{Module: "torch", Name: name} }
@@ -32,13 +32,16 @@ func encodeQuantizer(q *tensor.Quantizer) *pickle.Tuple {
 // encodeQuantized returns the value of a quantized tensor.
 func (s *saver) encodeQuantized(t *tensor.Tensor) (any, error) {
 	if t.IsMeta() {
-		return nil, status.NotImplementedf("%s: a quantized tensor on device meta cannot be saved: the format has no quantized tensors without elements; save its int_repr() instead", s.op)
+		return nil, status.NotImplementedf("%s: a quantized tensor on device meta cannot be saved: the format has no quantized tensors without elements; save its int_repr() instead",
+			s.op)
 	}
 	k := s.storages[t.Storage()]
 	if k.dtype != t.DType() {
-		return nil, status.NotImplementedf("%s: the storage of a tensor of dtype %v is shared with a saved tensor of another dtype; clone() one of them", s.op, t.DType())
+		return nil, status.NotImplementedf("%s: the storage of a tensor of dtype %v is shared with a saved tensor of another dtype; clone() one of them",
+			s.op, t.DType())
 	}
-	return newCall(rebuildQuantized, k.toPersistent(), k.computeOffset(t), newIntTuple(t.Sizes()), newIntTuple(t.Strides()), encodeQuantizer(t.Quantizer()), false, newCall(orderedDict)), nil
+	return newCall(rebuildQuantized, k.toPersistent(), k.computeOffset(t), newIntTuple(t.Sizes()), newIntTuple(t.Strides()),
+		encodeQuantizer(t.Quantizer()), false, newCall(orderedDict)), nil
 }
 
 // pendingQuantized is a tensor of integers that becomes a quantized tensor when the bytes have been read.

@@ -239,14 +239,16 @@ func (s *saver) encodeStrided(t *tensor.Tensor) any {
 	case t.IsMeta():
 		return withMetadata(t, newCall(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted()))
 	case k.dtype == dtype.None:
-		return withMetadata(t, newCall(rebuildTensorV3, k.toPersistent(), k.computeOffset(t), size, stride, t.GradientWanted(), newCall(orderedDict), dtypeName(d)))
+		return withMetadata(t, newCall(rebuildTensorV3, k.toPersistent(), k.computeOffset(t), size, stride, t.GradientWanted(),
+			newCall(orderedDict), dtypeName(d)))
 	default:
-		return withMetadata(t, newCall(rebuildTensorV2, k.toPersistent(), k.computeOffset(t), size, stride, t.GradientWanted(), newCall(orderedDict)))
+		return withMetadata(t, newCall(rebuildTensorV2, k.toPersistent(), k.computeOffset(t), size, stride, t.GradientWanted(),
+			newCall(orderedDict)))
 	}
 }
 
-// namesKey is the prefix of a metadata key of a tensor that contains the names of its dimensions, separated by commas. Metadata are flags, and
-// PyTorch ignores unknown ones.
+// namesKey is the prefix of a metadata key of a tensor that contains the names of its dimensions, separated by commas. Metadata are flags,
+// and PyTorch ignores unknown ones.
 const namesKey = "names="
 
 // lazyKeys are the flags of a tensor's metadata, by the key that the tensor has.

@@ -9,10 +9,11 @@ import (
 	"github.com/libtensor/libtensor/engine/serial/pickle"
 )
 
-// A TorchScript archive contains a program and its module: data.pkl is a tree of objects of the program's classes, with the storages in data/, and
-// constants.pkl a tuple of tensors, with theirs in constants/. The program is not read; the tensors become a dict.
+// A TorchScript archive contains a program and its module: data.pkl is a tree of objects of the program's classes, with the storages in
+// data/, and constants.pkl a tuple of tensors, with theirs in constants/. The program is not read; the tensors become a dict.
 
-// scriptClasses is the prefix of the modules of the program's classes, and scriptTypes that of functions that annotate a container with its type.
+// scriptClasses is the prefix of the modules of the program's classes, and scriptTypes that of functions that annotate a container with its
+// type.
 const (
 	scriptClasses = "__torch__"
 	scriptTypes   = "torch.jit._pickle"

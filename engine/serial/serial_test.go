@@ -58,10 +58,14 @@ func testFile(t testing.TB, name string) []byte {
 
 func TestStructuresComeBack(t *testing.T) {
 	for _, text := range []string{
-		`null`, `true`, `1`, `-5`, `{"int": "-9223372036854775808"}`, `{"int": "1180591620717411303424"}`, `{"int": "-1180591620717411303424"}`, `2.5`, `-0.0`, `1e+300`,
-		`{"float": "nan"}`, `{"float": "-inf"}`, `"é\u0000\n"`, `[]`, `[1, [2, [3]]]`, `{"tuple": []}`, `{"tuple": [1, 2, 3, 4]}`, `{"set": [1]}`, `{"size": [2, 3]}`,
-		`{"dict": []}`, `{"dict": [["a", 1], [2, null], [{"tuple": [1]}, "x"]]}`, `{"ordered_dict": [["a", 1]]}`, `{"ordered_dict": [], "state": {"dict": [["x", 1]]}}`,
-		`{"counter": [["a", 1]]}`, `{"complex": [1.5, -2.0]}`, `{"bytes": "AP+A"}`, `{"bytearray": ""}`, `{"dtype": "bfloat16"}`, `{"device": "cuda:1"}`, `{"layout": "sparse_csr"}`,
+		`null`, `true`, `1`, `-5`, `{"int": "-9223372036854775808"}`, `{"int": "1180591620717411303424"}`, `{"int": "-1180591620717411303424"}`,
+		`2.5`, `-0.0`, `1e+300`,
+		`{"float": "nan"}`, `{"float": "-inf"}`, `"é\u0000\n"`, `[]`, `[1, [2, [3]]]`, `{"tuple": []}`, `{"tuple": [1, 2, 3, 4]}`, `{"set": [1]}`,
+		`{"size": [2, 3]}`,
+		`{"dict": []}`, `{"dict": [["a", 1], [2, null], [{"tuple": [1]}, "x"]]}`, `{"ordered_dict": [["a", 1]]}`,
+		`{"ordered_dict": [], "state": {"dict": [["x", 1]]}}`,
+		`{"counter": [["a", 1]]}`, `{"complex": [1.5, -2.0]}`, `{"bytes": "AP+A"}`, `{"bytearray": ""}`, `{"dtype": "bfloat16"}`,
+		`{"device": "cuda:1"}`, `{"layout": "sparse_csr"}`,
 		`[{"def": 0, "value": [1]}, {"ref": 0}]`, `{"text": "7aCAeA=="}`, `{"dict": [[{"text": "7b+/"}, "é"]]}`,
 	} {
 		found, tensors, err := Load("load", file.Memory(image(t, text, false)), "", false)
@@ -79,14 +83,16 @@ func TestSharedStoragesStayShared(t *testing.T) {
 	bytes, err := tensor.New("test", base.Storage(), dtype.Int16, []int64{3}, []int64{1}, 7)
 	require.NoError(t, err)
 	defer bytes.Release()
-	text, found, err := Load("load", file.Memory(image(t, `[{"tensor": 0}, {"tensor": 1}, {"tensor": 0}, {"storage": 0}, {"tensor": 2}]`, false, base, part, bytes)), "", false)
+	text, found, err := Load("load", file.Memory(image(t, `[{"tensor": 0}, {"tensor": 1}, {"tensor": 0}, {"storage": 0}, {"tensor": 2}]`,
+		false, base, part, bytes)), "", false)
 	require.NoError(t, err)
 	defer release(found)
 	require.Equal(t, `[{"def": 0, "value": {"tensor": 0}}, {"tensor": 1}, {"ref": 0}, {"storage": 2}, {"tensor": 3}]`, text)
 	for i, like := range []*tensor.Tensor{base, part, nil, bytes} {
 		require.Same(t, found[0].Storage(), found[i].Storage())
 		if like != nil {
-			require.Equal(t, []any{like.DType(), like.Sizes(), like.Strides(), like.Offset()}, []any{found[i].DType(), found[i].Sizes(), found[i].Strides(), found[i].Offset()})
+			require.Equal(t, []any{like.DType(), like.Sizes(), like.Strides(), like.Offset()},
+				[]any{found[i].DType(), found[i].Sizes(), found[i].Strides(), found[i].Offset()})
 		}
 	}
 	require.Equal(t, base.Storage().Bytes(), found[0].Storage().Bytes())
@@ -139,8 +145,10 @@ func TestPyTorchsFile(t *testing.T) {
 	defer release(tensors)
 	for _, part := range []string{
 		`["list", [1, -2, 2.5, {"float": "inf"}, true, null, "s", {"bytes": "AP8="}, {"complex": [3.0, 4.0]}, {"int": "1180591620717411303424"}]]`,
-		`["tuple", {"tuple": [1, {"tuple": [2]}]}]`, `["size", {"size": [2, 3]}]`, `["dtype", {"dtype": "float32"}]`, `["device", {"device": "cpu"}]`,
-		`["layout", {"layout": "strided"}]`, `"state": {"dict": [["_metadata", {"dict": [["version", 1]]}]]}`, `["set", {"set": [7]}]`, `["bytearray", {"bytearray": "eHk="}]`,
+		`["tuple", {"tuple": [1, {"tuple": [2]}]}]`, `["size", {"size": [2, 3]}]`, `["dtype", {"dtype": "float32"}]`,
+		`["device", {"device": "cpu"}]`,
+		`["layout", {"layout": "strided"}]`, `"state": {"dict": [["_metadata", {"dict": [["version", 1]]}]]}`, `["set", {"set": [7]}]`,
+		`["bytearray", {"bytearray": "eHk="}]`,
 		`["storage", {"storage": `, `["typed", {"typed_storage": `,
 	} {
 		require.Contains(t, text, part)
@@ -166,7 +174,8 @@ func TestPyTorchsUnsignedDTypes(t *testing.T) {
 	defer release(tensors)
 	for i, d := range []dtype.DType{dtype.Uint16, dtype.Uint32, dtype.Uint64} {
 		_, most := d.IntegerRange()
-		require.Equal(t, []any{d.String(), d, []int64{2, 2}, []int64{1, 2}}, []any{names[i], tensors[i].DType(), tensors[i].Sizes(), tensors[i].Strides()})
+		require.Equal(t, []any{d.String(), d, []int64{2, 2}, []int64{1, 2}},
+			[]any{names[i], tensors[i].DType(), tensors[i].Sizes(), tensors[i].Strides()})
 		require.Equal(t, dtype.UintScalar(most), tensors[i].At([]int64{1, 0}))
 	}
 }
@@ -203,20 +212,23 @@ func TestHostilePickles(t *testing.T) {
 			"K\x00K\x02\x85K\x01\x85\x89ccollections\nOrderedDict\n)Rt" + state + "tR."
 	}
 	for name, c := range map[string]struct{ pickled, fact string }{
-		"other name":         {"\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "os.system, which is not allowed"},
-		"stack name":         {"\x80\x04\x8c\x02os\x8c\x06system\x93.", "os.system, which is not allowed"},
-		"class as a value":   {"\x80\x02ctorch\nFloatStorage\n.", "torch.FloatStorage as a value"},
-		"other opcode":       {"\x80\x02P1\n.", "opcode 0x50"},
-		"no stop":            {"\x80\x02N", "1 more bytes are expected"},
-		"long string":        {"\x80\x02X\xff\xff\xff\xffab.", "4294967295 more bytes are expected, and 3 are left"},
-		"missing memo":       {"\x80\x02h\x05.", "memo entry 5 does not exist"},
-		"huge memo number":   {"\x80\x02Nr\xff\xff\xff\xff.", ""},
-		"contains itself":    {"\x80\x02]q\x00h\x00a.", "contains itself"},
-		"deep":               {"\x80\x02" + strings.Repeat("]", 100000) + strings.Repeat("a", 99999) + ".", "deep"},
-		"deep parameters":    {"\x80\x02ctorch._utils\n_rebuild_parameter\nq\x00" + strings.Repeat("h\x00", 1000) + ")" + strings.Repeat("\x85R", 1000) + ".", "damaged"},
-		"text":               {"\x80\x02X\x02\x00\x00\x00\xed\xa0.", "not UTF-8"},
-		"subclass":           {"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\nctorch\nSize\n)}tR.", "a tensor has a tuple of 4 items"},
-		"no tensor's maker":  {"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ccollections\nOrderedDict\nctorch\nTensor\n)}tR.", "a tensor has a tuple of 4 items"},
+		"other name":       {"\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "os.system, which is not allowed"},
+		"stack name":       {"\x80\x04\x8c\x02os\x8c\x06system\x93.", "os.system, which is not allowed"},
+		"class as a value": {"\x80\x02ctorch\nFloatStorage\n.", "torch.FloatStorage as a value"},
+		"other opcode":     {"\x80\x02P1\n.", "opcode 0x50"},
+		"no stop":          {"\x80\x02N", "1 more bytes are expected"},
+		"long string":      {"\x80\x02X\xff\xff\xff\xffab.", "4294967295 more bytes are expected, and 3 are left"},
+		"missing memo":     {"\x80\x02h\x05.", "memo entry 5 does not exist"},
+		"huge memo number": {"\x80\x02Nr\xff\xff\xff\xff.", ""},
+		"contains itself":  {"\x80\x02]q\x00h\x00a.", "contains itself"},
+		"deep":             {"\x80\x02" + strings.Repeat("]", 100000) + strings.Repeat("a", 99999) + ".", "deep"},
+		"deep parameters": {"\x80\x02ctorch._utils\n_rebuild_parameter\nq\x00" + strings.Repeat("h\x00", 1000) + ")" + strings.Repeat("\x85R",
+			1000) + ".", "damaged"},
+		"text": {"\x80\x02X\x02\x00\x00\x00\xed\xa0.", "not UTF-8"},
+		"subclass": {"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\nctorch\nSize\n)}tR.",
+			"a tensor has a tuple of 4 items"},
+		"no tensor's maker": {"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ccollections\nOrderedDict\nctorch\nTensor\n)}tR.",
+			"a tensor has a tuple of 4 items"},
 		"attributes":         {rebuilt("]"), "a tensor's attributes"},
 		"number's attribute": {rebuilt("}K\x01K\x02s"), "a tensor's attributes"},
 		"class of a tensor":  {"\x80\x02ctorch\nTensor\n.", "torch.Tensor as a value"},
@@ -224,11 +236,14 @@ func TestHostilePickles(t *testing.T) {
 		"offset":             {rebuild(storage, "K\x01K\x02\x85K\x01\x85"), "need a storage of 12 bytes"},
 		"negative":           {rebuild(storage, "J\xff\xff\xff\xffK\x01\x85K\x01\x85"), "offset -1"},
 		"negative stride":    {rebuild(storage, "K\x01K\x02\x85J\xff\xff\xff\xff\x85"), "negative"},
-		"overflow":           {rebuild(storage, "K\x00\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85"), "address more elements than a 64-bit integer can represent"},
-		"missing storage":    {rebuild(strings.Replace(storage, "0X\x03", "1X\x03", 1), "K\x00K\x02\x85K\x01\x85"), `no record for storage "1"`},
-		"storage size":       {rebuild(strings.Replace(storage, "K\x02t", "K\x04t", 1), "K\x00K\x02\x85K\x01\x85"), "8 bytes, but 4 elements of 4 bytes are expected"},
-		"other device":       {rebuild(strings.Replace(storage, "\x03\x00\x00\x00cpu", "\x06\x00\x00\x00cuda:0", 1), "K\x00K\x02\x85K\x01\x85"), "map_location='cpu'"},
-		"no such arguments":  {"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n)R.", "a tuple of 0 items"},
+		"overflow": {rebuild(storage, "K\x00\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85"),
+			"address more elements than a 64-bit integer can represent"},
+		"missing storage": {rebuild(strings.Replace(storage, "0X\x03", "1X\x03", 1), "K\x00K\x02\x85K\x01\x85"), `no record for storage "1"`},
+		"storage size": {rebuild(strings.Replace(storage, "K\x02t", "K\x04t", 1), "K\x00K\x02\x85K\x01\x85"),
+			"8 bytes, but 4 elements of 4 bytes are expected"},
+		"other device": {rebuild(strings.Replace(storage, "\x03\x00\x00\x00cpu", "\x06\x00\x00\x00cuda:0", 1), "K\x00K\x02\x85K\x01\x85"),
+			"map_location='cpu'"},
+		"no such arguments": {"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n)R.", "a tuple of 0 items"},
 	} {
 		before := live()
 		_, _, err := Load("load", pack(t, c.pickled), "", false)
@@ -239,7 +254,8 @@ func TestHostilePickles(t *testing.T) {
 		}
 		require.Equal(t, before, live(), name)
 	}
-	_, tensors, err := Load("load", pack(t, rebuild(strings.Replace(storage, "\x03\x00\x00\x00cpu", "\x06\x00\x00\x00cuda:0", 1), "K\x00K\x02\x85K\x01\x85")), "cuda:0=cpu", false)
+	_, tensors, err := Load("load", pack(t, rebuild(strings.Replace(storage, "\x03\x00\x00\x00cpu", "\x06\x00\x00\x00cuda:0", 1),
+		"K\x00K\x02\x85K\x01\x85")), "cuda:0=cpu", false)
 	require.NoError(t, err)
 	release(tensors)
 }
@@ -356,11 +372,16 @@ func TestMapLocations(t *testing.T) {
 
 func TestWrongStructures(t *testing.T) {
 	for text, fact := range map[string]string{
-		`[`: "not JSON", `1 2`: "extra data after its end", `{"a": 1}`: `{"a":1}`, `{"tensor": 1}`: "names tensor 1, but 1 were given", `{"tensor": "x"}`: "which is invalid",
-		`{"ref": 0}`: "which is invalid", `{"dtype": "float33"}`: "which is invalid", `{"dict": [[1]]}`: "which is invalid", `{"int": "x"}`: "which is invalid",
-		`{"device": "gpu"}`: `got "gpu"`, strings.Repeat("[", 300) + strings.Repeat("]", 300): "deep", `{"tuple": [], "size": []}`: "which is invalid",
-		`{"text": 1}`: "which is invalid", `{"text": "7aA="}`: "which is invalid", `{"storage": 0, "state": {"dict": []}}`: "which is invalid",
-		`{"tensor": 0, "state": [1]}`: "one dict with string keys", `{"tensor": 0, "state": {"dict": [[1, 2]]}}`: "one dict with string keys",
+		`[`: "not JSON", `1 2`: "extra data after its end", `{"a": 1}`: `{"a":1}`, `{"tensor": 1}`: "names tensor 1, but 1 were given",
+		`{"tensor": "x"}`: "which is invalid",
+		`{"ref": 0}`:      "which is invalid", `{"dtype": "float33"}`: "which is invalid", `{"dict": [[1]]}`: "which is invalid",
+		`{"int": "x"}`:      "which is invalid",
+		`{"device": "gpu"}`: `got "gpu"`, strings.Repeat("[", 300) + strings.Repeat("]", 300): "deep",
+		`{"tuple": [], "size": []}`: "which is invalid",
+		`{"text": 1}`:               "which is invalid", `{"text": "7aA="}`: "which is invalid",
+		`{"storage": 0, "state": {"dict": []}}`:                                        "which is invalid",
+		`{"tensor": 0, "state": [1]}`:                                                  "one dict with string keys",
+		`{"tensor": 0, "state": {"dict": [[1, 2]]}}`:                                   "one dict with string keys",
 		`[{"tensor": 0, "state": {"dict": []}}, {"tensor": 0, "state": {"dict": []}}]`: "one dict",
 	} {
 		_, err := Save("save", text, []*tensor.Tensor{arange(t, 1)}, false)
@@ -415,7 +436,8 @@ func FuzzPickle(f *testing.F) {
 // FuzzStructure looks for structures that crash the saver, or that change on their way through a file.
 func FuzzStructure(f *testing.F) {
 	for _, text := range []string{
-		`[{"tensor": 0}, {"storage": 0}, {"def": 0, "value": {"tuple": [1]}}, {"ref": 0}]`, `{"ordered_dict": [["a", {"float": "nan"}]], "state": {"dict": []}}`,
+		`[{"tensor": 0}, {"storage": 0}, {"def": 0, "value": {"tuple": [1]}}, {"ref": 0}]`,
+		`{"ordered_dict": [["a", {"float": "nan"}]], "state": {"dict": []}}`,
 		`{"size": [2, {"int": "9"}]}`, `{"complex": [1.0, 2.0]}`, `{"bytes": "AP8="}`, `{"device": "cuda:1"}`,
 	} {
 		f.Add(text)

@@ -161,7 +161,8 @@ func (s *saver) makeParameter(c *pickle.Call, content, wanted any) (any, error) 
 }
 
 // allowedKeys are the keys that may accompany a tag.
-var allowedKeys = map[string][]string{"ordered_dict": {"state"}, "tensor": {"location", "state", "parameter"}, "storage": {"location"}, "typed_storage": {"location"}}
+var allowedKeys = map[string][]string{"ordered_dict": {"state"}, "tensor": {"location", "state", "parameter"}, "storage": {"location"},
+	"typed_storage": {"location"}}
 
 // tagReaders convert the content of tagged nodes to values, or to nil for content that does not fit.
 var tagReaders map[string]func(s *saver, content any, depth int) (any, error)
@@ -317,7 +318,8 @@ func (s *saver) readStorage(content any, typed bool) (any, error) {
 	}
 	k := s.storages[t.Storage()]
 	if typed && k.dtype != t.DType() {
-		return nil, status.Runtimef("%s: the storage of tensor %d is saved with dtype %v and viewed as another dtype; save it as an untyped storage", s.op, i, t.DType())
+		return nil, status.Runtimef("%s: the storage of tensor %d is saved with dtype %v and viewed as another dtype; save it as an untyped storage",
+			s.op, i, t.DType())
 	}
 	return k.toPersistent(), nil
 }

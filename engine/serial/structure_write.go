@@ -370,8 +370,8 @@ func isState(value any) bool {
 	})
 }
 
-// checkKey returns an error for keys of dicts, and items of sets, that Python cannot look up. It pays for every look at an item: tuples that hold
-// each other twice over unfold to more than anybody can look at.
+// checkKey returns an error for keys of dicts, and items of sets, that Python cannot look up. It pays for every look at an item: tuples
+// that hold each other twice over unfold to more than anybody can look at.
 func (l *loader) checkKey(value any, depth int) error {
 	if err := l.budget.Spend(valueCost); err != nil {
 		return err

@@ -13,9 +13,9 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// The oldest files are tar archives of three files. `storages` has, after their number, for each a pickle (key, location, class) and its bytes behind
-// the number of its elements, then a list of views (key, key of the whole, offset, size). `tensors` has for each a pickle (key, key of the storage,
-// class), then its geometry. `pickle` is the value, in which keys represent tensors and storages.
+// The oldest files are tar archives of three files. `storages` has, after their number, for each a pickle (key, location, class) and its
+// bytes behind the number of its elements, then a list of views (key, key of the whole, offset, size). `tensors` has for each a pickle
+// (key, key of the storage, class), then its geometry. `pickle` is the value, in which keys represent tensors and storages.
 
 const (
 	tarBlock    = 512

@@ -98,7 +98,8 @@ func (t *stress) views(i int) {
 	again, err := storage.FromDescriptor("test", t.fd, 4*elements)
 	assert.NoError(t, err)
 	assert.Same(t, s, again)
-	guest, err := tensor.FromExternal("test", s.Data(), 4*elements, dtype.Float32, []int64{elements}, []int64{1}, storage.External{}, false, device.Host)
+	guest, err := tensor.FromExternal("test", s.Data(), 4*elements, dtype.Float32, []int64{elements}, []int64{1}, storage.External{}, false,
+		device.Host)
 	assert.NoError(t, err)
 	half, err := guest.View("test", []int64{elements / 2}, []int64{2}, 0)
 	assert.NoError(t, err)

@@ -7,9 +7,9 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Geometry holds the sizes, strides and offset of a tensor in its storage. Its methods change it to that of a part of the tensor, or of one with
-// other dimensions, and reuse the slices: a chain of them does not allocate. Dimensions are in [0, len(Sizes)). Values beyond int64, which only empty
-// dimensions and those of size 1 can cause, saturate.
+// Geometry holds the sizes, strides and offset of a tensor in its storage. Its methods change it to that of a part of the tensor, or of one
+// with other dimensions, and reuse the slices: a chain of them does not allocate. Dimensions are in [0, len(Sizes)). Values beyond int64,
+// which only empty dimensions and those of size 1 can cause, saturate.
 type Geometry struct {
 	Sizes, Strides []int64
 	Offset         int64

@@ -15,8 +15,8 @@ const (
 	MaxReducedDims = 64
 )
 
-// Numel returns the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are rejected, and shapes without elements whose
-// row-major strides, in which sizes of 0 count as 1, are beyond int64.
+// Numel returns the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are rejected, and shapes without
+// elements whose row-major strides, in which sizes of 0 count as 1, are beyond int64.
 func Numel(op string, sizes []int64) (int64, error) {
 	n, zero, overflow := int64(1), false, false
 	for i := len(sizes) - 1; i >= 0; i-- {
@@ -25,7 +25,8 @@ func Numel(op string, sizes []int64) (int64, error) {
 			return 0, status.Runtimef("%s: size %d of dimension %d is negative in shape %v", op, s, i, slices.Clone(sizes))
 		}
 		if overflow { // n is a stride of this dimension
-			return 0, status.Runtimef("%s: shape %v has more elements or larger strides than a 64-bit integer can represent", op, slices.Clone(sizes))
+			return 0, status.Runtimef("%s: shape %v has more elements or larger strides than a 64-bit integer can represent", op,
+				slices.Clone(sizes))
 		}
 		zero = zero || s == 0
 		n, overflow = multiplySaturated(n, max(s, 1))
@@ -116,11 +117,12 @@ func WrapDims(op string, dims []int64, ndim int, emptyIsAll bool) (mask []bool, 
 	return mask[:ndim], nil
 }
 
-// Moved returns the order of ndim dimensions, by their old positions, in which those of source are at the positions of destination and the others
-// keep their order.
+// Moved returns the order of ndim dimensions, by their old positions, in which those of source are at the positions of destination and the
+// others keep their order.
 func Moved(op string, ndim int, source, destination []int64) ([]int, error) {
 	if len(source) != len(destination) {
-		return nil, status.Runtimef("%s: invalid source or destination dims: source (%v) should contain the same number of dims as destination (%v)", op, source, destination)
+		return nil, status.Runtimef("%s: invalid source or destination dims: source (%v) should contain the same number of dims as destination (%v)",
+			op, source, destination)
 	}
 	moved, err := WrapDims(op, source, ndim, false)
 	if err != nil {
@@ -224,7 +226,8 @@ func InferSize(op string, sizes []int64, numel int64) ([]int64, error) {
 		if numel != 0 {
 			return nil, status.Runtimef("%s: shape %v is invalid for input of size %d", op, sizes, numel)
 		}
-		return nil, status.Runtimef("%s: cannot reshape a tensor of 0 elements into shape %v because the unspecified dimension size -1 can be any value and is ambiguous", op, sizes)
+		return nil, status.Runtimef("%s: cannot reshape a tensor of 0 elements into shape %v because the unspecified dimension size -1 can be any value and is ambiguous",
+			op, sizes)
 	}
 	if numel%known != 0 {
 		return nil, status.Runtimef("%s: shape %v is invalid for input of size %d", op, sizes, numel)

@@ -34,8 +34,8 @@ func (f MemoryFormat) String() string {
 	return "none"
 }
 
-// Strides writes the row-major strides of sizes to dst, which has their length. Sizes of 0 count as 1. Strides beyond int64, which Numel rejects for
-// row-major tensors, are the largest integer: the tensor has no elements then.
+// Strides writes the row-major strides of sizes to dst, which has their length. Sizes of 0 count as 1. Strides beyond int64, which Numel
+// rejects for row-major tensors, are the largest integer: the tensor has no elements then.
 func Strides(dst, sizes []int64) {
 	stride := int64(1)
 	for i := len(sizes) - 1; i >= 0; i-- {
@@ -196,8 +196,8 @@ func IsDense(sizes, strides []int64) bool {
 	return true
 }
 
-// PreserveStrides returns the strides of a new tensor that keeps the memory format of (sizes, strides): the same strides if they are dense, otherwise
-// dense strides with the dimensions in the same order.
+// PreserveStrides returns the strides of a new tensor that keeps the memory format of (sizes, strides): the same strides if they are dense,
+// otherwise dense strides with the dimensions in the same order.
 func PreserveStrides(sizes, strides []int64) []int64 {
 	if IsContiguous(sizes, strides) || IsDense(sizes, strides) {
 		return slices.Clone(strides)
@@ -205,8 +205,8 @@ func PreserveStrides(sizes, strides []int64) []int64 {
 	return PermutedStrides(sizes, Permutation(sizes, strides))
 }
 
-// Permutation sorts the dimensions from slowest to fastest by the operands' strides. The first operand that distinguishes two dimensions decides. It
-// is PyTorch's insertion sort: a stride of 0 keeps adjacent dimensions in order, and equal strides put the larger size outside.
+// Permutation sorts the dimensions from slowest to fastest by the operands' strides. The first operand that distinguishes two dimensions
+// decides. It is PyTorch's insertion sort: a stride of 0 keeps adjacent dimensions in order, and equal strides put the larger size outside.
 func Permutation(sizes []int64, operands ...[]int64) []int {
 	n := len(sizes)
 	perm := make([]int, n)
@@ -229,7 +229,8 @@ func Permutation(sizes []int64, operands ...[]int64) []int {
 	return perm
 }
 
-// compareDims returns a negative number if dimension a is faster than b, a positive one if it is slower, and 0 if no operand distinguishes them.
+// compareDims returns a negative number if dimension a is faster than b, a positive one if it is slower, and 0 if no operand distinguishes
+// them.
 func compareDims(sizes []int64, operands [][]int64, a, b int) int {
 	for _, strides := range operands {
 		sa, sb := strides[a], strides[b]
@@ -266,8 +267,8 @@ func PermutedStrides(sizes []int64, order []int) []int64 {
 	return strides
 }
 
-// Span returns the lowest and highest element that (sizes, strides) reach from offset, as lo <= hi; an empty tensor reaches nothing (lo = offset, hi
-// = offset-1). Reaches beyond int64 are rejected.
+// Span returns the lowest and highest element that (sizes, strides) reach from offset, as lo <= hi; an empty tensor reaches nothing (lo =
+// offset, hi = offset-1). Reaches beyond int64 are rejected.
 func Span(op string, sizes, strides []int64, offset int64) (lo, hi int64, err error) {
 	lo, hi = offset, offset
 	for i, s := range sizes {
@@ -281,7 +282,8 @@ func Span(op string, sizes, strides []int64, offset int64) (lo, hi int64, err er
 		}
 		over, reach := bits.Mul64(uint64(s-1), uint64(magnitude))
 		if over != 0 || reach > 1<<62 {
-			return 0, 0, status.Runtimef("%s: sizes %v with strides %v address more elements than a 64-bit integer can represent", op, slices.Clone(sizes), slices.Clone(strides))
+			return 0, 0, status.Runtimef("%s: sizes %v with strides %v address more elements than a 64-bit integer can represent", op,
+				slices.Clone(sizes), slices.Clone(strides))
 		}
 		if step < 0 {
 			lo -= int64(reach)
@@ -289,14 +291,15 @@ func Span(op string, sizes, strides []int64, offset int64) (lo, hi int64, err er
 			hi += int64(reach)
 		}
 		if hi < 0 || lo < -(1<<62) || hi > 1<<62 {
-			return 0, 0, status.Runtimef("%s: sizes %v with strides %v address more elements than a 64-bit integer can represent", op, slices.Clone(sizes), slices.Clone(strides))
+			return 0, 0, status.Runtimef("%s: sizes %v with strides %v address more elements than a 64-bit integer can represent", op,
+				slices.Clone(sizes), slices.Clone(strides))
 		}
 	}
 	return lo, hi, nil
 }
 
-// ViewStrides returns the strides with which the elements of (sizes, strides), in row-major order, are a view of the given shape; ok is false if that
-// needs a copy. Both shapes have the same number of elements.
+// ViewStrides returns the strides with which the elements of (sizes, strides), in row-major order, are a view of the given shape; ok is
+// false if that needs a copy. Both shapes have the same number of elements.
 func ViewStrides(sizes, strides, view []int64) (out []int64, ok bool) {
 	out = make([]int64, len(view))
 	if hasZero(sizes) {

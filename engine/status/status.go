@@ -85,8 +85,8 @@ func IOf(format string, args ...any) error {
 	return e
 }
 
-// In returns err, the error of an intermediate op of op, with the name of op: "mul: ..." becomes "cov: ...", and "mul is not implemented ..."
-// likewise. An error of the in-place form of op itself stays "cov_: ...".
+// In returns err, the error of an intermediate op of op, with the name of op: "mul: ..." becomes "cov: ...", and "mul is not implemented
+// ..." likewise. An error of the in-place form of op itself stays "cov_: ...".
 func In(op string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {

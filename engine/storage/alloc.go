@@ -124,7 +124,8 @@ func newBlockOrEvict(op string, size int64) (Block, bool, error) {
 	if b.Data == nil {
 		memory.inUse.Add(-size)
 		if isCustom() {
-			return Block{}, false, status.Memoryf("%s: the application's allocator returned no memory for %d bytes that is aligned to %d bytes", op, size, alignment)
+			return Block{}, false, status.Memoryf("%s: the application's allocator returned no memory for %d bytes that is aligned to %d bytes", op,
+				size, alignment)
 		}
 		return Block{}, false, status.Memoryf("%s: not enough memory to allocate %d bytes", op, size)
 	}

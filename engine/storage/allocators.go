@@ -42,7 +42,8 @@ func allocatorOf(op string, d device.Device) (Allocator, error) {
 		}
 	}
 	last := len(have) - 1
-	return nil, status.Runtimef("%s: device type %v is not supported; this build supports %s and %s", op, d.Type, strings.Join(have[:last], ", "), have[last])
+	return nil, status.Runtimef("%s: device type %v is not supported; this build supports %s and %s", op, d.Type,
+		strings.Join(have[:last], ", "), have[last])
 }
 
 // hostAllocator is the allocator of the process's memory.

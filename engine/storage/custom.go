@@ -7,8 +7,8 @@ import (
 
 // Custom is an allocator of the application, in place of the mappings of this package.
 type Custom struct {
-	// Allocate returns size bytes at a multiple of alignment, and their owner, which Free needs. The data is nil if there is no memory; the owner is nil
-	// if the allocator was removed in the meantime.
+	// Allocate returns size bytes at a multiple of alignment, and their owner, which Free needs. The data is nil if there is no memory; the
+	// owner is nil if the allocator was removed in the meantime.
 	Allocate func(size, alignment int64) (data, owner unsafe.Pointer)
 	Free     func(owner, data unsafe.Pointer, size int64)
 }

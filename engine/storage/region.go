@@ -63,7 +63,8 @@ func FromFile(op, filename string, share bool, nbytes int64) (s *Storage, err er
 	}
 	if nbytes > int64(m.length) {
 		if !share {
-			return nil, status.Runtimef("%s: file <%s> has %d bytes, fewer than the %d to map; shared=True extends it", op, filename, m.length, nbytes)
+			return nil, status.Runtimef("%s: file <%s> has %d bytes, fewer than the %d to map; shared=True extends it", op, filename, m.length,
+				nbytes)
 		}
 		if C.lt_extend(&m, C.int64_t(nbytes)); m.error != 0 {
 			return nil, status.IOf("%s: unable to extend file <%s> to %d bytes: %v", op, filename, nbytes, regionError(&m))
@@ -94,7 +95,8 @@ func FromDescriptor(op string, fd, nbytes int64) (*Storage, error) {
 		return nil, status.Valuef("%s: descriptor %d does not refer to shared memory: %v", op, fd, err)
 	}
 	if C.lt_sealed(m.fd) == 0 {
-		return nil, status.Valuef("%s: descriptor %d refers to memory whose size is not sealed; pass a descriptor that storage_descriptor returned", op, fd)
+		return nil, status.Valuef("%s: descriptor %d refers to memory whose size is not sealed; pass a descriptor that storage_descriptor returned",
+			op, fd)
 	}
 	if nbytes < 0 || nbytes > int64(m.length) {
 		return nil, status.Valuef("%s: descriptor %d refers to %d bytes, but %d are requested", op, fd, m.length, nbytes)
@@ -178,7 +180,8 @@ func (s *Storage) Share(op string) error {
 	case s.device.Type != device.CPU:
 		return status.Runtimef("%s: a storage on device %v cannot be shared; only storages on the cpu can be", op, s.device)
 	case s.fixed.Load():
-		return status.Runtimef("%s: the storage cannot be moved to shared memory: an array of the host language shares its memory; share the storage before exporting it, or share a clone()", op)
+		return status.Runtimef("%s: the storage cannot be moved to shared memory: an array of the host language shares its memory; share the storage before exporting it, or share a clone()",
+			op)
 	}
 	return s.moveBytes(op, func() error { return s.moveToShared(op) })
 }

@@ -11,10 +11,10 @@ import (
 	"unsafe"
 )
 
-// Blocks below largeLimit are allocated from shared mappings of blocks of one size class. A program that creates and frees tensors of many sizes then
-// uses little more memory than its tensors, which malloc does not guarantee for aligned blocks.
-// Size classes grow by an eighth, as in jemalloc (Evans, "A Scalable Concurrent malloc(3) Implementation", 2006). A class allocates from its oldest
-// mapping with free blocks, so that younger ones become empty and are unmapped.
+// Blocks below largeLimit are allocated from shared mappings of blocks of one size class. A program that creates and frees tensors of many
+// sizes then uses little more memory than its tensors, which malloc does not guarantee for aligned blocks. Size classes grow by an eighth,
+// as in jemalloc (Evans, "A Scalable Concurrent malloc(3) Implementation", 2006). A class allocates from its oldest mapping with free
+// blocks, so that younger ones become empty and are unmapped.
 
 const (
 	fineLimit  = 1024 // up to here a class for each multiple of alignment

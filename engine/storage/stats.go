@@ -23,7 +23,8 @@ type Stats struct {
 
 // MemoryStats reads the account.
 func MemoryStats() Stats {
-	s := Stats{InUse: memory.inUse.Load(), Peak: memory.peak.Load(), Cached: memory.cached.Load(), Limit: memory.limit.Load(), Storages: memory.blocks.Load()}
+	s := Stats{InUse: memory.inUse.Load(), Peak: memory.peak.Load(), Cached: memory.cached.Load(), Limit: memory.limit.Load(),
+		Storages: memory.blocks.Load()}
 	for _, p := range memory.parked {
 		storages, bytes := p.Held()
 		s.Storages -= storages

@@ -246,7 +246,8 @@ func (s *Storage) moveBytes(op string, change func() error) error {
 	s.moving.Add(1)
 	defer s.moving.Add(-1)
 	if s.uses.Load() != 0 || UsedElsewhere(s) {
-		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait until that call returns", op, s.nbytes)
+		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait until that call returns",
+			op, s.nbytes)
 	}
 	if s.fixed.Load() {
 		return status.Runtimef("%s: the storage of %d bytes cannot move: %s", op, s.nbytes, s.unresizableReason())
@@ -260,7 +261,8 @@ func (s *Storage) CheckResize(op string, nbytes int64) error {
 	case nbytes < 0:
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
 	case nbytes != s.nbytes && !s.Resizable():
-		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: %s", op, s.nbytes, nbytes, s.unresizableReason())
+		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: %s", op, s.nbytes, nbytes,
+			s.unresizableReason())
 	}
 	return nil
 }

@@ -56,7 +56,10 @@ func TestBytesInUseStay(t *testing.T) {
 	require.NoError(t, err)
 	data := s.Data()
 	require.True(t, s.Use())
-	for _, move := range []func() error{func() error { return s.Resize("resize_", 0) }, func() error { return s.Resize("resize_", 1<<16) }, func() error { return s.Share("share_memory_") }} {
+	for _, move := range []func() error{func() error { return s.Resize("resize_", 0) }, func() error { return s.Resize("resize_", 1<<16) },
+		func() error {
+			return s.Share("share_memory_")
+		}} {
 		require.ErrorContains(t, move(), "is in use by a call on another thread and cannot move")
 		require.Equal(t, data, s.Data())
 	}

@@ -45,7 +45,8 @@ func (h *Heirs) Storage(old *storage.Storage) *storage.Storage {
 func (h *Heirs) Tensor(old *Tensor) *Tensor {
 	s := h.Storage(old.storage)
 	if s == nil {
-		return h.newLost(old, "is on device "+old.device.String()+", whose memory a forked child does not inherit; copy it to the CPU before the fork")
+		return h.newLost(old, "is on device "+old.device.String()+
+			", whose memory a forked child does not inherit; copy it to the CPU before the fork")
 	}
 	if _, _, err := checkGeometry("fork", s, old.dtype, old.sizes, old.strides, old.offset); err != nil {
 		return h.newLost(old, "was being changed by another thread; fork while no other thread writes to it")

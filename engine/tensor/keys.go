@@ -9,8 +9,8 @@ import (
 // through the code for the key before it reaches the kernel. Plain tensors have none.
 type Keys uint16
 
-// The keys, in the order in which the dispatcher handles them. Wrapped tensors come first, whatever tensors they wrap. Operators on sparse tensors
-// call operators on their dense parts, which are part of the autograd graph.
+// The keys, in the order in which the dispatcher handles them. Wrapped tensors come first, whatever tensors they wrap. Operators on sparse
+// tensors call operators on their dense parts, which are part of the autograd graph.
 const (
 	Transformed Keys = 1 << iota
 	Autocast         // of calls, not of tensors: operators whose arguments are converted to other dtypes

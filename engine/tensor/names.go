@@ -24,7 +24,8 @@ func (t *Tensor) Rename(op string, names []string) error {
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
 	if UsedElsewhere(t) {
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its names; wait until that call returns", op, t.sizes)
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its names; wait until that call returns",
+			op, t.sizes)
 	}
 	t.SetNames(names)
 	return nil
@@ -67,7 +68,8 @@ func CheckNames(op string, names []string) error {
 			if !utf8.ValidString(name) {
 				name = strings.ToValidUTF8(name, "?")
 			}
-			return status.Runtimef("%s: Invalid name: a valid identifier contains only digits, alphabetical characters, and/or underscore and starts with a non-digit. got: '%s'", op, name)
+			return status.Runtimef("%s: Invalid name: a valid identifier contains only digits, alphabetical characters, and/or underscore and starts with a non-digit. got: '%s'",
+				op, name)
 		}
 	}
 	if name := RepeatedName(names); name != "" {

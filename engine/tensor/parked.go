@@ -58,8 +58,9 @@ func (p *pool[T]) lockAll() []*T {
 	return p.free
 }
 
-// parked recycles small tensors with their storage and its block: programs with small tensors then neither allocate nor collect. parkedViews are
-// tensors that shared another's storage, parkedExternals tensors over external memory with an unshared storage, and parkedWrappings wrapped tensors.
+// parked recycles small tensors with their storage and its block: programs with small tensors then neither allocate nor collect.
+// parkedViews are tensors that shared another's storage, parkedExternals tensors over external memory with an unshared storage, and
+// parkedWrappings wrapped tensors.
 var (
 	parked          [storage.ParkClasses]pool[allocation]
 	parkedViews     pool[Tensor]

@@ -87,7 +87,8 @@ func (q *Quantizer) checkFor(op string, d dtype.DType, sizes []int64) error {
 	for i, scale := range q.Scales {
 		// Kernels compute in float32: the scale and its reciprocal, which replaces a division, must be finite in it.
 		if s := float32(scale); !(s > 0) || math.IsInf(float64(s), 0) || math.IsInf(float64(1/s), 0) {
-			return status.Runtimef("%s: a scale must be positive, and it and its reciprocal must be finite in float32, but %s%v", op, q.channelPrefix(i), scale)
+			return status.Runtimef("%s: a scale must be positive, and it and its reciprocal must be finite in float32, but %s%v", op,
+				q.channelPrefix(i), scale)
 		}
 	}
 	for i, zero := range q.Zeros {
@@ -100,7 +101,8 @@ func (q *Quantizer) checkFor(op string, d dtype.DType, sizes []int64) error {
 	case q.Axis >= len(sizes):
 		return status.Runtimef("%s: axis %d of the channels is out of range for a tensor of %d dimensions", op, q.Axis, len(sizes))
 	case int64(len(q.Scales)) != sizes[q.Axis] || len(q.Zeros) != len(q.Scales):
-		return status.Runtimef("%s: expected one scale and one zero point for each of the %d channels along axis %d, but got %d and %d", op, sizes[q.Axis], q.Axis, len(q.Scales), len(q.Zeros))
+		return status.Runtimef("%s: expected one scale and one zero point for each of the %d channels along axis %d, but got %d and %d", op,
+			sizes[q.Axis], q.Axis, len(q.Scales), len(q.Zeros))
 	}
 	return nil
 }

@@ -212,7 +212,8 @@ type external struct {
 }
 
 // FromExternal views nbytes at data on the CPU, which owner keeps alive. On an error, its deleter is not called.
-func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, sizes, strides []int64, owner storage.External, readOnly bool, dev device.Device) (*Tensor, error) {
+func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, sizes, strides []int64, owner storage.External,
+	readOnly bool, dev device.Device) (*Tensor, error) {
 	g := takeExternal()
 	g.own.InitExternal(data, nbytes, dev, &g.owner, readOnly)
 	numel, reach, err := checkGeometry(op, &g.own, d, sizes, strides, 0)
@@ -244,7 +245,8 @@ func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides 
 	}
 	for i, stride := range strides {
 		if stride < 0 {
-			return 0, 0, status.Runtimef("%s: stride %d of dimension %d is negative in %v; negative strides are not supported", op, stride, i, slices.Clone(strides))
+			return 0, 0, status.Runtimef("%s: stride %d of dimension %d is negative in %v; negative strides are not supported", op, stride, i,
+				slices.Clone(strides))
 		}
 	}
 	lo, hi, err := shape.Span(op, sizes, strides, offset)
@@ -285,7 +287,8 @@ var UsedByOthers = func(*Tensor) bool { return false }
 // checkUnused returns an error if another running call uses t, whose parts, values or tangent the present call is about to release.
 func (t *Tensor) checkUnused(op, change string) error {
 	if UsedByOthers(t) {
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread, or by the call that invoked this hook, and cannot %s; wait until that call returns", op, t.sizes, change)
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread, or by the call that invoked this hook, and cannot %s; wait until that call returns",
+			op, t.sizes, change)
 	}
 	return nil
 }
@@ -326,7 +329,8 @@ func (t *Tensor) setView(op string, s *storage.Storage, d dtype.DType, sizes, st
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
 	if UsedElsewhere(t) {
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait until that call returns", op, t.sizes)
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait until that call returns",
+			op, t.sizes)
 	}
 	t.moveTo(s, d, sizes, strides, offset, numel, reach)
 	t.kind.wrapped, t.kind.fixed = false, false // a scalar stays one as long as its shape and storage are not replaced

@@ -149,7 +149,8 @@ func Pair(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, 
 	if err := checkPair(op, primal, tangent); err != nil {
 		return nil, err
 	}
-	return primal.newWrapper(op, primal.sizes, primal.strides, Wrapped{Value: primal.Alias(), Tangent: tangent.Alias(), Still: still, Level: l})
+	return primal.newWrapper(op, primal.sizes, primal.strides,
+		Wrapped{Value: primal.Alias(), Tangent: tangent.Alias(), Still: still, Level: l})
 }
 
 // checkPair returns an error for a primal and a tangent that cannot be paired.
@@ -278,7 +279,8 @@ func (t *Tensor) markZeroDim() {
 func (t *Tensor) checkWrappable(op, transform string) error {
 	switch {
 	case t.Parts() != nil, t.Quantizer() != nil:
-		return status.NotImplementedf("%s: %s is not implemented for %s tensors; convert with to_dense() or dequantize()", op, transform, t.kindName())
+		return status.NotImplementedf("%s: %s is not implemented for %s tensors; convert with to_dense() or dequantize()", op, transform,
+			t.kindName())
 	case t.Names() != nil:
 		return status.NotImplementedf("%s: %s is not implemented for named tensors; use rename(None) to drop the names", op, transform)
 	}

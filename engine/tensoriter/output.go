@@ -196,7 +196,8 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 		return status.NotImplementedf("%s: %s has layout %v and cannot be written to; use a strided tensor", o.Op, o.argumentName(), out.Layout())
 	}
 	if out.Device() != o.Device {
-		return status.Runtimef("%s: expected %s to be on device %v, as the result is, but it is on %v", o.Op, o.argumentName(), o.Device, out.Device())
+		return status.Runtimef("%s: expected %s to be on device %v, as the result is, but it is on %v", o.Op, o.argumentName(), o.Device,
+			out.Device())
 	}
 	if err := o.checkShape(inputs); err != nil || o.Sharing >= Beside {
 		return err
@@ -218,7 +219,8 @@ func (o *Output) checkDType() error {
 		return status.Runtimef("%s: expected %s to have dtype %v, the result's, but got %v", o.Op, o.argumentName(), o.DType, d)
 	}
 	if !dtype.CanCast(o.DType, d) {
-		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v of %s; use a tensor of dtype %v", o.Op, o.DType, d, o.argumentName(), o.DType)
+		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v of %s; use a tensor of dtype %v", o.Op, o.DType, d,
+			o.argumentName(), o.DType)
 	}
 	return nil
 }
@@ -399,7 +401,8 @@ func SameDType(op string, out *tensor.Tensor, d dtype.DType) error {
 // Fits returns an error for a tensor that is an input too and would have to change its shape to take the result.
 func Fits(op string, out *tensor.Tensor, sizes []int64) error {
 	if !slices.Equal(out.Sizes(), sizes) {
-		return status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v; an output that is also an input cannot be resized, use another output", op, out.Sizes(), sizes)
+		return status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v; an output that is also an input cannot be resized, use another output",
+			op, out.Sizes(), sizes)
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ func TestOutputsShareMemory(t *testing.T) {
 	even, odd := view(t, base, []int64{6}, []int64{2}, 0), view(t, base, []int64{6}, []int64{2}, 1)
 	head, tail := view(t, base, []int64{7}, []int64{1}, 0), view(t, base, []int64{7}, []int64{1}, 5)
 	same := view(t, base, []int64{7}, []int64{1}, 0)
-	const overlap, inPlace = "some elements of the input tensor and the written-to tensor refer to a single memory location", "doesn't match the broadcast shape"
+	const overlap, inPlace = "some elements of the input tensor and the written-to tensor refer to a single memory location",
+		"doesn't match the broadcast shape"
 	for _, c := range []struct {
 		out, in *tensor.Tensor
 		n       int64
@@ -96,7 +97,8 @@ func TestResizedOutputsShareMemory(t *testing.T) {
 // Every error names the operator, the actual and the expected value, and leaves the output unchanged.
 func TestInvalidOutputsAreRejected(t *testing.T) {
 	bytes := make([]byte, 16)
-	frozen, err := tensor.FromExternal("test", unsafe.Pointer(&bytes[0]), 16, dtype.Float32, []int64{4}, []int64{1}, storage.External{}, true, device.Host)
+	frozen, err := tensor.FromExternal("test", unsafe.Pointer(&bytes[0]), 16, dtype.Float32, []int64{4}, []int64{1}, storage.External{}, true,
+		device.Host)
 	require.NoError(t, err)
 	t.Cleanup(frozen.Release)
 	integers := zeros(t, dtype.Int64, 2)
@@ -106,11 +108,12 @@ func TestInvalidOutputsAreRejected(t *testing.T) {
 	exact := floats(zeros(t, dtype.Float64, 2), tensoriter.Apart, 4)
 	exact.Exact, exact.Name = true, "values"
 	for want, o := range map[string]tensoriter.Output{
-		"op: expected values to have dtype float32, the result's, but got float64":                                     exact,
-		"op: result type float32 can't be cast to the desired output type int64 of out; use a tensor of dtype float32": floats(integers, tensoriter.Apart, 4),
-		"op: expected out to be on device meta, as the result is, but it is on cpu":                                    elsewhere,
-		"op: the written-to tensor is over read-only memory; clone() it first":                                         floats(frozen, tensoriter.Apart, 4),
-		"op: unsupported operation: more than one element of the written-to tensor":                                    floats(repeated, tensoriter.Apart, 4),
+		"op: expected values to have dtype float32, the result's, but got float64": exact,
+		"op: result type float32 can't be cast to the desired output type int64 of out; use a tensor of dtype float32": floats(integers,
+			tensoriter.Apart, 4),
+		"op: expected out to be on device meta, as the result is, but it is on cpu": elsewhere,
+		"op: the written-to tensor is over read-only memory; clone() it first":      floats(frozen, tensoriter.Apart, 4),
+		"op: unsupported operation: more than one element of the written-to tensor": floats(repeated, tensoriter.Apart, 4),
 	} {
 		sizes := o.Out.Sizes()
 		result, err := o.Done(o.Open())
@@ -156,7 +159,8 @@ func TestTwoOutputs(t *testing.T) {
 // A result that a kernel writes in another dtype is converted, for a new tensor as for an output.
 func TestOutputsAreConverted(t *testing.T) {
 	for _, out := range []*tensor.Tensor{nil, zeros(t, dtype.Float64, 1)} {
-		o := tensoriter.Output{Op: "op", Out: out, Sizes: []int64{2}, DType: dtype.Float16, Device: device.Host, RowMajor: true, Writes: dtype.Float32, Sharing: tensoriter.Beside}
+		o := tensoriter.Output{Op: "op", Out: out, Sizes: []int64{2}, DType: dtype.Float16, Device: device.Host, RowMajor: true,
+			Writes: dtype.Float32, Sharing: tensoriter.Beside}
 		require.NoError(t, o.Open())
 		assert.Equal(t, dtype.Float32, o.To.DType())
 		for i := range int64(2) {

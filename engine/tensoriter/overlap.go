@@ -88,7 +88,8 @@ func Disjoint(op string, out *tensor.Tensor, inputs ...*tensor.Tensor) error {
 
 // overlapError returns the error of an output that overlaps an input.
 func overlapError(op string) error {
-	return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
+	return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation",
+		op)
 }
 
 // Overlaps reports whether any byte is shared by both tensors, which have one storage.

@@ -85,7 +85,8 @@ func TestOverlapIsThatOfBytes(t *testing.T) {
 		for p := range bytesOf(b) {
 			meet = meet || of[p]
 		}
-		require.Equal(t, meet, tensoriter.Overlaps(a, b), "%v %v %d and %v %v %d", a.Sizes(), a.Strides(), a.Offset(), b.Sizes(), b.Strides(), b.Offset())
+		require.Equal(t, meet, tensoriter.Overlaps(a, b), "%v %v %d and %v %v %d", a.Sizes(), a.Strides(), a.Offset(), b.Sizes(), b.Strides(),
+			b.Offset())
 		seen[meet]++
 	}
 	assert.Greater(t, min(seen[false], seen[true]), 500)

@@ -19,7 +19,8 @@ func DType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 		case last < 0:
 			return nil, status.Runtimef("%s: self.dim() cannot be 0 to view %v as %v (different element sizes)", op, t.DType(), d)
 		case g.Strides[last] != 1 && g.Sizes[last] != 1:
-			return nil, status.Runtimef("%s: self.stride(-1) must be 1 to view %v as %v (different element sizes), but got %d", op, t.DType(), d, g.Strides[last])
+			return nil, status.Runtimef("%s: self.stride(-1) must be 1 to view %v as %v (different element sizes), but got %d", op, t.DType(), d,
+				g.Strides[last])
 		}
 	}
 	if from > to {
@@ -28,14 +29,17 @@ func DType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	} else if from < to {
 		ratio := to / from
 		if g.Sizes[last]%ratio != 0 {
-			return nil, status.Runtimef("%s: self.size(-1) must be divisible by %d to view %v as %v (different element sizes), but got %d", op, ratio, t.DType(), d, g.Sizes[last])
+			return nil, status.Runtimef("%s: self.size(-1) must be divisible by %d to view %v as %v (different element sizes), but got %d", op,
+				ratio, t.DType(), d, g.Sizes[last])
 		}
 		if g.Offset%ratio != 0 {
-			return nil, status.Runtimef("%s: self.storage_offset() must be divisible by %d to view %v as %v (different element sizes), but got %d", op, ratio, t.DType(), d, g.Offset)
+			return nil, status.Runtimef("%s: self.storage_offset() must be divisible by %d to view %v as %v (different element sizes), but got %d",
+				op, ratio, t.DType(), d, g.Offset)
 		}
 		for i := range last {
 			if g.Strides[i]%ratio != 0 && g.Sizes[i] != 1 {
-				return nil, status.Runtimef("%s: self.stride(%d) must be divisible by %d to view %v as %v (different element sizes), but got %d", op, i, ratio, t.DType(), d, g.Strides[i])
+				return nil, status.Runtimef("%s: self.stride(%d) must be divisible by %d to view %v as %v (different element sizes), but got %d", op, i,
+					ratio, t.DType(), d, g.Strides[i])
 			}
 			g.Strides[i] /= ratio // rounded down where a dimension of size 1 has a stride that means nothing
 		}
@@ -43,7 +47,8 @@ func DType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 		g.Offset /= ratio
 	}
 	if data := uintptr(t.Storage().Data()); data%uintptr(d.Alignment()) != 0 {
-		return nil, status.Runtimef("%s: the storage is not aligned to the %d bytes that elements of %v need; clone() it first", op, d.Alignment(), d)
+		return nil, status.Runtimef("%s: the storage is not aligned to the %d bytes that elements of %v need; clone() it first", op,
+			d.Alignment(), d)
 	}
 	return applyGeometry(op, t, d, g)
 }
@@ -78,7 +83,8 @@ func Complex(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	case t.Sizes()[n] != 2:
 		return nil, status.Runtimef("%s: self must have a last dimension of size 2, but its sizes are %v", op, t.Sizes())
 	case t.Strides()[n] != 1:
-		return nil, status.Runtimef("%s: self must have a last dimension with stride 1, but its strides are %v; call contiguous() first", op, t.Strides())
+		return nil, status.Runtimef("%s: self must have a last dimension with stride 1, but its strides are %v; call contiguous() first", op,
+			t.Strides())
 	case t.Offset()%2 != 0:
 		return nil, status.Runtimef("%s: self must have a storage offset divisible by 2, but it is %d", op, t.Offset())
 	}
@@ -86,7 +92,8 @@ func Complex(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	g.Select(n, 0)
 	for i := range g.Strides {
 		if g.Strides[i]%2 != 0 && g.Sizes[i] != 1 {
-			return nil, status.Runtimef("%s: self must have a stride divisible by 2 for every dimension but the last, but its strides are %v", op, t.Strides())
+			return nil, status.Runtimef("%s: self must have a stride divisible by 2 for every dimension but the last, but its strides are %v", op,
+				t.Strides())
 		}
 		g.Strides[i] /= 2 // as in DType
 	}

@@ -241,7 +241,8 @@ func Expand(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 		switch {
 		case size[i] == -1 && i >= lead || size[i] == have:
 		case size[i] < 0:
-			return nil, status.Runtimef("%s: the expanded size %d isn't allowed in dimension %d of %v; only -1, in an existing dimension, may be negative", op, size[i], i, size)
+			return nil, status.Runtimef("%s: the expanded size %d isn't allowed in dimension %d of %v; only -1, in an existing dimension, may be negative",
+				op, size[i], i, size)
 		case have != 1:
 			return nil, status.Runtimef("%s: the expanded size of the tensor (%d) must match the existing size (%d) at non-singleton dimension %d; target sizes %v, tensor sizes %v",
 				op, size[i], have, i, size, t.Sizes())
@@ -252,8 +253,8 @@ func Expand(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	return As(op, t, g)
 }
 
-// Reshape views the elements in row-major order in another shape, in which one size may be -1. Where no strides do that, there is neither a view nor
-// an error.
+// Reshape views the elements in row-major order in another shape, in which one size may be -1. Where no strides do that, there is neither a
+// view nor an error.
 func Reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	sizes, err := shape.InferSize(op, size, t.Numel())
 	if err != nil {

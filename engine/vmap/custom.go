@@ -10,12 +10,14 @@ import (
 func (b *batch) callCustom() {
 	x, given := b.Custom(), dispatch.Value[[]*tensor.Tensor](b.Call, 0)
 	if !x.IsPlain() {
-		b.Check(status.NotImplementedf("%s: inside vmap: results that are not tensors are not supported, because they differ between batch elements", b.Name))
+		b.Check(status.NotImplementedf("%s: inside vmap: results that are not tensors are not supported, because they differ between batch elements",
+			b.Name))
 	}
 	values, mapped := make([]*tensor.Tensor, len(given)), make([]bool, len(given))
 	for i, t := range given {
 		if mapped[i] = b.isMapped(t); !mapped[i] && x.Writes(i) {
-			b.Check(status.Runtimef("%s: inside vmap: the operator writes to a tensor of sizes %v, which is not batched; create it from a batched tensor, for example with zeros_like", b.Name, t.Sizes()))
+			b.Check(status.Runtimef("%s: inside vmap: the operator writes to a tensor of sizes %v, which is not batched; create it from a batched tensor, for example with zeros_like",
+				b.Name, t.Sizes()))
 		}
 		values[i] = b.unwrapBatch(t)
 	}
@@ -37,7 +39,8 @@ func (b *batch) callCustom() {
 		case !batched[i]:
 			results[i], err = b.Return(t)
 		case t.Dim() == 0 || t.Sizes()[0] != b.level.Size:
-			err = status.Runtimef("%s: the vmap rule returned result %d of sizes %v; its first dimension must be the batch of %d elements", b.Name, i, t.Sizes(), b.level.Size)
+			err = status.Runtimef("%s: the vmap rule returned result %d of sizes %v; its first dimension must be the batch of %d elements", b.Name,
+				i, t.Sizes(), b.level.Size)
 		default:
 			results[i], err = tensor.Wrap(b.Name, t, b.level)
 		}

@@ -1,6 +1,7 @@
-// Package vmap is the backend of vmap, whose tensors represent one batch element of a batched tensor: it calls operators once for the whole batch. It is
-// dispatched before all others, so that other backends get batched tensors. It is a boxed fallback: operators
-// with a batching rule (rules.go, views.go) are called with batched tensors, composite operators are executed by their intermediate ops, and others in a loop.
+// Package vmap is the backend of vmap, whose tensors represent one batch element of a batched tensor: it calls operators once for the whole
+// batch. It is dispatched before all others, so that other backends get batched tensors. It is a boxed fallback: operators with a batching
+// rule (rules.go, views.go) are called with batched tensors, composite operators are executed by their intermediate ops, and others in a
+// loop.
 package vmap
 
 import (
@@ -48,7 +49,8 @@ func runBatched(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error 
 		batchPool.Put(b)
 	}()
 	if b.level.Over() && call.Name != "to_string" {
-		return status.Runtimef("%s: a tensor has escaped from inside a function being vmapped, which has returned; return the tensor from the function", call.Name)
+		return status.Runtimef("%s: a tensor has escaped from inside a function being vmapped, which has returned; return the tensor from the function",
+			call.Name)
 	}
 	if at := call.First(); at >= 0 {
 		b.self = dispatch.Value[*tensor.Tensor](call, at)
@@ -158,7 +160,8 @@ func (b *batch) runOnTemporary(steps func()) {
 	b.self = self
 	*out = self
 	made := b.Track(*b.Results[0].(**tensor.Tensor), nil)
-	to := tensoriter.Output{Op: b.Name, Out: b.self, Sizes: made.Sizes(), DType: made.DType(), Device: made.Device(), Sharing: tensoriter.InPlace}
+	to := tensoriter.Output{Op: b.Name, Out: b.self, Sizes: made.Sizes(), DType: made.DType(), Device: made.Device(),
+		Sharing: tensoriter.InPlace}
 	b.Check(to.Check(b.self))
 	b.Check(b.C.Copy(b.self, made, false))
 	b.setResult(b.self, nil)
@@ -206,7 +209,8 @@ func (b *batch) notImplementedError() error {
 func (b *batch) checkSupported() error {
 	for i := range b.Outs {
 		if out, ok := b.Args[i].(**tensor.Tensor); ok && *out != nil && *out != b.self {
-			return status.Runtimef("%s: inside vmap: Batching rule not implemented for aten::%s.out; the fallback path doesn't work on out= or view ops, and random operations have no batching rules for calling out variants. Call it without out", b.Name, b.Name)
+			return status.Runtimef("%s: inside vmap: Batching rule not implemented for aten::%s.out; the fallback path doesn't work on out= or view ops, and random operations have no batching rules for calling out variants. Call it without out",
+				b.Name, b.Name)
 		}
 	}
 	for _, t := range b.writtenTensors() {
@@ -214,12 +218,14 @@ func (b *batch) checkSupported() error {
 		case !b.isMapped(t) && b.Is(dispatch.Random) && !b.hasMappedTensor():
 			if b.level.Randomness == "different" {
 				return status.Runtimef("%s: inside vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. The tensor, of sizes %v, is the same for "+
-					"all batch elements; create it from a batched tensor, for example with zeros_like, or use an out-of-place operator such as rand_like", b.Name, t.Sizes())
+					"all batch elements; create it from a batched tensor, for example with zeros_like, or use an out-of-place operator such as rand_like",
+					b.Name, t.Sizes())
 			}
 		case !b.isMapped(t) && b.Is(dispatch.Random) && b.level.Randomness != "different": // drawRandom returns the error
 		case !b.isMapped(t):
 			return status.Runtimef("%s: inside vmap inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`: vmap maps over it, "+
-				"and self, of sizes %v, is not batched; use %s out of place, or create self from a batched tensor, for example with zeros_like", b.Name, t.Sizes(), strings.TrimSuffix(b.Name, "_"))
+				"and self, of sizes %v, is not batched; use %s out of place, or create self from a batched tensor, for example with zeros_like", b.Name,
+				t.Sizes(), strings.TrimSuffix(b.Name, "_"))
 		case slices.Contains([]string{"resize_", "resize_as_", "set_"}, b.Name):
 			return status.NotImplementedf("%s: inside vmap: tensors cannot be resized; use reshape() or expand()", b.Name)
 		}
@@ -229,7 +235,8 @@ func (b *batch) checkSupported() error {
 		return status.Runtimef("%s: inside vmap: It looks like you're calling .item() on a Tensor, or using it in some data-dependent control flow, such as `if`. We don't support vmap over calling "+
 			".item() on a Tensor: its value differs between batch elements; use where() to choose between tensors", b.Name)
 	case b.Is(dispatch.Syncs) && rules[b.Name] == nil && b.Category() != "quantized":
-		return status.Runtimef("%s: inside vmap: We do not support batching operators that can output dynamic shape, or depends on element values, as %s does: they differ between batch elements", b.Name, b.Name)
+		return status.Runtimef("%s: inside vmap: We do not support batching operators that can output dynamic shape, or depends on element values, as %s does: they differ between batch elements",
+			b.Name, b.Name)
 	case b.Category() == "storage" || b.Category() == "file":
 		if rules[b.Name] == nil && len(b.Written()) == 0 {
 			return status.Runtimef("%s: inside vmap: Cannot access data pointer of Tensor that doesn't have storage: it is a batched tensor", b.Name)

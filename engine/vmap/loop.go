@@ -106,7 +106,8 @@ func (b *batch) inferEmptyBatch(c dispatch.Context) {
 	err := b.Run(c)
 	back.Restore()
 	if err != nil {
-		b.Check(status.NotImplementedf("%s: inside vmap: the operator has no batching rule and is called once for each batch element, so empty batches are not supported (%v)", b.Name, err))
+		b.Check(status.NotImplementedf("%s: inside vmap: the operator has no batching rule and is called once for each batch element, so empty batches are not supported (%v)",
+			b.Name, err))
 	}
 	one := func(t *tensor.Tensor) *tensor.Tensor {
 		b.Track(t, nil)

@@ -17,7 +17,8 @@ func (b *batch) drawRandom() {
 	case b.Composed() && !b.Is(dispatch.Derived) && b.level.Randomness != "different":
 		b.runDecomposition() // whose ops may be random
 	case b.level.Randomness == "error":
-		b.Check(status.Runtimef("%s: inside vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap", b.Name))
+		b.Check(status.Runtimef("%s: inside vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap",
+			b.Name))
 	case b.level.Randomness == "different":
 		b.drawEach(outside)
 	default:
@@ -90,7 +91,8 @@ func (b *batch) drawOnce(outside dispatch.Context) {
 		}
 	case !mapped:
 		b.Check(b.Run(outside))
-	case len(b.Operands()) == 1 && len(b.Written()) == 0 && (b.Place("dtype") >= 0 || b.Place("p") >= 0): // like self, whose elements it does not read
+	// like self, whose elements it does not read
+	case len(b.Operands()) == 1 && len(b.Written()) == 0 && (b.Place("dtype") >= 0 || b.Place("p") >= 0):
 		back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.selectElement(t, 0) })
 		err := b.Run(outside)
 		back.Restore()
@@ -111,6 +113,7 @@ func (b *batch) drawOnce(outside dispatch.Context) {
 			b.setResult(b.self, nil)
 		}
 	default:
-		b.Check(status.Runtimef("%s: Vmap does not currently support same randomness with a batched tensor input, whose batch elements have different distributions; use randomness='different'", b.Name))
+		b.Check(status.Runtimef("%s: Vmap does not currently support same randomness with a batched tensor input, whose batch elements have different distributions; use randomness='different'",
+			b.Name))
 	}
 }

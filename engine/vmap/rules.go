@@ -17,26 +17,36 @@ import (
 // rules override, by operator name, the rule that follows from an operator's properties. A rule returns false to fall back to that rule, or
 // to the loop.
 var rules = map[string]func(b *batch) bool{
-	"clone": (*batch).callUnary, "contiguous": (*batch).callUnary, "to": (*batch).callUnary, "zero_": (*batch).callUnary, "detach": (*batch).callUnary, "constant_pad_nd": (*batch).callUnary,
+	"clone": (*batch).callUnary, "contiguous": (*batch).callUnary, "to": (*batch).callUnary, "zero_": (*batch).callUnary,
+	"detach": (*batch).callUnary, "constant_pad_nd": (*batch).callUnary,
 	"nn.pad_inside": (*batch).callUnary, "nn.pad_gradient": (*batch).callUnary,
-	"empty_like": (*batch).callUnary, "zeros_like": (*batch).callUnary, "ones_like": (*batch).callUnary, "full_like": (*batch).callUnary, "is_conj": (*batch).callUnary, "is_set_to": (*batch).callOnBatch, "is_neg": (*batch).callUnary,
-	"conj": (*batch).callUnary, "neg_view": (*batch).callUnary, "real": (*batch).callUnary, "imag": (*batch).callUnary, "view_as_real": (*batch).callUnary,
-	"view_as_complex": newMatrixRule(1), "mT": newMatrixRule(2), "adjoint": newMatrixRule(2), "tril": newMatrixRule(2), "triu": newMatrixRule(2),
+	"empty_like": (*batch).callUnary, "zeros_like": (*batch).callUnary, "ones_like": (*batch).callUnary, "full_like": (*batch).callUnary,
+	"is_conj": (*batch).callUnary, "is_set_to": (*batch).callOnBatch, "is_neg": (*batch).callUnary,
+	"conj": (*batch).callUnary, "neg_view": (*batch).callUnary, "real": (*batch).callUnary, "imag": (*batch).callUnary,
+	"view_as_real":    (*batch).callUnary,
+	"view_as_complex": newMatrixRule(1), "mT": newMatrixRule(2), "adjoint": newMatrixRule(2), "tril": newMatrixRule(2),
+	"triu":        newMatrixRule(2),
 	"masked_fill": (*batch).fillMasked, "as_strided_scatter": rejectCall,
 	"copy_": (*batch).callPointwise, "fill": (*batch).fillTensor,
-	"new_empty": (*batch).prependBatchSize, "new_zeros": (*batch).prependBatchSize, "new_ones": (*batch).prependBatchSize, "new_full": (*batch).prependBatchSize,
-	"as_strided": (*batch).viewStrided, "view": (*batch).reshapeBatch, "reshape": (*batch).reshapeBatch, "expand": (*batch).expandBatch, "broadcast_to": (*batch).expandBatch, "permute": (*batch).permuteBatch,
-	"reshape_as": (*batch).rewriteView, "flatten": (*batch).rewriteView, "ravel": (*batch).rewriteView, "squeeze": (*batch).rewriteView, "t": (*batch).rewriteView, "T": (*batch).rewriteView, "H": (*batch).rewriteView,
+	"new_empty": (*batch).prependBatchSize, "new_zeros": (*batch).prependBatchSize, "new_ones": (*batch).prependBatchSize,
+	"new_full":   (*batch).prependBatchSize,
+	"as_strided": (*batch).viewStrided, "view": (*batch).reshapeBatch, "reshape": (*batch).reshapeBatch, "expand": (*batch).expandBatch,
+	"broadcast_to": (*batch).expandBatch, "permute": (*batch).permuteBatch,
+	"reshape_as": (*batch).rewriteView, "flatten": (*batch).rewriteView, "ravel": (*batch).rewriteView, "squeeze": (*batch).rewriteView,
+	"t": (*batch).rewriteView, "T": (*batch).rewriteView, "H": (*batch).rewriteView,
 	"hsplit": (*batch).splitBatch, "vsplit": (*batch).splitBatch, "dsplit": (*batch).splitBatch,
-	"matmul": (*batch).multiplyBatch, "mm": (*batch).multiplyBatch, "bmm": (*batch).multiplyBatch, "mv": (*batch).multiplyBatch, "dot": (*batch).multiplyBatch, "vdot": (*batch).multiplyBatch,
+	"matmul": (*batch).multiplyBatch, "mm": (*batch).multiplyBatch, "bmm": (*batch).multiplyBatch, "mv": (*batch).multiplyBatch,
+	"dot": (*batch).multiplyBatch, "vdot": (*batch).multiplyBatch,
 	"addmm": (*batch).addProduct, "addmv": (*batch).addProduct, "baddbmm": (*batch).addProduct,
 	"cat": (*batch).concatenateBatch, "stack": (*batch).concatenateBatch,
-	"index_get": (*batch).getIndexed, "index_set_": (*batch).setIndexed, "index_set_scalar_": (*batch).setIndexed, "index_put": (*batch).putIndexed,
+	"index_get": (*batch).getIndexed, "index_set_": (*batch).setIndexed, "index_set_scalar_": (*batch).setIndexed,
+	"index_put":    (*batch).putIndexed,
 	"linalg.lstsq": loopCall, "linspace": loopCall, "logspace": loopCall, // they look at elements, and have as many results in any case
 	"embedding": (*batch).lookUpRows, "nn.bag": (*batch).lookUpRows,
 	"any": (*batch).reduceNoDims, "all": (*batch).reduceNoDims,
 	"ctc_loss": decomposeCall, "nn.ctc_loss": decomposeCall, // whose decompositions read lengths
-	"pixel_shuffle": decomposeCall, "pixel_unshuffle": decomposeCall, "channel_shuffle": decomposeCall, "block_diag": decomposeCall, "outer": decomposeCall, "cross": decomposeCall, "linalg.cross": decomposeCall, "cholesky_solve": decomposeCall,
+	"pixel_shuffle": decomposeCall, "pixel_unshuffle": decomposeCall, "channel_shuffle": decomposeCall, "block_diag": decomposeCall,
+	"outer": decomposeCall, "cross": decomposeCall, "linalg.cross": decomposeCall, "cholesky_solve": decomposeCall,
 	"nn.pick": decomposeCall, "nn.binary_cross_entropy_each": decomposeCall, "nn.linear_losses": decomposeCall,
 	"is_contiguous": (*batch).callOnWrapper, "to_string": (*batch).formatBatched,
 }
@@ -103,7 +113,9 @@ func (b *batch) callPointwise() bool {
 		switch {
 		case v != t:
 			return b.markZeroDim(b.insertDims(v, rank-t.Dim()), t.Rank() == dtype.ZeroDim && rank > 0)
-		case rank == 0 && t.Rank() == dtype.ZeroDim && t != dispatch.Given[*tensor.Tensor](b.Call, "value", nil): // as numbers that are others for each example, which make a vector; the value to fill with has no dimensions and does not affect the dtype
+		// as numbers that are others for each example, which make a vector; the value to fill with has no dimensions and does not affect the
+		// dtype
+		case rank == 0 && t.Rank() == dtype.ZeroDim && t != dispatch.Given[*tensor.Tensor](b.Call, "value", nil):
 			return b.Unsqueeze(t, 0)
 		}
 		return t
@@ -289,7 +301,8 @@ func (b *batch) multiplyBatch() bool {
 	operands := b.Operands()
 	x, y := operands[len(operands)-2], operands[len(operands)-1]
 	ranks := map[string][2]int{"mm": {2, 2}, "bmm": {3, 3}, "mv": {2, 1}, "dot": {1, 1}, "vdot": {1, 1}}
-	if want, ok := ranks[b.Name]; ok && want != [2]int{x.Dim(), y.Dim()} || x.Dim() == 0 || y.Dim() == 0 || x.DType() != y.DType() || b.Name == "bmm" && x.Sizes()[0] != y.Sizes()[0] {
+	if want, ok := ranks[b.Name]; ok && want != [2]int{x.Dim(), y.Dim()} || x.Dim() == 0 || y.Dim() == 0 || x.DType() != y.DType() ||
+		b.Name == "bmm" && x.Sizes()[0] != y.Sizes()[0] {
 		return false
 	}
 	v, w := b.unwrapBatch(x), b.unwrapBatch(y)
@@ -396,7 +409,8 @@ func (b *batch) getIndexed() bool {
 	items := b.Args[b.First()+1].(*[]ops.IndexItem)
 	for _, item := range *items {
 		if item.Kind == ops.IndexTensor && b.isMapped(item.Tensor) && ops.IsMask(item.Tensor) {
-			b.Check(status.Runtimef("%s: inside vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask; where() keeps the shape", b.Name))
+			b.Check(status.Runtimef("%s: inside vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask; where() keeps the shape",
+				b.Name))
 		}
 	}
 	switch {

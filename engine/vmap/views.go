@@ -73,7 +73,8 @@ func (b *batch) viewStrided() bool {
 	begin := b.Args[b.Place("storage_offset")].(*ops.Int).Or(first)
 	last, end := first+lastElementOffset(b.self.Sizes(), b.self.Strides()), begin+lastElementOffset(*size, *stride)
 	if !slices.Contains(*size, 0) && (begin < first || end > last || b.self.Numel() == 0) {
-		b.Check(status.Runtimef("%s: sizes %v, strides %v and offset %d access memory outside of a batch element, whose %d elements are at %d to %d of the storage. This is not supported inside of vmap", b.Name, *size, *stride, begin, b.self.Numel(), first, last))
+		b.Check(status.Runtimef("%s: sizes %v, strides %v and offset %d access memory outside of a batch element, whose %d elements are at %d to %d of the storage. This is not supported inside of vmap",
+			b.Name, *size, *stride, begin, b.self.Numel(), first, last))
 	}
 	*size, *stride = append([]int64{b.level.Size}, *size...), append([]int64{all.Strides()[0]}, *stride...)
 	return b.callOnBatch()

@@ -81,8 +81,8 @@ func SetAlways(on bool) { always.Store(on) }
 // Always reports whether they do.
 func Always() bool { return always.Load() }
 
-// Of warns about a call of op; the message follows its name. An error of the handler makes the call fail; the warning does not count as reported then
-// and is repeated.
+// Of warns about a call of op; the message follows its name. An error of the handler makes the call fail; the warning does not count as
+// reported then and is repeated.
 func (k *Kind) Of(op, format string, args ...any) error {
 	if program == nil || !program.Listens() {
 		return nil

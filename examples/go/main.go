@@ -2,10 +2,10 @@
 //
 //	go run ./examples/go
 //
-// From another tree the engine is a module like others: go get github.com/libtensor/libtensor. It needs cgo, which is there where gcc and g++
-// are (CGO_ENABLED=1), since the inner loops are C++; no flags have to be set. go compiles the loops once, which takes minutes, and keeps
-// them in its cache. Products of matrices and linear algebra open an OpenBLAS when they are called first: libopenblas.so.0 of the system, or
-// the file that LIBTENSOR_OPENBLAS names.
+// From another tree the engine is a module like others: go get github.com/libtensor/libtensor. It needs cgo, which is there where gcc and
+// g++ are (CGO_ENABLED=1), since the inner loops are C++; no flags have to be set. go compiles the loops once, which takes minutes, and
+// keeps them in its cache. Products of matrices and linear algebra open an OpenBLAS when they are called first: libopenblas.so.0 of the
+// system, or the file that LIBTENSOR_OPENBLAS names.
 package main
 
 import (

@@ -13,8 +13,8 @@
 //	defer x.Close()
 //	results, err := p.Run(x)
 //
-// Inputs and outputs are flat lists: the leaves of the nested arguments and of the nested result of the exported function, in the order of Inputs and
-// Outputs. Structure returns how they are nested.
+// Inputs and outputs are flat lists: the leaves of the nested arguments and of the nested result of the exported function, in the order of
+// Inputs and Outputs. Structure returns how they are nested.
 package program
 
 // #cgo CFLAGS: -I${SRCDIR}/../../../include
@@ -77,8 +77,8 @@ type Value struct {
 	Constant  any    // the value that the input must have, because it was constant in the export; nil for others
 }
 
-// Program is a loaded program. Its methods can be called concurrently, also Run: runs of a program that writes to its buffers are executed one after
-// the other.
+// Program is a loaded program. Its methods can be called concurrently, also Run: runs of a program that writes to its buffers are executed
+// one after the other.
 type Program struct {
 	mutex           sync.RWMutex
 	handle          *C.tensor_program_t
@@ -92,12 +92,12 @@ type Program struct {
 // Option is an option of Load and LoadBytes.
 type Option func(*Program) error
 
-// WithGradients records runs on the autograd graph: after Backward of a result, Grad of an input that requires grad and of the tensors of State returns
-// the gradient. Parameters require grad as in the export. Results are bitwise identical to those of other runs.
+// WithGradients records runs on the autograd graph: after Backward of a result, Grad of an input that requires grad and of the tensors of
+// State returns the gradient. Parameters require grad as in the export. Results are bitwise identical to those of other runs.
 func WithGradients() Option { return (*Program).recordRuns }
 
-// Load loads a program from a file. Weights are mapped from the file, which must not shrink while the program exists. If libtensor lacks operators of
-// the program, the error names them.
+// Load loads a program from a file. Weights are mapped from the file, which must not shrink while the program exists. If libtensor lacks
+// operators of the program, the error names them.
 func Load(path string, options ...Option) (*Program, error) {
 	if err := start(); err != nil {
 		return nil, err
@@ -191,8 +191,9 @@ func (p *Program) Outputs() []Value { return append([]Value(nil), p.outputs...) 
 // Structure returns how arguments and results are nested, as the JSON of PyTorch's pytree specifications.
 func (p *Program) Structure() (inputs, outputs string) { return p.structure[0], p.structure[1] }
 
-// Run runs the program, without autograd unless it was loaded WithGradients. Inputs are *Tensor, integers and floats of all types, bool, string and nil; a program writes to a tensor among them if it is
-// described as written. Results are *Tensor, int64, float64, bool, string and nil. The caller closes the tensors; the garbage collector closes others.
+// Run runs the program, without autograd unless it was loaded WithGradients. Inputs are *Tensor, integers and floats of all types, bool,
+// string and nil; a program writes to a tensor among them if it is described as written. Results are *Tensor, int64, float64, bool, string
+// and nil. The caller closes the tensors; the garbage collector closes others.
 func (p *Program) Run(inputs ...any) ([]any, error) {
 	p.mutex.RLock()
 	defer p.mutex.RUnlock()

@@ -387,7 +387,8 @@ func TestErrorsNameTheValue(t *testing.T) {
 	_, closed := Elements[float32](x)
 	_, dtype := NewTensorOf(DType(999), []byte{1}, 1)
 	_, path := Load("a\x00b")
-	for text, err := range map[string]error{"Elements: the tensor is closed": closed, "there is no dtype 999": dtype, `the path "a\x00b" has a NUL`: path} {
+	for text, err := range map[string]error{"Elements: the tensor is closed": closed, "there is no dtype 999": dtype,
+		`the path "a\x00b" has a NUL`: path} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v, not %s", err, text)
 		}
@@ -405,12 +406,14 @@ func TestInputsOfAllTypes(t *testing.T) {
 		}
 		return text, err
 	}
-	for _, given := range []any{1, int8(1), int16(1), int32(1), int64(1), uint(1), uint8(1), uint16(1), uint32(1), uint64(1), uintptr(1), myInt(1), float32(1), 1.0, true, "a"} {
+	for _, given := range []any{1, int8(1), int16(1), int32(1), int64(1), uint(1), uint8(1), uint16(1), uint32(1), uint64(1), uintptr(1),
+		myInt(1), float32(1), 1.0, true, "a"} {
 		if text, _ := store(given); strings.Contains(text.(string), "inputs are *program.Tensor") {
 			t.Errorf("%T: %v", given, text)
 		}
 	}
-	for given, text := range map[any]string{uint64(math.MaxUint64): "18446744073709551615; integers", "a\x00b": "strings have no NUL", complex(1, 2): "input 0 is a complex128"} {
+	for given, text := range map[any]string{uint64(math.MaxUint64): "18446744073709551615; integers", "a\x00b": "strings have no NUL",
+		complex(1, 2): "input 0 is a complex128"} {
 		if found, err := store(given); err == nil || !strings.Contains(found.(string), text) {
 			t.Errorf("%v: %v", given, err)
 		}

@@ -101,7 +101,8 @@ func NewTensorOf(dtype DType, bytes []byte, sizes ...int64) (*Tensor, error) {
 	}
 	size := int64(C.tensor_dtype_size(C.tensor_dtype(dtype)))
 	if size <= 0 {
-		return nil, &Error{C.TENSOR_ERROR_VALUE, fmt.Sprintf("NewTensor: there is no dtype %d; a DType is one of the constants of this package", int32(dtype))}
+		return nil, &Error{C.TENSOR_ERROR_VALUE, fmt.Sprintf("NewTensor: there is no dtype %d; a DType is one of the constants of this package",
+			int32(dtype))}
 	}
 	needed := size
 	for _, n := range sizes {
@@ -111,7 +112,8 @@ func NewTensorOf(dtype DType, bytes []byte, sizes ...int64) (*Tensor, error) {
 		needed *= n
 	}
 	if int64(len(bytes)) != needed {
-		return nil, &Error{C.TENSOR_ERROR_VALUE, fmt.Sprintf("NewTensor: %d bytes are no %v tensor of sizes %v, which has %d bytes", len(bytes), dtype, sizes, needed)}
+		return nil, &Error{C.TENSOR_ERROR_VALUE, fmt.Sprintf("NewTensor: %d bytes are no %v tensor of sizes %v, which has %d bytes", len(bytes),
+			dtype, sizes, needed)}
 	}
 	var data unsafe.Pointer
 	if len(bytes) > 0 {

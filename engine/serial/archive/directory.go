@@ -26,8 +26,8 @@ type Entry struct {
 // Stored reports whether the record is stored uncompressed.
 func (e *Entry) Stored() bool { return !e.compressed }
 
-// Archive is a zip file with a validated directory: the file has the size that its end record states, names are unique, records are inside of the
-// file and disjoint, and no record claims an unpacked size that its bytes cannot have.
+// Archive is a zip file with a validated directory: the file has the size that its end record states, names are unique, records are inside
+// of the file and disjoint, and no record claims an unpacked size that its bytes cannot have.
 type Archive struct {
 	op           string
 	source       *file.Source
@@ -128,7 +128,8 @@ func (a *Archive) readEnd(record []byte, at int64) (end, error) {
 	f := fields(record[4:])
 	disk, first, here, count, size, central := f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(4), f.readUint(4)
 	found := end{count, size, central}
-	if locator, err := a.source.Bytes(a.op, max(at-locatorSize, 0), min(at, locatorSize)); err == nil && bytes.HasPrefix(locator, []byte(locatorText)) && len(locator) == locatorSize {
+	if locator, err := a.source.Bytes(a.op, max(at-locatorSize, 0), min(at, locatorSize)); err == nil &&
+		bytes.HasPrefix(locator, []byte(locatorText)) && len(locator) == locatorSize {
 		f = fields(locator[8:])
 		wide := f.readUint(8)
 		record, err := a.source.Bytes(a.op, wide, end64Size)
@@ -138,7 +139,8 @@ func (a *Archive) readEnd(record []byte, at int64) (end, error) {
 		f = fields(record[16:])
 		disk, first, here, found = f.readUint(4), f.readUint(4), f.readUint(8), end{f.readUint(8), f.readUint(8), f.readUint(8)}
 		at = wide
-		if !hasWideValue(count, found.count, math.MaxUint16) || !hasWideValue(size, found.size, math.MaxUint32) || !hasWideValue(central, found.central, math.MaxUint32) {
+		if !hasWideValue(count, found.count, math.MaxUint16) || !hasWideValue(size, found.size, math.MaxUint32) ||
+			!hasWideValue(central, found.central, math.MaxUint32) {
 			return end{}, a.newFileError("its two end records differ")
 		}
 		count = found.count
@@ -164,12 +166,14 @@ func (a *Archive) readEntry(directory []byte) (*Entry, int, error) {
 	}
 	f := fields(directory[8:])
 	flags, method, _, sum, stored, size := f.readUint(2), f.readUint(2), f.readUint(4), f.readUint(4), f.readUint(4), f.readUint(4)
-	nameLength, extraLength, commentLength, disk, _, header := f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(6), f.readUint(4)
+	nameLength, extraLength, commentLength, disk, _, header := f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(6),
+		f.readUint(4)
 	length := centralSize + int(nameLength+extraLength+commentLength)
 	if length > len(directory) {
 		return nil, 0, a.newFileError("a record of its directory is truncated")
 	}
-	e := &Entry{Name: string(f[:nameLength]), Size: size, stored: stored, header: header, compressed: method == deflatedMethod, sum: uint32(sum)}
+	e := &Entry{Name: string(f[:nameLength]), Size: size, stored: stored, header: header, compressed: method == deflatedMethod,
+		sum: uint32(sum)}
 	if !e.readZip64Fields(f[nameLength : nameLength+extraLength]) {
 		return nil, 0, a.newRecordError(e, "its 64-bit sizes are missing")
 	}
@@ -179,7 +183,8 @@ func (a *Archive) readEntry(directory []byte) (*Entry, int, error) {
 	case !utf8.ValidString(e.Name) || strings.ContainsRune(e.Name, 0):
 		return nil, 0, a.newRecordError(e, "its name is not UTF-8, or contains a NUL character")
 	case method != storedMethod && method != deflatedMethod:
-		return nil, 0, status.NotImplementedf("%s: record %.100q is compressed with method %d; only stored and deflated records are supported", a.op, e.Name, method)
+		return nil, 0, status.NotImplementedf("%s: record %.100q is compressed with method %d; only stored and deflated records are supported",
+			a.op, e.Name, method)
 	case flags&encrypted != 0:
 		return nil, 0, status.NotImplementedf("%s: record %.100q is encrypted", a.op, e.Name)
 	case disk != 0 || a.byName[e.Name] != nil:
@@ -221,7 +226,8 @@ func (a *Archive) locateData(e *Entry, flags, method int64) error {
 		return a.newRecordError(e, "its header cannot be read: %v", err)
 	}
 	f := fields(local[6:])
-	localFlags, localMethod, _, sum, stored, size, nameLength, extraLength := f.readUint(2), f.readUint(2), f.readUint(4), f.readUint(4), f.readUint(4), f.readUint(4), f.readUint(2), f.readUint(2)
+	localFlags, localMethod, _, sum, stored, size, nameLength, extraLength := f.readUint(2), f.readUint(2), f.readUint(4), f.readUint(4),
+		f.readUint(4), f.readUint(4), f.readUint(2), f.readUint(2)
 	e.Offset = e.header + localSize + nameLength + extraLength
 	same := sum == int64(e.sum) && stored == clampToUint32(e.stored) && size == clampToUint32(e.Size)
 	switch {
@@ -239,7 +245,8 @@ func (a *Archive) locateData(e *Entry, flags, method int64) error {
 	return nil
 }
 
-// checkOverlap returns an error for records that share bytes, with each other or with the directory: a small file could claim to hold a lot.
+// checkOverlap returns an error for records that share bytes, with each other or with the directory: a small file could claim to hold a
+// lot.
 func (a *Archive) checkOverlap(central int64) error {
 	sorted := slices.Clone(a.Entries)
 	slices.SortFunc(sorted, func(x, y *Entry) int { return int(min(max(x.header-y.header, -1), 1)) })

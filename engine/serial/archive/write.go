@@ -1,5 +1,6 @@
-// Package archive reads and writes zip files, the containers of PyTorch's and NumPy's files. It writes records uncompressed, each at a multiple of 64
-// bytes, so that the records of a mapped file can be used in place (layout of the headers: PKWARE's APPNOTE.TXT, sections 4.3 and 4.5).
+// Package archive reads and writes zip files, the containers of PyTorch's and NumPy's files. It writes records uncompressed, each at a
+// multiple of 64 bytes, so that the records of a mapped file can be used in place (layout of the headers: PKWARE's APPNOTE.TXT, sections
+// 4.3 and 4.5).
 package archive
 
 import (
@@ -51,7 +52,8 @@ func New(op string, records []Record) (*Plan, error) {
 	for _, r := range records {
 		switch {
 		case len(r.Name) > math.MaxUint16:
-			return nil, status.Valuef("%s: the record's name %.40q... has %d bytes, but a zip archive supports names of up to %d", op, r.Name, len(r.Name), math.MaxUint16)
+			return nil, status.Valuef("%s: the record's name %.40q... has %d bytes, but a zip archive supports names of up to %d", op, r.Name,
+				len(r.Name), math.MaxUint16)
 		case !utf8.ValidString(r.Name) || strings.ContainsRune(r.Name, 0):
 			return nil, status.Valuef("%s: the record's name %.100q is not UTF-8, or contains a NUL character", op, r.Name)
 		case seen[r.Name]:

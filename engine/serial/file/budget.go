@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// costPerByte and costAtLeast bound the memory for reading a file, without its tensors' bytes. Pickles of empty containers come close to the
-	// first.
+	// costPerByte and costAtLeast bound the memory for reading a file, without its tensors' bytes. Pickles of empty containers come close to
+	// the first.
 	costPerByte = 512
 	costAtLeast = 4 << 20
 	// reserveBytes is how much is reserved at a time.
@@ -15,8 +15,8 @@ const (
 )
 
 // Budget limits the memory for reading a file, without the bytes of its tensors, which the allocator counts: the directory, the pickle, the
-// structure, and the objects of the calling language. It is a multiple of the file's size, and counts as memory in use until it is closed, so that
-// the memory limit includes it.
+// structure, and the objects of the calling language. It is a multiple of the file's size, and counts as memory in use until it is closed,
+// so that the memory limit includes it.
 type Budget struct {
 	op                     string
 	size, spent, allowance int64

@@ -27,8 +27,8 @@ func powerOfX(n int64) uint32 {
 	return result
 }
 
-// Combine returns the CRC-32 of two runs of bytes one after the other, from the checksums of each and the second's length (the method of zlib's
-// crc32_combine).
+// Combine returns the CRC-32 of two runs of bytes one after the other, from the checksums of each and the second's length (the method of
+// zlib's crc32_combine).
 func Combine(first, second uint32, length int64) uint32 {
 	return multiplyPolynomials(powerOfX(length), first) ^ second
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/libtensor/libtensor/engine/storage"
 )
 
-// Create writes a file of size bytes and atomically replaces the one at path, if any: whoever opens path, even after the process was stopped at any
-// moment, finds the old file or the complete new one. A durable file is synced to the disk first, so that the same holds after a loss of power. write
-// must write every byte. If path is a link, its target is created or replaced; pipes and devices are written directly.
+// Create writes a file of size bytes and atomically replaces the one at path, if any: whoever opens path, even after the process was
+// stopped at any moment, finds the old file or the complete new one. A durable file is synced to the disk first, so that the same holds
+// after a loss of power. write must write every byte. If path is a link, its target is created or replaced; pipes and devices are written
+// directly.
 func Create(op, path string, size int64, durable bool, write func(io.WriterAt) error) error {
 	if path == "" {
 		return newEmptyPathError(op)

@@ -41,8 +41,8 @@ func Read(r io.ReaderAt, parts []Part, sums bool) ([]uint32, error) {
 	})
 }
 
-// Write writes the parts to w, and returns the CRC-32 of each when sums is set. The system writes a file for one thread at a time: more of them help
-// with the checksums alone.
+// Write writes the parts to w, and returns the CRC-32 of each when sums is set. The system writes a file for one thread at a time: more of
+// them help with the checksums alone.
 func Write(w io.WriterAt, parts []Part, sums bool) ([]uint32, error) {
 	if !sums {
 		for _, p := range parts {

@@ -72,7 +72,8 @@ func (s *Source) Copy(w io.WriterAt) error {
 // Bytes reads length bytes from offset on.
 func (s *Source) Bytes(op string, offset, length int64) ([]byte, error) {
 	if offset < 0 || length < 0 || offset > s.Size-length {
-		return nil, status.Runtimef("%s: the file is damaged or truncated: it has %d bytes, and %d are expected from byte %d on", op, s.Size, length, offset)
+		return nil, status.Runtimef("%s: the file is damaged or truncated: it has %d bytes, and %d are expected from byte %d on", op, s.Size,
+			length, offset)
 	}
 	data := make([]byte, length)
 	if _, err := s.ReadAt(data, offset); err != nil && err != io.EOF {

@@ -1,5 +1,5 @@
-// Package gguf reads GGUF files, versions 2 and 3: typed metadata, the names, types and sizes of tensors, and their bytes. Reading checks all rules of
-// the format: names and keys are distinct, and each tensor is aligned and inside the file (format: ggml's docs/gguf.md).
+// Package gguf reads GGUF files, versions 2 and 3: typed metadata, the names, types and sizes of tensors, and their bytes. Reading checks
+// all rules of the format: names and keys are distinct, and each tensor is aligned and inside the file (format: ggml's docs/gguf.md).
 package gguf
 
 import (
@@ -112,7 +112,8 @@ func (r *reader) readEntry() *entry {
 	}
 	if e.kind.DType == dtype.None {
 		if len(e.sizes) == 0 || e.sizes[len(e.sizes)-1]%e.kind.Values != 0 {
-			r.setError("tensor %.100q of shape %v and type %s has rows that are no multiple of %d values", e.name, e.sizes, e.kind.Name, e.kind.Values)
+			r.setError("tensor %.100q of shape %v and type %s has rows that are no multiple of %d values", e.name, e.sizes, e.kind.Name,
+				e.kind.Values)
 			return e
 		}
 		e.sizes[len(e.sizes)-1] /= e.kind.Values
@@ -144,7 +145,8 @@ func (r *reader) placeTensors(f *File, alignment int64) {
 		case e.offset%uint64(alignment) != 0:
 			r.setError("tensor %.100q begins at byte %d of the data, which is no multiple of the alignment %d", e.name, e.offset, alignment)
 		case e.bytes > 0 && (data > r.source.Size || e.offset > uint64(r.source.Size-data) || e.bytes > r.source.Size-data-int64(e.offset)):
-			r.err = status.Runtimef("%s: tensor %.100q has %d bytes from byte %d of the data on, and the file has %d bytes of data: it is damaged or truncated", r.op, e.name, e.bytes, e.offset, max(r.source.Size-data, 0))
+			r.err = status.Runtimef("%s: tensor %.100q has %d bytes from byte %d of the data on, and the file has %d bytes of data: it is damaged or truncated",
+				r.op, e.name, e.bytes, e.offset, max(r.source.Size-data, 0))
 		default:
 			e.begin = data + int64(e.offset)
 		}
@@ -158,8 +160,8 @@ func (r *reader) placeTensors(f *File, alignment int64) {
 	}
 }
 
-// Select returns the names, tensors and types of all tensors in the order of the file, or of those of names. Blocks are of uint8, with rows of bytes
-// as the last dimension. Tensors are read, or mapped.
+// Select returns the names, tensors and types of all tensors in the order of the file, or of those of names. Blocks are of uint8, with rows
+// of bytes as the last dimension. Tensors are read, or mapped.
 func (f *File) Select(names []string, mmap bool) (found []string, tensors []*tensor.Tensor, kinds []string, err error) {
 	chosen, err := f.selectEntries(names)
 	if err != nil {
@@ -181,7 +183,8 @@ func (f *File) Select(names []string, mmap bool) (found []string, tensors []*ten
 	for _, e := range chosen {
 		if e.kind.Bytes == 0 {
 			release()
-			return nil, nil, nil, status.NotImplementedf("%s: tensor %.100q has type %d, which is not supported; load the others by their names", f.op, e.name, e.kind.Number)
+			return nil, nil, nil, status.NotImplementedf("%s: tensor %.100q has type %d, which is not supported; load the others by their names",
+				f.op, e.name, e.kind.Number)
 		}
 		t, mapped, err := f.newTensor(e, mapping)
 		if err != nil {

@@ -51,9 +51,12 @@ func build(tensors uint64, n int, infos ...any) []byte {
 // sample has metadata of all types, and tensors of numbers and of blocks.
 func sample() []byte {
 	data := head(3, 3, 6)
-	data = append(data, bytes("general.alignment", uint32(4), uint32(64), "name", uint32(8), "a\"é", "f", uint32(6), float32(1), "n", uint32(12), math.Inf(-1),
-		"flag", uint32(7), uint8(1), "list", uint32(9), uint32(9), uint64(2), uint32(8), uint64(1), "x", uint32(1), uint64(2), int8(-1), int8(2))...)
-	data = append(data, bytes("a", uint32(2), uint64(3), uint64(2), uint32(0), uint64(0), "q", uint32(2), uint64(64), uint64(2), uint32(2), uint64(64),
+	data = append(data, bytes("general.alignment", uint32(4), uint32(64), "name", uint32(8), "a\"é", "f", uint32(6), float32(1), "n",
+		uint32(12), math.Inf(-1),
+		"flag", uint32(7), uint8(1), "list", uint32(9), uint32(9), uint64(2), uint32(8), uint64(1), "x", uint32(1), uint64(2), int8(-1),
+		int8(2))...)
+	data = append(data, bytes("a", uint32(2), uint64(3), uint64(2), uint32(0), uint64(0), "q", uint32(2), uint64(64), uint64(2), uint32(2),
+		uint64(64),
 		"empty", uint32(1), uint64(0), uint32(30), uint64(0))...)
 	for len(data)%64 != 0 {
 		data = append(data, 0)
@@ -111,19 +114,21 @@ func TestInvalidFiles(t *testing.T) {
 		data []byte
 		fact string
 	}{
-		"empty":            {nil, "the magic"},
-		"other format":     {[]byte("PK\x03\x04 and more"), `begins with "PK\x03\x04"`},
-		"version 1":        {head(1, 0, 0), "version 1 of GGUF"},
-		"big-endian":       {bytes([]byte(magic), uint32(3<<24), uint64(0), uint64(0)), "big-endian"},
-		"many tensors":     {head(3, 1<<60, 0), "it has 1152921504606846976 tensors"},
-		"many keys":        {head(3, 0, math.MaxUint64), "metadata keys"},
-		"long key":         {pair(uint64(math.MaxUint64), uint64(0)), "a metadata key has 9223372036854775807 from byte"},
-		"key not UTF-8":    {pair("\xff", uint32(0), uint8(0)), "is not UTF-8"},
-		"two of a key":     {append(head(3, 0, 2), bytes("k", uint32(0), uint8(1), "k", uint32(0), uint8(1))...), `metadata key "k" occurs twice`},
-		"unknown type":     {pair("k", uint32(13), uint64(0)), `"k" has the unknown type 13`},
-		"bool 2":           {pair("k", uint32(7), uint8(2)), `"k" has the bool 2`},
-		"long array":       {pair("k", uint32(9), uint32(0), uint64(1<<40), uint8(0)), "items in a metadata array"},
-		"deep arrays":      {pair("k", bytes(uint32(9)), bytes(uint32(9), uint64(1), uint32(9), uint64(1), uint32(9), uint64(1), uint32(9), uint64(1), uint32(0), uint64(1), uint8(1))), "arrays in each other"},
+		"empty":         {nil, "the magic"},
+		"other format":  {[]byte("PK\x03\x04 and more"), `begins with "PK\x03\x04"`},
+		"version 1":     {head(1, 0, 0), "version 1 of GGUF"},
+		"big-endian":    {bytes([]byte(magic), uint32(3<<24), uint64(0), uint64(0)), "big-endian"},
+		"many tensors":  {head(3, 1<<60, 0), "it has 1152921504606846976 tensors"},
+		"many keys":     {head(3, 0, math.MaxUint64), "metadata keys"},
+		"long key":      {pair(uint64(math.MaxUint64), uint64(0)), "a metadata key has 9223372036854775807 from byte"},
+		"key not UTF-8": {pair("\xff", uint32(0), uint8(0)), "is not UTF-8"},
+		"two of a key": {append(head(3, 0, 2), bytes("k", uint32(0), uint8(1), "k", uint32(0), uint8(1))...),
+			`metadata key "k" occurs twice`},
+		"unknown type": {pair("k", uint32(13), uint64(0)), `"k" has the unknown type 13`},
+		"bool 2":       {pair("k", uint32(7), uint8(2)), `"k" has the bool 2`},
+		"long array":   {pair("k", uint32(9), uint32(0), uint64(1<<40), uint8(0)), "items in a metadata array"},
+		"deep arrays": {pair("k", bytes(uint32(9)), bytes(uint32(9), uint64(1), uint32(9), uint64(1), uint32(9), uint64(1), uint32(9),
+			uint64(1), uint32(0), uint64(1), uint8(1))), "arrays in each other"},
 		"alignment 3":      {pair(alignmentKey, uint32(4), uint32(3)), "general.alignment is 3"},
 		"alignment text":   {pair(alignmentKey, uint32(8), "32"), `general.alignment is "32"`},
 		"nine sizes":       {build(1, 0, info(0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1)), "has 9 dimensions"},

@@ -51,7 +51,8 @@ func (r *reader) readBytes(n int64, what string) []byte {
 		return nil
 	}
 	if n < 0 || n > r.source.Size-r.at {
-		r.err = status.Runtimef("%s: the file is damaged or truncated: it has %d bytes, and %s has %d from byte %d on", r.op, r.source.Size, what, uint64(n), r.at)
+		r.err = status.Runtimef("%s: the file is damaged or truncated: it has %d bytes, and %s has %d from byte %d on", r.op, r.source.Size, what,
+			uint64(n), r.at)
 		return nil
 	}
 	if r.at < r.from || r.at+n > r.from+int64(len(r.window)) {

@@ -192,7 +192,9 @@ func (p *parser) parseDType(name string) (d dtype.DType, swapped bool, err error
 		}
 	}
 	if strings.HasPrefix(rest, "O") {
-		return dtype.None, false, status.NotImplementedf("%s: the file has an array of Python objects, which are never loaded: they could run code", p.op)
+		return dtype.None, false, status.NotImplementedf(
+			"%s: the file has an array of Python objects, which are never loaded: they could run code",
+			p.op)
 	}
 	return dtype.None, false, status.NotImplementedf("%s: the file has dtype %.100q, which libtensor does not have", p.op, name)
 }

@@ -30,7 +30,8 @@ type Image struct {
 // New lays out the file of a tensor.
 func New(op string, t *tensor.Tensor) (*Image, error) {
 	if !backend.Known(t) || t.Layout() != tensor.Strided {
-		return nil, status.Runtimef("%s: the tensor is a %v one on device %v; only strided tensors with elements can be saved", op, t.Layout(), t.Device())
+		return nil, status.Runtimef("%s: the tensor is a %v one on device %v; only strided tensors with elements can be saved", op, t.Layout(),
+			t.Device())
 	}
 	head, err := encodeHeader(op, t.DType(), t.Sizes())
 	if err != nil {
@@ -123,7 +124,8 @@ func (h *header) computeSize(op string) (int64, error) {
 		return 0, nil
 	}
 	if !fits {
-		return 0, status.Runtimef("%s: the header describes an array of shape %.100s and dtype %v, whose size overflows", op, status.Textf("%v", h.shape), h.dtype)
+		return 0, status.Runtimef("%s: the header describes an array of shape %.100s and dtype %v, whose size overflows", op,
+			status.Textf("%v", h.shape), h.dtype)
 	}
 	return int64(need), nil
 }

@@ -189,7 +189,8 @@ func FuzzLoad(f *testing.F) {
 
 // FuzzHeader looks for headers that crash the parser, or that the two ways to read them take differently.
 func FuzzHeader(f *testing.F) {
-	for _, text := range []string{"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", `{"shape": (3L,), "fortran_order": True, "descr": ">c16"}`, "{'descr': [('a', '<f4')]}"} {
+	for _, text := range []string{"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+		`{"shape": (3L,), "fortran_order": True, "descr": ">c16"}`, "{'descr': [('a', '<f4')]}"} {
 		f.Add(text, byte(1))
 		f.Add(text, byte(2))
 	}

@@ -32,8 +32,8 @@ type Rules struct {
 	Persistent func(id any) (any, error)
 }
 
-// opcodeCost is the approximate maximum of memory per opcode, without its text operand: a slot on the stack and in a container, an empty container, a
-// slot in the memo.
+// opcodeCost is the approximate maximum of memory per opcode, without its text operand: a slot on the stack and in a container, an empty
+// container, a slot in the memo.
 const opcodeCost = 128
 
 // Decode reads a pickle. shared holds the identities of the values that occur more than once.
@@ -124,7 +124,8 @@ func (d *decoder) readPrefixedBytes(n uint64) ([]byte, error) {
 	return d.readBytes(length)
 }
 
-// ValidText reports whether bytes are text as Python pickles it: UTF-8 in which halves of surrogate pairs are encoded as if they were characters.
+// ValidText reports whether bytes are text as Python pickles it: UTF-8 in which halves of surrogate pairs are encoded as if they were
+// characters.
 func ValidText(b []byte) bool {
 	if utf8.Valid(b) {
 		return true

@@ -17,9 +17,12 @@ var all = Rules{Name: func(Global) error { return nil }, Fills: func(Global) boo
 func TestValuesComeBack(t *testing.T) {
 	large, _ := new(big.Int).SetString("-123456789012345678901234567890", 10)
 	for _, value := range []any{
-		nil, true, false, int64(0), int64(255), int64(256), int64(65535), int64(65536), int64(-1), int64(-128), int64(-129), int64(math.MaxInt32), int64(math.MinInt32),
-		int64(1 << 31), int64(math.MaxInt64), int64(math.MinInt64), large, 1.5, math.Inf(-1), "", "é", &Tuple{}, &Tuple{[]any{int64(1)}}, &Tuple{[]any{"a", "b", "c", "d"}},
-		&List{[]any{nil, &List{}}}, &Dict{[]Entry{{"k", int64(1)}, {int64(2), nil}}}, Global{"torch", "float32"}, &Persistent{&Tuple{[]any{"storage"}}},
+		nil, true, false, int64(0), int64(255), int64(256), int64(65535), int64(65536), int64(-1), int64(-128), int64(-129), int64(math.MaxInt32),
+		int64(math.MinInt32),
+		int64(1 << 31), int64(math.MaxInt64), int64(math.MinInt64), large, 1.5, math.Inf(-1), "", "é", &Tuple{}, &Tuple{[]any{int64(1)}},
+		&Tuple{[]any{"a", "b", "c", "d"}},
+		&List{[]any{nil, &List{}}}, &Dict{[]Entry{{"k", int64(1)}, {int64(2), nil}}}, Global{"torch", "float32"},
+		&Persistent{&Tuple{[]any{"storage"}}},
 		&Call{Func: Global{"collections", "OrderedDict"}, Args: &Tuple{}, Entries: []Entry{{"a", true}}, State: &Dict{[]Entry{{"x", int64(1)}}}},
 	} {
 		got, _, err := Decode("load", Encode(value), all)

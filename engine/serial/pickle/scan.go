@@ -117,8 +117,8 @@ type pushedString struct {
 	fromMemo, memoized bool
 }
 
-// Rename returns a pickle in which the module `from`, and its submodules, are named `to`: in imports, not in strings. Frames, which readers do not
-// need, are left out.
+// Rename returns a pickle in which the module `from`, and its submodules, are named `to`: in imports, not in strings. Frames, which readers
+// do not need, are left out.
 func Rename(op string, data []byte, from, to string) ([]byte, error) {
 	r := &renamer{from: from, to: to, memo: map[uint32]string{}, renamed: map[uint32]bool{}}
 	for at := 0; at < len(data); {

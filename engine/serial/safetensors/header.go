@@ -134,7 +134,8 @@ func (f *File) parseEntry(m member) (*entry, error) {
 	e.begin, e.end = offsets[0], offsets[1]
 	need, err := e.computeSize()
 	if err != nil || need != e.end-e.begin {
-		return nil, f.newHeaderError("tensor %.100q of shape %.100s and dtype %s does not have the %d bytes that data_offsets %v specify", m.key, status.Textf("%v", e.shape), name, e.end-e.begin, offsets)
+		return nil, f.newHeaderError("tensor %.100q of shape %.100s and dtype %s does not have the %d bytes that data_offsets %v specify", m.key,
+			status.Textf("%v", e.shape), name, e.end-e.begin, offsets)
 	}
 	return e, nil
 }
@@ -174,12 +175,14 @@ func (f *File) checkOffsets(data int64) error {
 	at := data
 	for _, e := range f.entries {
 		if e.begin != at {
-			return f.newHeaderError("tensor %.100q begins at byte %d of the data, and the one before it ends at byte %d", e.name, e.begin-data, at-data)
+			return f.newHeaderError("tensor %.100q begins at byte %d of the data, and the one before it ends at byte %d", e.name, e.begin-data,
+				at-data)
 		}
 		at = e.end
 	}
 	if at != f.source.Size {
-		return status.Runtimef("%s: the header describes %d bytes of data, and the file has %d: it is damaged or truncated", f.op, at-data, f.source.Size-data)
+		return status.Runtimef("%s: the header describes %d bytes of data, and the file has %d: it is damaged or truncated", f.op, at-data,
+			f.source.Size-data)
 	}
 	return nil
 }

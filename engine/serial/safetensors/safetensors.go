@@ -1,6 +1,6 @@
-// Package safetensors reads and writes safetensors files: the length of the header, the header in JSON, and the bytes of all tensors. Reading
-// checks all rules of the format: names are distinct, the number of bytes of each tensor agrees with its shape
-// and dtype, and the tensors fill the file without gaps or overlaps (format: safetensors' README.md).
+// Package safetensors reads and writes safetensors files: the length of the header, the header in JSON, and the bytes of all tensors.
+// Reading checks all rules of the format: names are distinct, the number of bytes of each tensor agrees with its shape and dtype, and the
+// tensors fill the file without gaps or overlaps (format: safetensors' README.md).
 package safetensors
 
 import (
@@ -35,13 +35,16 @@ type kind struct {
 	dtype dtype.DType // None where libtensor has none
 }
 
-// kinds are in the order of the format's specification, the smallest elements first. Writers store tensors in the reverse order, so that each
-// is aligned.
+// kinds are in the order of the format's specification, the smallest elements first. Writers store tensors in the reverse order, so that
+// each is aligned.
 var kinds = func() []kind {
 	list := []kind{
-		{name: "BOOL", bits: 8}, {name: "F4", bits: 4}, {name: "F6_E2M3", bits: 6}, {name: "F6_E3M2", bits: 6}, {name: "U8", bits: 8}, {name: "I8", bits: 8},
-		{name: "F8_E5M2", bits: 8}, {name: "F8_E4M3", bits: 8}, {name: "F8_E8M0", bits: 8}, {name: "F8_E4M3FNUZ", bits: 8}, {name: "F8_E5M2FNUZ", bits: 8},
-		{name: "I16", bits: 16}, {name: "U16", bits: 16}, {name: "F16", bits: 16}, {name: "BF16", bits: 16}, {name: "I32", bits: 32}, {name: "U32", bits: 32},
+		{name: "BOOL", bits: 8}, {name: "F4", bits: 4}, {name: "F6_E2M3", bits: 6}, {name: "F6_E3M2", bits: 6}, {name: "U8", bits: 8},
+		{name: "I8", bits: 8},
+		{name: "F8_E5M2", bits: 8}, {name: "F8_E4M3", bits: 8}, {name: "F8_E8M0", bits: 8}, {name: "F8_E4M3FNUZ", bits: 8},
+		{name: "F8_E5M2FNUZ", bits: 8},
+		{name: "I16", bits: 16}, {name: "U16", bits: 16}, {name: "F16", bits: 16}, {name: "BF16", bits: 16}, {name: "I32", bits: 32},
+		{name: "U32", bits: 32},
 		{name: "F32", bits: 32}, {name: "C64", bits: 64}, {name: "F64", bits: 64}, {name: "I64", bits: 64}, {name: "U64", bits: 64},
 	}
 	for i := range list {
@@ -78,9 +81,11 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 		order[i] = i
 		switch {
 		case findKind(t.DType()) < 0:
-			return nil, status.Typef("%s: tensor %.100q has dtype %v, which the safetensors format does not support; convert it first", op, names[i], t.DType())
+			return nil, status.Typef("%s: tensor %.100q has dtype %v, which the safetensors format does not support; convert it first", op, names[i],
+				t.DType())
 		case !backend.Known(t) || t.Layout() != tensor.Strided:
-			return nil, status.Runtimef("%s: tensor %.100q is a %v one on device %v; only strided tensors with elements can be saved", op, names[i], t.Layout(), t.Device())
+			return nil, status.Runtimef("%s: tensor %.100q is a %v one on device %v; only strided tensors with elements can be saved", op, names[i],
+				t.Layout(), t.Device())
 		case !utf8.ValidString(names[i]):
 			return nil, status.Valuef("%s: the name %.100q is not UTF-8", op, names[i])
 		case names[i] == metadataKey:
@@ -230,7 +235,8 @@ func Open(op string, source *file.Source, budget *file.Budget) (*File, error) {
 	}
 	length := binary.LittleEndian.Uint64(head)
 	if length > maxHeader || int64(length) > source.Size-8 {
-		return nil, status.Runtimef("%s: the header's length is given as %d bytes, and the file has %d (at most %d are allowed); it is not a safetensors file, or it is damaged", op, length, source.Size, maxHeader)
+		return nil, status.Runtimef("%s: the header's length is given as %d bytes, and the file has %d (at most %d are allowed); it is not a safetensors file, or it is damaged",
+			op, length, source.Size, maxHeader)
 	}
 	if err := budget.Spend(headerCost * int64(length)); err != nil {
 		return nil, err

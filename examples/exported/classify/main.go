@@ -1,5 +1,5 @@
-// Classifies images of letters with an exported program: classify LETTERS.pt2 IMAGES.npy. Prints the letter with the largest score for each image, as
-// classify.c does.
+// Classifies images of letters with an exported program: classify LETTERS.pt2 IMAGES.npy. Prints the letter with the largest score for each
+// image, as classify.c does.
 package main
 
 import (

@@ -16,7 +16,8 @@ const (
 	atLeast = 16 << 20
 )
 
-// Cost runs read, which reads size bytes, with unlimited memory. It checks that the allocations are within the limit and that all memory is returned.
+// Cost runs read, which reads size bytes, with unlimited memory. It checks that the allocations are within the limit and that all memory is
+// returned.
 func Cost(t testing.TB, size int, read func()) {
 	before := storage.MemoryStats()
 	var begin, end runtime.MemStats
