@@ -72,9 +72,11 @@ __attribute__((noinline)) void finish_dots(Sum *sums, const lt_gemm *g, const T 
 // So many columns are multiplied with all rows before the next.
 constexpr int kDotColumns = LT_VECTOR_BYTES / 8 < 4 ? 4 : LT_VECTOR_BYTES / 8;
 
-// c = alpha * a b + beta * d for I rows of a and J columns of b.
+// c = alpha * a b + beta * d for I rows of a and J columns of b. For the first rows the elements of
+// b a kilobyte further on are prefetched, beyond the end of a column in the next J columns: the CPU
+// itself prefetches short columns too late.
 template <class P, int I, int J, class T>
-void dots(const lt_gemm *g, const Part<P, T> &part) {
+void dots(const lt_gemm *g, const Part<P, T> &part, bool first) {
   using Sum = typename P::Sum;
   constexpr int N = Vec<Sum>::N;
   constexpr int64_t kWhole = N * P::kSteps;
@@ -82,7 +84,13 @@ void dots(const lt_gemm *g, const Part<P, T> &part) {
   for (int t = 0; t < I * J; t++) sums[t] = Sum(0);
   const auto step = [&](int64_t p, auto... n) __attribute__((always_inline)) {
     Vec<typename P::Unit> y[J];
-    for (int j = 0; j < J; j++) y[j] = along<P>(part.b + j * g->b_col + p, n...);
+    constexpr int64_t kAhead = 1024 / sizeof(T);
+    const int64_t ahead = !first ? 0 : p + kAhead < g->k ? kAhead : J * g->b_col + kAhead - g->k;
+    for (int j = 0; j < J; j++) {
+      const T *const b = part.b + j * g->b_col + p;
+      y[j] = along<P>(b, n...);
+      __builtin_prefetch(b + ahead);
+    }
     for (int i = 0; i < I; i++) {
       const auto x = along<P>(part.a + i * g->a_row + p, n...);
       for (int j = 0; j < J; j++) sums[i * J + j] = P::add(sums[i * J + j], x, y[j]);
@@ -106,7 +114,7 @@ template <class P, int I, int J, class T>
 void dots_of(const lt_gemm *g, Part<P, T> part, int64_t rows, int64_t columns) {
   for (; columns >= J; columns -= J, part = part.column(g, J)) {
     Part<P, T> down = part;
-    for (int64_t i = rows; i >= I; i -= I, down = down.row(g, I)) dots<P, I, J>(g, down);
+    for (int64_t i = rows; i >= I; i -= I, down = down.row(g, I)) dots<P, I, J>(g, down, i == rows);
   }
   if constexpr (J > 1) {
     if (columns > 0) dots_of<P, I, 1>(g, part, rows, columns);

@@ -86,6 +86,22 @@ void pack_rows(const T *b, int64_t row, int64_t depth, typename P::Unit *panel) 
   }
 }
 
+// Packs w columns that are contiguous along k, widened vector by vector, as far as their units fill
+// vectors. Returns the number of these units.
+template <class P, class T, int W>
+int64_t pack_widened(const T *b, int64_t col, int64_t units, int64_t w, typename P::Unit *panel) {
+  using Unit = typename P::Unit;
+  constexpr int N = Vec<Unit>::N;
+  alignas(64) Unit wide[W * N];
+  int64_t q = 0;
+  for (; q + N <= units; q += N) {
+    for (int64_t k = 0; k < w; k++) store(wide + k * N, along<P>(b + k * col + q * P::kSteps));
+    find_turn(sizeof(Unit))((char *)(panel + q * W), W * sizeof(Unit), (const char *)wide,
+                            N * sizeof(Unit), w, N);
+  }
+  return q;
+}
+
 // Packs depth rows of w columns. The rest of a packed panel is ignored: whole vectors read on into
 // the following rows, but not past the last element.
 template <class P, class T, int W = kPanel<typename P::Unit>>
@@ -109,6 +125,8 @@ void pack(const T *b, int64_t row, int64_t col, int64_t depth, int64_t w, typena
                               col * int64_t(sizeof(T)), w, whole);
       done = whole;
     }
+  } else if constexpr (sizeof(T) < sizeof(Left) && kind_of<Unit> != kComplex) {
+    if (row == 1) done = pack_widened<P, T, W>(b, col, whole, w, panel);
   }
   const auto value = [&](int64_t p, int64_t k) {
     if constexpr (__is_same(T, Left))
