@@ -8,6 +8,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
 )
 
@@ -15,7 +16,7 @@ import (
 // number of threads.
 func TestBFloat16ProductsOfBothKernels(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
-	defer func(widens bool) { widensBFloat16 = widens }(widensBFloat16)
+	defer func(traits kernel.ProductTraits) { productTraits = traits }(productTraits)
 	r := rand.New(rand.NewPCG(9, 10))
 	number := func() int64 { return r.Int64N(5) - 2 }
 	for _, s := range [][3]int64{{4, 700, 33}, {8, 64, 40}, {9, 64, 40}, {17, 33, 70}, {33, 600, 31}, {70, 40, 5}, {3, 5, 2}} {
@@ -31,7 +32,7 @@ func TestBFloat16ProductsOfBothKernels(t *testing.T) {
 				}
 			}
 			for i := range 4 {
-				widensBFloat16 = i%2 == 0
+				productTraits.WidensBFloat16 = i%2 == 0
 				parallel.SetThreads(1 + i/2*4)
 				to := grid(t, dtype.BFloat16, m, n, layout%3, func() int64 { return 99 })
 				require.NoError(t, product("test", backend.Product{To: to, A: a, B: b, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(0)}))

@@ -49,8 +49,7 @@ var (
 	gemmKernel, dotsKernel                     = kernel.Of(kernelapi.Gemm), kernel.Of(kernelapi.GemmDots)
 	bfloat16GemmKernel, bfloat16GemmDotsKernel = kernel.Of(kernelapi.GemmBfloat16), kernel.Of(kernelapi.GemmDotsBfloat16)
 	amxGemmKernel                              = kernel.Of(kernelapi.GemmAmx)
-	// widensBFloat16 is true if products of bfloat16 are faster in float32 than with the CPU's instructions for bfloat16.
-	widensBFloat16 = kernel.WidensBFloat16()
+	productTraits                              = kernel.ProductTraitsOfCPU()
 )
 
 // productKernelsOf returns the kernels for products of dtype d with results of the given sizes and a number of multiplications; there are
@@ -73,7 +72,7 @@ func productKernelsOf(d dtype.DType, rows, columns, work int64) productKernels {
 	}
 	if bfloat16GemmKernel.Has(d) {
 		k.dots = productKernel{bfloat16GemmDotsKernel.Row(d), d}
-		if !widensBFloat16 {
+		if !productTraits.WidensBFloat16 {
 			k.panels = productKernel{bfloat16GemmKernel.Row(d), d}
 		}
 	}
@@ -131,7 +130,8 @@ func (k productKernel) readsAlong(rows, depth int64, d dtype.DType) bool {
 	if k.left == d && d.Size() == 2 {
 		steps = pairSteps
 	}
-	return depth >= leastAlong && rows*steps <= depth && (rows <= skinny || rows*depth*k.left.Size() <= alongBytes)
+	most := min(productTraits.MostAlong, depth/steps)
+	return depth >= leastAlong && rows <= most && (rows <= skinny || rows*depth*k.left.Size() <= alongBytes)
 }
 
 // multiplySlabs is multiplyBlocks for n rows of the product after the other.

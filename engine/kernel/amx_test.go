@@ -26,9 +26,10 @@ func TestTileRegistersAreUsedOnRequest(t *testing.T) {
 
 // Intel's CPUs multiply bfloat16 in float32, AMD's and unknown ones do not.
 func TestWideningOfBFloat16(t *testing.T) {
-	assert.True(t, widening[cpuModel{"GenuineIntel", 6}])
-	assert.False(t, widening[cpuModel{"AuthenticAMD", 25}])
-	assert.False(t, widening[cpuModel{"another vendor", 6}])
+	assert.True(t, traitsOf(cpuModel{"GenuineIntel", 6}).WidensBFloat16)
+	assert.False(t, traitsOf(cpuModel{"AuthenticAMD", 25}).WidensBFloat16)
+	assert.False(t, traitsOf(cpuModel{"another vendor", 6}).WidensBFloat16)
+	assert.Equal(t, traitsOf(currentModel()), ProductTraitsOfCPU())
 	if model := currentModel(); Tier() != "baseline" {
 		assert.Len(t, model.vendor, 12)
 		assert.Positive(t, model.family)
