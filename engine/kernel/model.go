@@ -31,8 +31,8 @@ type cpuModel struct {
 
 // ProductTraits describes which kernels of matrix products are faster on a model of CPU.
 type ProductTraits struct {
-	// WidensBFloat16 is true if products of bfloat16 are faster in float32 than with the CPU's instructions for bfloat16: vdpbf16ps has half the rate
-	// of vfmadd on Intel's CPUs, and the same rate, with twice the products, on AMD's.
+	// WidensBFloat16 is true if products of bfloat16 are faster in float32 than with the CPU's instructions for bfloat16: vdpbf16ps has
+	// half the rate of vfmadd on Intel's CPUs, and the same rate, with twice the products, on AMD's.
 	WidensBFloat16 bool
 	// MostAlong is the number of rows up to which dot products along contiguous memory can be faster than packed panels.
 	MostAlong int64

@@ -563,6 +563,19 @@ def test_short_ways_for_float32_are_as_good_as_those_of_float64(name):
         assert (got[~finite] == np.copysign(math.inf, want[~finite])).all()
 
 
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_sine_and_cosine_of_float32_are_right_to_the_last_place(name):
+    """Small and large angles, those near multiples of pi/32, and those on both sides of 3200, up to which some CPUs compute in float32."""
+    multiples = (np.arange(1, 33000) * (math.pi / 32)).astype(np.float32)
+    end = np.float32(3200) + np.arange(-40, 41, dtype=np.float32) * np.spacing(np.float32(3200))
+    small, large = np.geomspace(1e-45, 1, 500, dtype=np.float32), np.geomspace(3000, 3e38, 500, dtype=np.float32)
+    x = np.concatenate([multiples, np.nextafter(multiples, np.float32(0)), end, small, large])
+    x = np.concatenate([x, -x])
+    got, want = getattr(torch, name)(torch.from_numpy(x)).numpy(), getattr(np, name)(x.astype(np.float64))
+    assert (abs(got - want) <= np.spacing(abs(want).astype(np.float32))).all()
+    assert (np.signbit(got) == np.signbit(want)).all()
+
+
 MIXED = [
     math.nan,
     math.inf,
@@ -588,6 +601,8 @@ MIXED = [
 ]
 MIXED += [26.0, -30.5, 150.25, 199.0, 200.0, 230.0, 700.0, 1000.0, -4503599627370497.5, 1e10, 1e19, 1e200, 1e300]
 ONE_NUMBER = {
+    "sin": torch.sin,
+    "cos": torch.cos,
     "digamma": torch.digamma,
     "lgamma": torch.lgamma,
     "erfinv": torch.erfinv,

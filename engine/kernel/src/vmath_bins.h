@@ -59,6 +59,24 @@ LT_INLINE Floats odd_in_bins(const float (&table)[rows][32], Floats x, float low
   return copysign(fma(d, picked_poly<2, rows - 1>(table, index, d), value), x);
 }
 
+// pi/16 in three parts. Multiples of the first two are exact for n pi/16 up to most_in_bins.
+constexpr float sixteenth[] = {0xc90fdbp-26f, -0x2efp-37f, 0x5a308dp-64f}, most_in_bins = 3200;
+
+// sin(x + part pi/16) for 0 <= x <= most_in_bins; x = n pi/16 + d + lo.
+LT_INLINE Floats sin_in_bins(Floats x, int32_t part) {
+  const Integer<float> n = nearest_product(x, Floats(0xa2f983p-21f));
+  const Floats most = minus_product(x, n.value, Floats(sixteenth[0]));
+  const Floats d = minus_product(most, n.value, Floats(sixteenth[1]));
+  const Floats exact = minus_product(most - d, n.value, Floats(sixteenth[1]));
+  const Floats lo = minus_product(exact, n.value, Floats(sixteenth[2]));
+  const Vec<int32_t> index = n.bits + part;
+  const Floats s = pick(sine_bins[0], index), c = pick(sine_bins[0], index + 8), z = d * d;
+  // sin(d + lo) - d and (cos d - 1) / z.
+  const Floats sine = fma(d * z, fma(z, Floats(0x1.11110ep-7f), Floats(-0x1.555556p-3f)), lo);
+  const Floats cosine = fma(z, Floats(0x1.55555p-5f), Floats(-0.5f));
+  return s + fma(c, d, fma(c, sine, fma(s * z, cosine, pick(sine_bins[1], index))));
+}
+
 LT_INLINE Floats tanh_in_bins(Floats x) { return odd_in_bins(tanh_bins, x, 0x1p-4f, 9.0112f); }
 LT_INLINE Doubles tanh_in_bins(Doubles x) {
   const Doubles m = min(Doubles(19.0625), abs(x));

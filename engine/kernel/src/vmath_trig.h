@@ -3,10 +3,12 @@
 // x = n pi/2 + r with |r| <= pi/4. Up to 2^30 pi/2 is subtracted in three parts (Cody and Waite);
 // beyond that the needed bits of 2/pi are picked from a table by exponent (M. Payne, R. Hanek,
 // Radian reduction for trigonometric functions, SIGNUM 18, 1983), lane by lane. Minimax polynomials
-// for (sin r - r) / r^3 and (cos r - 1 + r^2/2) / r^4 in r^2. Floats work in double.
+// for (sin r - r) / r^3 and (cos r - 1 + r^2/2) / r^4 in r^2. Floats work in double, except sines
+// and cosines up to 3200 with AVX-512 (vmath_bins.h).
 #ifndef LT_VMATH_TRIG_H_
 #define LT_VMATH_TRIG_H_
 
+#include "vmath_bins.h"
 #include "vmath_core.h"
 
 namespace lt {
@@ -146,7 +148,7 @@ LT_INLINE Doubles vsin(Doubles x) {
   // x itself if it is tiny: preserves -0 and subnormals.
   return select(abs(x) < 0x1p-27, x, sin_shifted(x, 0));
 }
-LT_INLINE Floats vsin(Floats x) {
+LT_INLINE Floats sin_in_double(Floats x) {
   const Floats y = in_double(x, [](Doubles v) {
     const Integer<double> n = nearest(v * one_over_pi);
     const Doubles r = fma(-n.value, Doubles(pi_lo), minus_product(v, n.value, Doubles(pi_hi)));
@@ -154,8 +156,8 @@ LT_INLINE Floats vsin(Floats x) {
   });
   return __builtin_expect(any(abs(x) > 0x1p30f), 0) ? sin_huge(x, y, 0) : y;
 }
-LT_INLINE Doubles vcos(Doubles x) { return sin_shifted(x, 1); }
-LT_INLINE Floats vcos(Floats x) {
+
+LT_INLINE Floats cos_in_double(Floats x) {
   // cos x = sin(x + pi/2) with x + pi/2 = n pi + r.
   const Floats y = in_double(x, [](Doubles v) {
     const Integer<double> n = nearest(fma(v, Doubles(one_over_pi), Doubles(0.5)));
@@ -165,6 +167,23 @@ LT_INLINE Floats vcos(Floats x) {
   });
   return __builtin_expect(any(abs(x) > 0x1p30f), 0) ? sin_huge(x, y, 1) : y;
 }
+
+#if LT_BITMASK
+LT_INLINE Floats vsin(Floats x) {
+  const Floats m = abs(x), y = xor_bits(sin_in_bins(m, 0), sign_bit(x));
+  const Mask<float> far = m > most_in_bins;
+  return __builtin_expect(any(far), 0) ? select(far, sin_in_double(x), y) : y;
+}
+LT_INLINE Floats vcos(Floats x) {
+  const Floats m = abs(x), y = sin_in_bins(m, 8);
+  const Mask<float> far = m > most_in_bins;
+  return __builtin_expect(any(far), 0) ? select(far, cos_in_double(x), y) : y;
+}
+#else
+LT_INLINE Floats vsin(Floats x) { return sin_in_double(x); }
+LT_INLINE Floats vcos(Floats x) { return cos_in_double(x); }
+#endif
+LT_INLINE Doubles vcos(Doubles x) { return sin_shifted(x, 1); }
 
 LT_INLINE Doubles vtan(Doubles x) {
   const Reduced z = reduce(x);
