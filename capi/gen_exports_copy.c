@@ -192,13 +192,8 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
 }
 
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unravel_index", "out"); LT_RESULT(out_len, "unravel_index", "out_len");
   lt_value a[2] = {{.pointer = (void *)indices}, {.list = {shape, shape_len}}};
-  const tensor_status status = lt_run(LT_OP(unravel_index), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(unravel_index), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
@@ -382,33 +377,18 @@ TENSOR_API tensor_status tensor_detach_copy_out(const tensor_t *self, tensor_t *
 }
 
 TENSOR_API tensor_status tensor_unbind_copy(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unbind_copy", "out"); LT_RESULT(out_len, "unbind_copy", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(unbind_copy), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(unbind_copy), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_split_copy(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split_copy", "out"); LT_RESULT(out_len, "split_copy", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.i = split_size}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(split_copy), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(split_copy), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_split_with_sizes_copy(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split_with_sizes_copy", "out"); LT_RESULT(out_len, "split_with_sizes_copy", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.list = {split_sizes, split_sizes_len}}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(split_with_sizes_copy), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(split_with_sizes_copy), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_view_as_real_copy(const tensor_t *self, tensor_t **out) {

@@ -87,33 +87,18 @@ TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t
 }
 
 TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *grad_outputs, int64_t grad_outputs_len, int32_t retain_graph, bool create_graph, bool allow_unused, bool materialize_grads, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "autograd_grad", "out"); LT_RESULT(out_len, "autograd_grad", "out_len");
   lt_value a[7] = {{.list = {outputs, outputs_len}}, {.list = {inputs, inputs_len}}, {.list = {grad_outputs, grad_outputs_len}}, {.i = retain_graph}, {.i = create_graph}, {.i = allow_unused}, {.i = materialize_grads}};
-  const tensor_status status = lt_run(LT_OP(autograd_grad), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(autograd_grad), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_graph_reads(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "graph_reads", "out"); LT_RESULT(out_len, "graph_reads", "out_len");
   lt_value a[2] = {{.list = {outputs, outputs_len}}, {.list = {inputs, inputs_len}}};
-  const tensor_status status = lt_run(LT_OP(graph_reads), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(graph_reads), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_graph_writes(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, bool capture, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "graph_writes", "out"); LT_RESULT(out_len, "graph_writes", "out_len");
   lt_value a[3] = {{.list = {outputs, outputs_len}}, {.list = {inputs, inputs_len}}, {.i = capture}};
-  const tensor_status status = lt_run(LT_OP(graph_writes), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(graph_writes), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_grad_fn(const tensor_t *self, tensor_node_t **out) {
@@ -191,13 +176,8 @@ TENSOR_API tensor_status tensor_node_result(tensor_node_t *self, int64_t output,
 }
 
 TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "node_saved", "out"); LT_RESULT(out_len, "node_saved", "out_len");
   lt_value a[1] = {{.pointer = (void *)self}};
-  const tensor_status status = lt_run(LT_OP(node_saved), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(node_saved), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_node_saved_names(tensor_node_t *self, char **out) {
@@ -211,13 +191,8 @@ TENSOR_API tensor_status tensor_node_saved_names(tensor_node_t *self, char **out
 }
 
 TENSOR_API tensor_status tensor_node_saved_as(tensor_node_t *self, const char *name, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "node_saved_as", "out"); LT_RESULT(out_len, "node_saved_as", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.text = name}};
-  const tensor_status status = lt_run(LT_OP(node_saved_as), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(node_saved_as), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_node_pack_saved(tensor_node_t *self, const char *name, int64_t i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter) {
@@ -226,13 +201,8 @@ TENSOR_API tensor_status tensor_node_pack_saved(tensor_node_t *self, const char 
 }
 
 TENSOR_API tensor_status tensor_node_call(tensor_node_t *self, const tensor_t *const *grads, int64_t grads_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "node_call", "out"); LT_RESULT(out_len, "node_call", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.list = {grads, grads_len}}};
-  const tensor_status status = lt_run(LT_OP(node_call), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(node_call), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *context, tensor_deleter deleter) {

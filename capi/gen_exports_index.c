@@ -127,13 +127,8 @@ TENSOR_API tensor_status tensor_nonzero_static_out(const tensor_t *self, int64_t
 }
 
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "nonzero_numpy", "out"); LT_RESULT(out_len, "nonzero_numpy", "out_len");
   lt_value a[1] = {{.pointer = (void *)self}};
-  const tensor_status status = lt_run(LT_OP(nonzero_numpy), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(nonzero_numpy), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
@@ -297,12 +292,7 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
 }
 
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "where.condition", "out"); LT_RESULT(out_len, "where.condition", "out_len");
   lt_value a[1] = {{.pointer = (void *)condition}};
-  const tensor_status status = lt_run(LT_OP(where_condition), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(where_condition), false, a, out, out_len);
 }
 

@@ -97,13 +97,8 @@ TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out)
 }
 
 TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "atleast_1d.sequence", "out"); LT_RESULT(out_len, "atleast_1d.sequence", "out_len");
   lt_value a[1] = {{.list = {tensors, tensors_len}}};
-  const tensor_status status = lt_run(LT_OP(atleast_1d_sequence), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(atleast_1d_sequence), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out) {
@@ -112,13 +107,8 @@ TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out)
 }
 
 TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "atleast_2d.sequence", "out"); LT_RESULT(out_len, "atleast_2d.sequence", "out_len");
   lt_value a[1] = {{.list = {tensors, tensors_len}}};
-  const tensor_status status = lt_run(LT_OP(atleast_2d_sequence), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(atleast_2d_sequence), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out) {
@@ -127,33 +117,18 @@ TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out)
 }
 
 TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "atleast_3d.sequence", "out"); LT_RESULT(out_len, "atleast_3d.sequence", "out_len");
   lt_value a[1] = {{.list = {tensors, tensors_len}}};
-  const tensor_status status = lt_run(LT_OP(atleast_3d_sequence), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(atleast_3d_sequence), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "broadcast_tensors", "out"); LT_RESULT(out_len, "broadcast_tensors", "out_len");
   lt_value a[1] = {{.list = {tensors, tensors_len}}};
-  const tensor_status status = lt_run(LT_OP(broadcast_tensors), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(broadcast_tensors), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "meshgrid", "out"); LT_RESULT(out_len, "meshgrid", "out_len");
   lt_value a[2] = {{.list = {tensors, tensors_len}}, {.text = indexing}};
-  const tensor_status status = lt_run(LT_OP(meshgrid), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(meshgrid), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {

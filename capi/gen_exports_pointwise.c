@@ -1157,13 +1157,8 @@ TENSOR_API tensor_status tensor_fused_adagrad_(const tensor_t *const *self, int6
 }
 
 TENSOR_API tensor_status tensor_foreach_abs(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_abs", "out"); LT_RESULT(out_len, "foreach_abs", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_abs), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_abs), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_abs_(const tensor_t *const *self, int64_t self_len) {
@@ -1172,13 +1167,8 @@ TENSOR_API tensor_status tensor_foreach_abs_(const tensor_t *const *self, int64_
 }
 
 TENSOR_API tensor_status tensor_foreach_acos(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_acos", "out"); LT_RESULT(out_len, "foreach_acos", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_acos), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_acos), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_acos_(const tensor_t *const *self, int64_t self_len) {
@@ -1187,13 +1177,8 @@ TENSOR_API tensor_status tensor_foreach_acos_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_asin(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_asin", "out"); LT_RESULT(out_len, "foreach_asin", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_asin), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_asin), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_asin_(const tensor_t *const *self, int64_t self_len) {
@@ -1202,13 +1187,8 @@ TENSOR_API tensor_status tensor_foreach_asin_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_atan(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_atan", "out"); LT_RESULT(out_len, "foreach_atan", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_atan), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_atan), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_atan_(const tensor_t *const *self, int64_t self_len) {
@@ -1217,13 +1197,8 @@ TENSOR_API tensor_status tensor_foreach_atan_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_ceil(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_ceil", "out"); LT_RESULT(out_len, "foreach_ceil", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_ceil), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_ceil), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_ceil_(const tensor_t *const *self, int64_t self_len) {
@@ -1232,13 +1207,8 @@ TENSOR_API tensor_status tensor_foreach_ceil_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_cos(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_cos", "out"); LT_RESULT(out_len, "foreach_cos", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_cos), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_cos), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_cos_(const tensor_t *const *self, int64_t self_len) {
@@ -1247,13 +1217,8 @@ TENSOR_API tensor_status tensor_foreach_cos_(const tensor_t *const *self, int64_
 }
 
 TENSOR_API tensor_status tensor_foreach_cosh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_cosh", "out"); LT_RESULT(out_len, "foreach_cosh", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_cosh), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_cosh), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_cosh_(const tensor_t *const *self, int64_t self_len) {
@@ -1262,13 +1227,8 @@ TENSOR_API tensor_status tensor_foreach_cosh_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_erf(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_erf", "out"); LT_RESULT(out_len, "foreach_erf", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_erf), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_erf), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_erf_(const tensor_t *const *self, int64_t self_len) {
@@ -1277,13 +1237,8 @@ TENSOR_API tensor_status tensor_foreach_erf_(const tensor_t *const *self, int64_
 }
 
 TENSOR_API tensor_status tensor_foreach_erfc(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_erfc", "out"); LT_RESULT(out_len, "foreach_erfc", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_erfc), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_erfc), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_erfc_(const tensor_t *const *self, int64_t self_len) {
@@ -1292,13 +1247,8 @@ TENSOR_API tensor_status tensor_foreach_erfc_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_exp(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_exp", "out"); LT_RESULT(out_len, "foreach_exp", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_exp), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_exp), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_exp_(const tensor_t *const *self, int64_t self_len) {
@@ -1307,13 +1257,8 @@ TENSOR_API tensor_status tensor_foreach_exp_(const tensor_t *const *self, int64_
 }
 
 TENSOR_API tensor_status tensor_foreach_expm1(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_expm1", "out"); LT_RESULT(out_len, "foreach_expm1", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_expm1), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_expm1), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_expm1_(const tensor_t *const *self, int64_t self_len) {
@@ -1322,13 +1267,8 @@ TENSOR_API tensor_status tensor_foreach_expm1_(const tensor_t *const *self, int6
 }
 
 TENSOR_API tensor_status tensor_foreach_floor(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_floor", "out"); LT_RESULT(out_len, "foreach_floor", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_floor), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_floor), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_floor_(const tensor_t *const *self, int64_t self_len) {
@@ -1337,13 +1277,8 @@ TENSOR_API tensor_status tensor_foreach_floor_(const tensor_t *const *self, int6
 }
 
 TENSOR_API tensor_status tensor_foreach_frac(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_frac", "out"); LT_RESULT(out_len, "foreach_frac", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_frac), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_frac), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_frac_(const tensor_t *const *self, int64_t self_len) {
@@ -1352,13 +1287,8 @@ TENSOR_API tensor_status tensor_foreach_frac_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_lgamma(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_lgamma", "out"); LT_RESULT(out_len, "foreach_lgamma", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_lgamma), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_lgamma), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_lgamma_(const tensor_t *const *self, int64_t self_len) {
@@ -1367,13 +1297,8 @@ TENSOR_API tensor_status tensor_foreach_lgamma_(const tensor_t *const *self, int
 }
 
 TENSOR_API tensor_status tensor_foreach_log(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_log", "out"); LT_RESULT(out_len, "foreach_log", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_log), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_log), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_log_(const tensor_t *const *self, int64_t self_len) {
@@ -1382,13 +1307,8 @@ TENSOR_API tensor_status tensor_foreach_log_(const tensor_t *const *self, int64_
 }
 
 TENSOR_API tensor_status tensor_foreach_log10(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_log10", "out"); LT_RESULT(out_len, "foreach_log10", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_log10), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_log10), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_log10_(const tensor_t *const *self, int64_t self_len) {
@@ -1397,13 +1317,8 @@ TENSOR_API tensor_status tensor_foreach_log10_(const tensor_t *const *self, int6
 }
 
 TENSOR_API tensor_status tensor_foreach_log1p(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_log1p", "out"); LT_RESULT(out_len, "foreach_log1p", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_log1p), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_log1p), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_log1p_(const tensor_t *const *self, int64_t self_len) {
@@ -1412,13 +1327,8 @@ TENSOR_API tensor_status tensor_foreach_log1p_(const tensor_t *const *self, int6
 }
 
 TENSOR_API tensor_status tensor_foreach_log2(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_log2", "out"); LT_RESULT(out_len, "foreach_log2", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_log2), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_log2), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_log2_(const tensor_t *const *self, int64_t self_len) {
@@ -1427,13 +1337,8 @@ TENSOR_API tensor_status tensor_foreach_log2_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_neg(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_neg", "out"); LT_RESULT(out_len, "foreach_neg", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_neg), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_neg), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_neg_(const tensor_t *const *self, int64_t self_len) {
@@ -1442,13 +1347,8 @@ TENSOR_API tensor_status tensor_foreach_neg_(const tensor_t *const *self, int64_
 }
 
 TENSOR_API tensor_status tensor_foreach_reciprocal(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_reciprocal", "out"); LT_RESULT(out_len, "foreach_reciprocal", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_reciprocal), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_reciprocal), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_reciprocal_(const tensor_t *const *self, int64_t self_len) {
@@ -1457,13 +1357,8 @@ TENSOR_API tensor_status tensor_foreach_reciprocal_(const tensor_t *const *self,
 }
 
 TENSOR_API tensor_status tensor_foreach_round(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_round", "out"); LT_RESULT(out_len, "foreach_round", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_round), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_round), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_round_(const tensor_t *const *self, int64_t self_len) {
@@ -1472,13 +1367,8 @@ TENSOR_API tensor_status tensor_foreach_round_(const tensor_t *const *self, int6
 }
 
 TENSOR_API tensor_status tensor_foreach_rsqrt(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_rsqrt", "out"); LT_RESULT(out_len, "foreach_rsqrt", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_rsqrt), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_rsqrt), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_rsqrt_(const tensor_t *const *self, int64_t self_len) {
@@ -1487,13 +1377,8 @@ TENSOR_API tensor_status tensor_foreach_rsqrt_(const tensor_t *const *self, int6
 }
 
 TENSOR_API tensor_status tensor_foreach_sigmoid(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_sigmoid", "out"); LT_RESULT(out_len, "foreach_sigmoid", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_sigmoid), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_sigmoid), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_sigmoid_(const tensor_t *const *self, int64_t self_len) {
@@ -1502,13 +1387,8 @@ TENSOR_API tensor_status tensor_foreach_sigmoid_(const tensor_t *const *self, in
 }
 
 TENSOR_API tensor_status tensor_foreach_sign(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_sign", "out"); LT_RESULT(out_len, "foreach_sign", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_sign), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_sign), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_sign_(const tensor_t *const *self, int64_t self_len) {
@@ -1517,13 +1397,8 @@ TENSOR_API tensor_status tensor_foreach_sign_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_sin(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_sin", "out"); LT_RESULT(out_len, "foreach_sin", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_sin), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_sin), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_sin_(const tensor_t *const *self, int64_t self_len) {
@@ -1532,13 +1407,8 @@ TENSOR_API tensor_status tensor_foreach_sin_(const tensor_t *const *self, int64_
 }
 
 TENSOR_API tensor_status tensor_foreach_sinh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_sinh", "out"); LT_RESULT(out_len, "foreach_sinh", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_sinh), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_sinh), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_sinh_(const tensor_t *const *self, int64_t self_len) {
@@ -1547,13 +1417,8 @@ TENSOR_API tensor_status tensor_foreach_sinh_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_sqrt(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_sqrt", "out"); LT_RESULT(out_len, "foreach_sqrt", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_sqrt), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_sqrt), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_sqrt_(const tensor_t *const *self, int64_t self_len) {
@@ -1562,13 +1427,8 @@ TENSOR_API tensor_status tensor_foreach_sqrt_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_tan(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_tan", "out"); LT_RESULT(out_len, "foreach_tan", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_tan), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_tan), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_tan_(const tensor_t *const *self, int64_t self_len) {
@@ -1577,13 +1437,8 @@ TENSOR_API tensor_status tensor_foreach_tan_(const tensor_t *const *self, int64_
 }
 
 TENSOR_API tensor_status tensor_foreach_tanh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_tanh", "out"); LT_RESULT(out_len, "foreach_tanh", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_tanh), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_tanh), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_tanh_(const tensor_t *const *self, int64_t self_len) {
@@ -1592,13 +1447,8 @@ TENSOR_API tensor_status tensor_foreach_tanh_(const tensor_t *const *self, int64
 }
 
 TENSOR_API tensor_status tensor_foreach_trunc(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_trunc", "out"); LT_RESULT(out_len, "foreach_trunc", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_trunc), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_trunc), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_trunc_(const tensor_t *const *self, int64_t self_len) {
@@ -1607,13 +1457,8 @@ TENSOR_API tensor_status tensor_foreach_trunc_(const tensor_t *const *self, int6
 }
 
 TENSOR_API tensor_status tensor_foreach_add_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_add.scalar", "out"); LT_RESULT(out_len, "foreach_add.scalar", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.scalar = scalar}};
-  const tensor_status status = lt_run(LT_OP(foreach_add_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_add_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_add__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar) {
@@ -1622,13 +1467,8 @@ TENSOR_API tensor_status tensor_foreach_add__scalar(const tensor_t *const *self,
 }
 
 TENSOR_API tensor_status tensor_foreach_add_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_add.list", "out"); LT_RESULT(out_len, "foreach_add.list", "out_len");
   lt_value a[3] = {{.list = {self, self_len}}, {.list = {other, other_len}}, {.scalar = alpha}};
-  const tensor_status status = lt_run(LT_OP(foreach_add_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_add_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_add__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha) {
@@ -1637,13 +1477,8 @@ TENSOR_API tensor_status tensor_foreach_add__list(const tensor_t *const *self, i
 }
 
 TENSOR_API tensor_status tensor_foreach_add_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_add.scalars", "out"); LT_RESULT(out_len, "foreach_add.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_add_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_add_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_add__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -1652,13 +1487,8 @@ TENSOR_API tensor_status tensor_foreach_add__scalars(const tensor_t *const *self
 }
 
 TENSOR_API tensor_status tensor_foreach_add_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_scalar alpha, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_add.tensor", "out"); LT_RESULT(out_len, "foreach_add.tensor", "out_len");
   lt_value a[3] = {{.list = {self, self_len}}, {.pointer = (void *)other}, {.scalar = alpha}};
-  const tensor_status status = lt_run(LT_OP(foreach_add_tensor), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_add_tensor), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_add__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_scalar alpha) {
@@ -1667,13 +1497,8 @@ TENSOR_API tensor_status tensor_foreach_add__tensor(const tensor_t *const *self,
 }
 
 TENSOR_API tensor_status tensor_foreach_sub_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_sub.scalar", "out"); LT_RESULT(out_len, "foreach_sub.scalar", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.scalar = scalar}};
-  const tensor_status status = lt_run(LT_OP(foreach_sub_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_sub_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_sub__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar) {
@@ -1682,13 +1507,8 @@ TENSOR_API tensor_status tensor_foreach_sub__scalar(const tensor_t *const *self,
 }
 
 TENSOR_API tensor_status tensor_foreach_sub_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_sub.list", "out"); LT_RESULT(out_len, "foreach_sub.list", "out_len");
   lt_value a[3] = {{.list = {self, self_len}}, {.list = {other, other_len}}, {.scalar = alpha}};
-  const tensor_status status = lt_run(LT_OP(foreach_sub_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_sub_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_sub__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha) {
@@ -1697,13 +1517,8 @@ TENSOR_API tensor_status tensor_foreach_sub__list(const tensor_t *const *self, i
 }
 
 TENSOR_API tensor_status tensor_foreach_sub_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_sub.scalars", "out"); LT_RESULT(out_len, "foreach_sub.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_sub_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_sub_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_sub__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -1712,13 +1527,8 @@ TENSOR_API tensor_status tensor_foreach_sub__scalars(const tensor_t *const *self
 }
 
 TENSOR_API tensor_status tensor_foreach_mul_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_mul.scalar", "out"); LT_RESULT(out_len, "foreach_mul.scalar", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.scalar = scalar}};
-  const tensor_status status = lt_run(LT_OP(foreach_mul_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_mul_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_mul__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar) {
@@ -1727,13 +1537,8 @@ TENSOR_API tensor_status tensor_foreach_mul__scalar(const tensor_t *const *self,
 }
 
 TENSOR_API tensor_status tensor_foreach_mul_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_mul.list", "out"); LT_RESULT(out_len, "foreach_mul.list", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {other, other_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_mul_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_mul_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_mul__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len) {
@@ -1742,13 +1547,8 @@ TENSOR_API tensor_status tensor_foreach_mul__list(const tensor_t *const *self, i
 }
 
 TENSOR_API tensor_status tensor_foreach_mul_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_mul.scalars", "out"); LT_RESULT(out_len, "foreach_mul.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_mul_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_mul_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_mul__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -1757,13 +1557,8 @@ TENSOR_API tensor_status tensor_foreach_mul__scalars(const tensor_t *const *self
 }
 
 TENSOR_API tensor_status tensor_foreach_mul_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_mul.tensor", "out"); LT_RESULT(out_len, "foreach_mul.tensor", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.pointer = (void *)other}};
-  const tensor_status status = lt_run(LT_OP(foreach_mul_tensor), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_mul_tensor), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_mul__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other) {
@@ -1772,13 +1567,8 @@ TENSOR_API tensor_status tensor_foreach_mul__tensor(const tensor_t *const *self,
 }
 
 TENSOR_API tensor_status tensor_foreach_div_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_div.scalar", "out"); LT_RESULT(out_len, "foreach_div.scalar", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.scalar = scalar}};
-  const tensor_status status = lt_run(LT_OP(foreach_div_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_div_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_div__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar) {
@@ -1787,13 +1577,8 @@ TENSOR_API tensor_status tensor_foreach_div__scalar(const tensor_t *const *self,
 }
 
 TENSOR_API tensor_status tensor_foreach_div_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_div.list", "out"); LT_RESULT(out_len, "foreach_div.list", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {other, other_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_div_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_div_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_div__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len) {
@@ -1802,13 +1587,8 @@ TENSOR_API tensor_status tensor_foreach_div__list(const tensor_t *const *self, i
 }
 
 TENSOR_API tensor_status tensor_foreach_div_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_div.scalars", "out"); LT_RESULT(out_len, "foreach_div.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_div_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_div_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_div__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -1817,13 +1597,8 @@ TENSOR_API tensor_status tensor_foreach_div__scalars(const tensor_t *const *self
 }
 
 TENSOR_API tensor_status tensor_foreach_div_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_div.tensor", "out"); LT_RESULT(out_len, "foreach_div.tensor", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.pointer = (void *)other}};
-  const tensor_status status = lt_run(LT_OP(foreach_div_tensor), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_div_tensor), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_div__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other) {
@@ -1832,13 +1607,8 @@ TENSOR_API tensor_status tensor_foreach_div__tensor(const tensor_t *const *self,
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_max_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_clamp_max.scalar", "out"); LT_RESULT(out_len, "foreach_clamp_max.scalar", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.scalar = scalar}};
-  const tensor_status status = lt_run(LT_OP(foreach_clamp_max_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_clamp_max_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_max__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar) {
@@ -1847,13 +1617,8 @@ TENSOR_API tensor_status tensor_foreach_clamp_max__scalar(const tensor_t *const 
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_max_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_clamp_max.list", "out"); LT_RESULT(out_len, "foreach_clamp_max.list", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {other, other_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_clamp_max_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_clamp_max_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_max__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len) {
@@ -1862,13 +1627,8 @@ TENSOR_API tensor_status tensor_foreach_clamp_max__list(const tensor_t *const *s
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_max_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_clamp_max.scalars", "out"); LT_RESULT(out_len, "foreach_clamp_max.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_clamp_max_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_clamp_max_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_max__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -1877,13 +1637,8 @@ TENSOR_API tensor_status tensor_foreach_clamp_max__scalars(const tensor_t *const
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_min_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_clamp_min.scalar", "out"); LT_RESULT(out_len, "foreach_clamp_min.scalar", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.scalar = scalar}};
-  const tensor_status status = lt_run(LT_OP(foreach_clamp_min_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_clamp_min_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_min__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar) {
@@ -1892,13 +1647,8 @@ TENSOR_API tensor_status tensor_foreach_clamp_min__scalar(const tensor_t *const 
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_min_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_clamp_min.list", "out"); LT_RESULT(out_len, "foreach_clamp_min.list", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {other, other_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_clamp_min_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_clamp_min_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_min__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len) {
@@ -1907,13 +1657,8 @@ TENSOR_API tensor_status tensor_foreach_clamp_min__list(const tensor_t *const *s
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_min_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_clamp_min.scalars", "out"); LT_RESULT(out_len, "foreach_clamp_min.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_clamp_min_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_clamp_min_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_clamp_min__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -1922,13 +1667,8 @@ TENSOR_API tensor_status tensor_foreach_clamp_min__scalars(const tensor_t *const
 }
 
 TENSOR_API tensor_status tensor_foreach_maximum_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_maximum.scalar", "out"); LT_RESULT(out_len, "foreach_maximum.scalar", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.scalar = scalar}};
-  const tensor_status status = lt_run(LT_OP(foreach_maximum_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_maximum_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_maximum__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar) {
@@ -1937,13 +1677,8 @@ TENSOR_API tensor_status tensor_foreach_maximum__scalar(const tensor_t *const *s
 }
 
 TENSOR_API tensor_status tensor_foreach_maximum_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_maximum.list", "out"); LT_RESULT(out_len, "foreach_maximum.list", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {other, other_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_maximum_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_maximum_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_maximum__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len) {
@@ -1952,13 +1687,8 @@ TENSOR_API tensor_status tensor_foreach_maximum__list(const tensor_t *const *sel
 }
 
 TENSOR_API tensor_status tensor_foreach_maximum_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_maximum.scalars", "out"); LT_RESULT(out_len, "foreach_maximum.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_maximum_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_maximum_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_maximum__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -1967,13 +1697,8 @@ TENSOR_API tensor_status tensor_foreach_maximum__scalars(const tensor_t *const *
 }
 
 TENSOR_API tensor_status tensor_foreach_minimum_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_minimum.scalar", "out"); LT_RESULT(out_len, "foreach_minimum.scalar", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.scalar = scalar}};
-  const tensor_status status = lt_run(LT_OP(foreach_minimum_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_minimum_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_minimum__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar) {
@@ -1982,13 +1707,8 @@ TENSOR_API tensor_status tensor_foreach_minimum__scalar(const tensor_t *const *s
 }
 
 TENSOR_API tensor_status tensor_foreach_minimum_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_minimum.list", "out"); LT_RESULT(out_len, "foreach_minimum.list", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {other, other_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_minimum_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_minimum_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_minimum__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len) {
@@ -1997,13 +1717,8 @@ TENSOR_API tensor_status tensor_foreach_minimum__list(const tensor_t *const *sel
 }
 
 TENSOR_API tensor_status tensor_foreach_minimum_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_minimum.scalars", "out"); LT_RESULT(out_len, "foreach_minimum.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_minimum_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_minimum_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_minimum__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -2012,13 +1727,8 @@ TENSOR_API tensor_status tensor_foreach_minimum__scalars(const tensor_t *const *
 }
 
 TENSOR_API tensor_status tensor_foreach_pow_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar exponent, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_pow.scalar", "out"); LT_RESULT(out_len, "foreach_pow.scalar", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.scalar = exponent}};
-  const tensor_status status = lt_run(LT_OP(foreach_pow_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_pow_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_pow__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar exponent) {
@@ -2027,13 +1737,8 @@ TENSOR_API tensor_status tensor_foreach_pow__scalar(const tensor_t *const *self,
 }
 
 TENSOR_API tensor_status tensor_foreach_pow_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_pow.scalars", "out"); LT_RESULT(out_len, "foreach_pow.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {exponent, exponent_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_pow_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_pow_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_pow__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len) {
@@ -2042,13 +1747,8 @@ TENSOR_API tensor_status tensor_foreach_pow__scalars(const tensor_t *const *self
 }
 
 TENSOR_API tensor_status tensor_foreach_pow_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_pow.list", "out"); LT_RESULT(out_len, "foreach_pow.list", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {exponent, exponent_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_pow_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_pow_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_pow__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len) {
@@ -2057,23 +1757,13 @@ TENSOR_API tensor_status tensor_foreach_pow__list(const tensor_t *const *self, i
 }
 
 TENSOR_API tensor_status tensor_foreach_pow_base(tensor_scalar self, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_pow.base", "out"); LT_RESULT(out_len, "foreach_pow.base", "out_len");
   lt_value a[2] = {{.scalar = self}, {.list = {exponent, exponent_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_pow_base), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_pow_base), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_lerp_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, tensor_scalar weight, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_lerp.scalar", "out"); LT_RESULT(out_len, "foreach_lerp.scalar", "out_len");
   lt_value a[3] = {{.list = {self, self_len}}, {.list = {tensors1, tensors1_len}}, {.scalar = weight}};
-  const tensor_status status = lt_run(LT_OP(foreach_lerp_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_lerp_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_lerp__scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, tensor_scalar weight) {
@@ -2082,13 +1772,8 @@ TENSOR_API tensor_status tensor_foreach_lerp__scalar(const tensor_t *const *self
 }
 
 TENSOR_API tensor_status tensor_foreach_lerp_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_t *const *weights, int64_t weights_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_lerp.list", "out"); LT_RESULT(out_len, "foreach_lerp.list", "out_len");
   lt_value a[3] = {{.list = {self, self_len}}, {.list = {tensors1, tensors1_len}}, {.list = {weights, weights_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_lerp_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_lerp_list), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_lerp__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_t *const *weights, int64_t weights_len) {
@@ -2097,13 +1782,8 @@ TENSOR_API tensor_status tensor_foreach_lerp__list(const tensor_t *const *self, 
 }
 
 TENSOR_API tensor_status tensor_foreach_lerp_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_scalar *weight, int64_t weight_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_lerp.scalars", "out"); LT_RESULT(out_len, "foreach_lerp.scalars", "out_len");
   lt_value a[3] = {{.list = {self, self_len}}, {.list = {tensors1, tensors1_len}}, {.list = {weight, weight_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_lerp_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_lerp_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_lerp__scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_scalar *weight, int64_t weight_len) {
@@ -2112,13 +1792,8 @@ TENSOR_API tensor_status tensor_foreach_lerp__scalars(const tensor_t *const *sel
 }
 
 TENSOR_API tensor_status tensor_foreach_addcmul_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_addcmul.scalar", "out"); LT_RESULT(out_len, "foreach_addcmul.scalar", "out_len");
   lt_value a[4] = {{.list = {self, self_len}}, {.list = {tensor1, tensor1_len}}, {.list = {tensor2, tensor2_len}}, {.scalar = value}};
-  const tensor_status status = lt_run(LT_OP(foreach_addcmul_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_addcmul_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_addcmul__scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value) {
@@ -2127,13 +1802,8 @@ TENSOR_API tensor_status tensor_foreach_addcmul__scalar(const tensor_t *const *s
 }
 
 TENSOR_API tensor_status tensor_foreach_addcmul_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_addcmul.scalars", "out"); LT_RESULT(out_len, "foreach_addcmul.scalars", "out_len");
   lt_value a[4] = {{.list = {self, self_len}}, {.list = {tensor1, tensor1_len}}, {.list = {tensor2, tensor2_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_addcmul_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_addcmul_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_addcmul__scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -2142,13 +1812,8 @@ TENSOR_API tensor_status tensor_foreach_addcmul__scalars(const tensor_t *const *
 }
 
 TENSOR_API tensor_status tensor_foreach_addcmul_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_addcmul.tensor", "out"); LT_RESULT(out_len, "foreach_addcmul.tensor", "out_len");
   lt_value a[4] = {{.list = {self, self_len}}, {.list = {tensor1, tensor1_len}}, {.list = {tensor2, tensor2_len}}, {.pointer = (void *)scalars}};
-  const tensor_status status = lt_run(LT_OP(foreach_addcmul_tensor), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_addcmul_tensor), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_addcmul__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars) {
@@ -2157,13 +1822,8 @@ TENSOR_API tensor_status tensor_foreach_addcmul__tensor(const tensor_t *const *s
 }
 
 TENSOR_API tensor_status tensor_foreach_addcdiv_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_addcdiv.scalar", "out"); LT_RESULT(out_len, "foreach_addcdiv.scalar", "out_len");
   lt_value a[4] = {{.list = {self, self_len}}, {.list = {tensor1, tensor1_len}}, {.list = {tensor2, tensor2_len}}, {.scalar = value}};
-  const tensor_status status = lt_run(LT_OP(foreach_addcdiv_scalar), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_addcdiv_scalar), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_addcdiv__scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value) {
@@ -2172,13 +1832,8 @@ TENSOR_API tensor_status tensor_foreach_addcdiv__scalar(const tensor_t *const *s
 }
 
 TENSOR_API tensor_status tensor_foreach_addcdiv_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_addcdiv.scalars", "out"); LT_RESULT(out_len, "foreach_addcdiv.scalars", "out_len");
   lt_value a[4] = {{.list = {self, self_len}}, {.list = {tensor1, tensor1_len}}, {.list = {tensor2, tensor2_len}}, {.list = {scalars, scalars_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_addcdiv_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_addcdiv_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_addcdiv__scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len) {
@@ -2187,13 +1842,8 @@ TENSOR_API tensor_status tensor_foreach_addcdiv__scalars(const tensor_t *const *
 }
 
 TENSOR_API tensor_status tensor_foreach_addcdiv_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_addcdiv.tensor", "out"); LT_RESULT(out_len, "foreach_addcdiv.tensor", "out_len");
   lt_value a[4] = {{.list = {self, self_len}}, {.list = {tensor1, tensor1_len}}, {.list = {tensor2, tensor2_len}}, {.pointer = (void *)scalars}};
-  const tensor_status status = lt_run(LT_OP(foreach_addcdiv_tensor), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_addcdiv_tensor), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_addcdiv__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars) {
@@ -2202,43 +1852,23 @@ TENSOR_API tensor_status tensor_foreach_addcdiv__tensor(const tensor_t *const *s
 }
 
 TENSOR_API tensor_status tensor_foreach_norm(const tensor_t *const *self, int64_t self_len, tensor_scalar ord, tensor_dtype dtype, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_norm", "out"); LT_RESULT(out_len, "foreach_norm", "out_len");
   lt_value a[3] = {{.list = {self, self_len}}, {.scalar = ord}, {.i = dtype}};
-  const tensor_status status = lt_run(LT_OP(foreach_norm), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_norm), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_max(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_max", "out"); LT_RESULT(out_len, "foreach_max", "out_len");
   lt_value a[1] = {{.list = {self, self_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_max), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_max), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_mm(const tensor_t *const *self, int64_t self_len, const tensor_t *const *mat2, int64_t mat2_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_mm", "out"); LT_RESULT(out_len, "foreach_mm", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {mat2, mat2_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_mm), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_mm), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_clone(const tensor_t *const *self, int64_t self_len, tensor_memory_format memory_format, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_clone", "out"); LT_RESULT(out_len, "foreach_clone", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.i = memory_format}};
-  const tensor_status status = lt_run(LT_OP(foreach_clone), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(foreach_clone), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_foreach_copy_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *src, int64_t src_len, bool non_blocking) {

@@ -12,13 +12,8 @@ TENSOR_API tensor_status tensor_quantize_per_tensor_tensor_qparams(const tensor_
 }
 
 TENSOR_API tensor_status tensor_quantize_per_tensor_tensors(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *scales, const tensor_t *zero_points, tensor_dtype dtype, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "quantize_per_tensor.tensors", "out"); LT_RESULT(out_len, "quantize_per_tensor.tensors", "out_len");
   lt_value a[4] = {{.list = {tensors, tensors_len}}, {.pointer = (void *)scales}, {.pointer = (void *)zero_points}, {.i = dtype}};
-  const tensor_status status = lt_run(LT_OP(quantize_per_tensor_tensors), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(quantize_per_tensor_tensors), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_quantize_per_tensor_dynamic(const tensor_t *self, tensor_dtype dtype, bool reduce_range, tensor_t **out) {
@@ -37,13 +32,8 @@ TENSOR_API tensor_status tensor_dequantize(const tensor_t *self, tensor_t **out)
 }
 
 TENSOR_API tensor_status tensor_dequantize_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dequantize.tensors", "out"); LT_RESULT(out_len, "dequantize.tensors", "out_len");
   lt_value a[1] = {{.list = {tensors, tensors_len}}};
-  const tensor_status status = lt_run(LT_OP(dequantize_tensors), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(dequantize_tensors), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_int_repr(const tensor_t *self, tensor_t **out) {

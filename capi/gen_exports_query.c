@@ -315,13 +315,8 @@ TENSOR_API tensor_status tensor_event_handle(int64_t event, int64_t *out) {
 }
 
 TENSOR_API tensor_status tensor_names(const tensor_t *self, char ***out, int64_t *out_len) {
-  LT_RESULT(out, "names", "out"); LT_RESULT(out_len, "names", "out_len");
   lt_value a[1] = {{.pointer = (void *)self}};
-  const tensor_status status = lt_run(LT_OP(names), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (char **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(names), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_dim_by_name(const tensor_t *self, const char *name, int64_t *out) {

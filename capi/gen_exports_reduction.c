@@ -414,23 +414,13 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
 }
 
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "histogramdd", "out"); LT_RESULT(out_len, "histogramdd", "out_len");
   lt_value a[5] = {{.pointer = (void *)self}, {.list = {bins, bins_len}}, {.list = {range, range_len}}, {.pointer = (void *)weight}, {.i = density}};
-  const tensor_status status = lt_run(LT_OP(histogramdd), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(histogramdd), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "histogramdd.edges", "out"); LT_RESULT(out_len, "histogramdd.edges", "out_len");
   lt_value a[5] = {{.pointer = (void *)self}, {.list = {bins, bins_len}}, {.list = {range, range_len}}, {.pointer = (void *)weight}, {.i = density}};
-  const tensor_status status = lt_run(LT_OP(histogramdd_edges), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(histogramdd_edges), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
@@ -474,33 +464,18 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
 }
 
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "gradient", "out"); LT_RESULT(out_len, "gradient", "out_len");
   lt_value a[4] = {{.pointer = (void *)self}, {.scalar = spacing}, {.list = {dim, dim_len}}, {.i = edge_order}};
-  const tensor_status status = lt_run(LT_OP(gradient), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(gradient), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "gradient.scalars", "out"); LT_RESULT(out_len, "gradient.scalars", "out_len");
   lt_value a[4] = {{.pointer = (void *)self}, {.list = {spacing, spacing_len}}, {.list = {dim, dim_len}}, {.i = edge_order}};
-  const tensor_status status = lt_run(LT_OP(gradient_scalars), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(gradient_scalars), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "gradient.tensors", "out"); LT_RESULT(out_len, "gradient.tensors", "out_len");
   lt_value a[4] = {{.pointer = (void *)self}, {.list = {spacing, spacing_len}}, {.list = {dim, dim_len}}, {.i = edge_order}};
-  const tensor_status status = lt_run(LT_OP(gradient_tensors), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(gradient_tensors), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out) {

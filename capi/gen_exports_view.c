@@ -57,13 +57,8 @@ TENSOR_API tensor_status tensor_align_as(const tensor_t *self, const tensor_t *o
 }
 
 TENSOR_API tensor_status tensor_align_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "align_tensors", "out"); LT_RESULT(out_len, "align_tensors", "out_len");
   lt_value a[1] = {{.list = {tensors, tensors_len}}};
-  const tensor_status status = lt_run(LT_OP(align_tensors), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(align_tensors), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
@@ -317,172 +312,87 @@ TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
 }
 
 TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unbind", "out"); LT_RESULT(out_len, "unbind", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(unbind), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(unbind), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split", "out"); LT_RESULT(out_len, "split", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.i = split_size}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(split), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(split), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split.sizes", "out"); LT_RESULT(out_len, "split.sizes", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.list = {split_size, split_size_len}}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(split_sizes), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(split_sizes), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split_with_sizes", "out"); LT_RESULT(out_len, "split_with_sizes", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.list = {split_sizes, split_sizes_len}}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(split_with_sizes), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(split_with_sizes), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "chunk", "out"); LT_RESULT(out_len, "chunk", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.i = chunks}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(chunk), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(chunk), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_chunk", "out"); LT_RESULT(out_len, "unsafe_chunk", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.i = chunks}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(unsafe_chunk), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(unsafe_chunk), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_split", "out"); LT_RESULT(out_len, "unsafe_split", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.i = split_size}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(unsafe_split), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(unsafe_split), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_split_with_sizes", "out"); LT_RESULT(out_len, "unsafe_split_with_sizes", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.list = {split_sizes, split_sizes_len}}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(unsafe_split_with_sizes), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(unsafe_split_with_sizes), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split", "out"); LT_RESULT(out_len, "tensor_split", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.i = sections}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(tensor_split), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(tensor_split), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.indices", "out"); LT_RESULT(out_len, "tensor_split.indices", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.list = {indices, indices_len}}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(tensor_split_indices), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(tensor_split_indices), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.tensor", "out"); LT_RESULT(out_len, "tensor_split.tensor", "out_len");
   lt_value a[3] = {{.pointer = (void *)self}, {.pointer = (void *)tensor_indices_or_sections}, {.i = dim}};
-  const tensor_status status = lt_run(LT_OP(tensor_split_tensor), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(tensor_split_tensor), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit", "out"); LT_RESULT(out_len, "hsplit", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.i = sections}};
-  const tensor_status status = lt_run(LT_OP(hsplit), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(hsplit), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit.indices", "out"); LT_RESULT(out_len, "hsplit.indices", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.list = {indices, indices_len}}};
-  const tensor_status status = lt_run(LT_OP(hsplit_indices), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(hsplit_indices), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit", "out"); LT_RESULT(out_len, "vsplit", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.i = sections}};
-  const tensor_status status = lt_run(LT_OP(vsplit), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(vsplit), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit.indices", "out"); LT_RESULT(out_len, "vsplit.indices", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.list = {indices, indices_len}}};
-  const tensor_status status = lt_run(LT_OP(vsplit_indices), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(vsplit_indices), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit", "out"); LT_RESULT(out_len, "dsplit", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.i = sections}};
-  const tensor_status status = lt_run(LT_OP(dsplit), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(dsplit), false, a, out, out_len);
 }
 
 TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit.indices", "out"); LT_RESULT(out_len, "dsplit.indices", "out_len");
   lt_value a[2] = {{.pointer = (void *)self}, {.list = {indices, indices_len}}};
-  const tensor_status status = lt_run(LT_OP(dsplit_indices), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
+  return lt_give_list(LT_OP(dsplit_indices), false, a, out, out_len);
 }
 

@@ -1,4 +1,5 @@
 // Calls of operators, of exported functions and of the bindings.
+#include <stdio.h>
 #include <string.h>
 
 #include "export.h"
@@ -179,5 +180,19 @@ tensor_status lt_give(const lt_operator *op, bool number, lt_value *a, void *out
   if (!out && !lt_check_pointer(out, op->name, op->out)) return TENSOR_ERROR_VALUE;
   const tensor_status status = lt_run(op, LT_FUNCTION, number, a);
   if (!status) *(void **)out = a->pointer;
+  return status;
+}
+
+tensor_status lt_give_list(const lt_operator *op, bool number, lt_value *a, void *out,
+                           int64_t *length) {
+  if (!out && !lt_check_pointer(out, op->name, op->out)) return TENSOR_ERROR_VALUE;
+  if (!length) {
+    char name[64];
+    snprintf(name, sizeof name, "%s_len", op->out);
+    lt_check_pointer(length, op->name, name);
+    return TENSOR_ERROR_VALUE;
+  }
+  const tensor_status status = lt_run(op, LT_FUNCTION, number, a);
+  if (!status) *(const void **)out = a->list.data, *length = a->list.length;
   return status;
 }

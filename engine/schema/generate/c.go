@@ -306,6 +306,9 @@ func (f cForm) cDefinition() string {
 		return head + array + fmt.Sprintf("  return lt_give(%s, %t, a, %s);\n}\n\n", op, f.scalar, cArgName(f.op.Returns[0].Name))
 	case !f.returnsResults():
 		return head + array + fmt.Sprintf("  return %s;\n}\n\n", run)
+	case len(f.op.Returns) == 1 && f.op.Returns[0].Type.List:
+		name := cArgName(f.op.Returns[0].Name)
+		return head + array + fmt.Sprintf("  return lt_give_list(%s, %t, a, %s, %s_len);\n}\n\n", op, f.scalar, name, name)
 	}
 	var stores []string
 	for i := range f.op.Returns {
