@@ -416,7 +416,7 @@ func cppFunctions(ops []*schema.Operator) (all []*cppFunction) {
 	return all
 }
 
-// inNamespaces returns the texts that write returns for functions, each in the namespace of its function, those without one first.
+// inNamespaces returns the declarations of functions, each in the namespace of its function, those without one first.
 func inNamespaces(functions []*cppFunction, write func(f *cppFunction) string) string {
 	texts := map[string]*strings.Builder{}
 	for _, f := range functions {

@@ -42,7 +42,7 @@ func goStruct(t *testing.T, s schema.Structure, all map[string]schema.Structure)
 	return reflect.StructOf(fields)
 }
 
-// The C++ compiler must give every structure the size and the offsets that Go gives its type.
+// Every structure must have the size and the offsets in C++ that its type has in Go.
 func TestStructuresHaveTheSameLayoutInGoAndC(t *testing.T) {
 	t.Chdir("../../..")
 	list, err := schema.ReadStructures(structureSources...)
