@@ -1,6 +1,9 @@
 package backend
 
-import "github.com/libtensor/libtensor/engine/tensor"
+import (
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
 
 // Alignment sums the probabilities of all alignments of a sequence of labels, with blanks between them, to the time steps (connectionist
 // temporal classification). Logs (T, N, C), of float32 or float64, are log probabilities. Batch element i has Steps[i] steps, and Labels[i]
@@ -12,4 +15,17 @@ type Alignment struct {
 	Steps, Labels, Starts                           []int64
 	Blank                                           int64
 	Finite                                          bool
+}
+
+// CheckLabels returns an error for labels that are no classes; targets are the elements of Targets.
+func (w Alignment) CheckLabels(op string, targets []int64) error {
+	classes := w.Logs.Sizes()[2]
+	for i, n := range w.Labels {
+		for _, label := range targets[w.Starts[i] : w.Starts[i]+n] {
+			if label < 0 || label >= classes {
+				return status.Indexf("%s: targets must be classes, from 0 to %d, but one is %d", op, classes-1, label)
+			}
+		}
+	}
+	return nil
 }

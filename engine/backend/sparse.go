@@ -1,6 +1,9 @@
 package backend
 
-import "github.com/libtensor/libtensor/engine/tensor"
+import (
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
 
 // Grouping sorts entries by their positions: entry e of each of Lists, matrices of int64 with a row for each of Sizes, has its position in
 // column e. Indices out of range are an error.
@@ -50,3 +53,30 @@ type SparseSparse struct{ A, B CSR }
 
 // SparseSum is the sum of A and B, which have as many rows and columns and values of one dtype, with int64 indices.
 type SparseSum struct{ A, B CSR }
+
+// The errors for indices that were changed after a tensor was created, when they were checked.
+
+// BadPosition returns the error for an index of a dimension.
+func BadPosition(op string, index, dim, size int64) error {
+	return status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created", op, index, dim, size)
+}
+
+// BadLine returns the error for a line that does not exist.
+func BadLine(op string, line, size int64) error {
+	return status.Indexf("%s: index %d is out of bounds for size %d: the indices were changed after the tensor was created", op, line, size)
+}
+
+// FallingLine returns the error for a line that comes after a larger one.
+func FallingLine(op string, line int64) error {
+	return status.Runtimef("%s: index %d comes after a larger one: the indices were changed after the tensor was created", op, line)
+}
+
+// BadCompressed returns the error for the compressed indices of a line.
+func BadCompressed(op string, line int64) error {
+	return status.Runtimef("%s: the compressed indices of line %d do not increase from 0 to the number of entries: they were changed after the tensor was created", op, line)
+}
+
+// BadPlain returns the error for a plain index.
+func BadPlain(op string, index int64) error {
+	return status.Indexf("%s: index %d is out of bounds: the plain indices were changed after the tensor was created", op, index)
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // fused is a call that updates lists of parameters, their gradients and their states at once.
@@ -33,7 +34,7 @@ func newFused(c dispatch.Context, op string, all backend.Update, gradScale, foun
 	for k, list := range lists {
 		for i, t := range list {
 			f.rows[i][k] = t
-			if err := f.checkTensor(t, k != 1); err != nil {
+			if err := f.checkTensor(t, lists[0][i].Device(), k != 1); err != nil {
 				return nil, err
 			}
 		}
@@ -67,14 +68,14 @@ func (f *fused) checkLength(list []*tensor.Tensor) error {
 	return nil
 }
 
-// checkTensor returns an error for tensors with dispatch keys other than Gradient, on devices other than the CPU, and for updates that
-// would have to be differentiated.
-func (f *fused) checkTensor(t *tensor.Tensor, written bool) error {
+// checkTensor returns an error for tensors with dispatch keys other than Gradient, on other devices than their parameter, and for updates
+// that would have to be differentiated.
+func (f *fused) checkTensor(t *tensor.Tensor, at device.Device, written bool) error {
 	if key := t.Keys() &^ tensor.Gradient; key != 0 {
 		return dispatch.Unsupported(f.op, key&-key)
 	}
-	if t.Device() != device.Host && backend.Known(t) {
-		return status.NotImplementedf("%s: tensors must be on the CPU, but one is on %v", f.op, t.Device())
+	if t.Device() != at {
+		return tensoriter.TwoDevices(f.op, at, t.Device())
 	}
 	if !written || !f.c.Recording() {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
-	"github.com/libtensor/libtensor/engine/status"
 )
 
 var alignmentKernel = kernel.Of(kernelapi.Alignment)
@@ -16,13 +15,8 @@ var alignmentKernel = kernel.Of(kernelapi.Alignment)
 // align sums the probabilities of alignments, or takes the gradients of their logarithms; threads share examples.
 func align(op string, w backend.Alignment) (err error) {
 	steps, examples, classes := w.Logs.Sizes()[0], w.Logs.Sizes()[1], w.Logs.Sizes()[2]
-	targets := elements[int64](w.Targets)
-	for i, n := range w.Labels {
-		for _, label := range targets[w.Starts[i] : w.Starts[i]+n] {
-			if label < 0 || label >= classes {
-				return status.Indexf("%s: targets must be classes, from 0 to %d, but one is %d", op, classes-1, label)
-			}
-		}
+	if err := w.CheckLabels(op, elements[int64](w.Targets)); err != nil {
+		return err
 	}
 	fn, err := alignmentKernel.For(op, w.Logs.DType())
 	if err != nil {
@@ -32,9 +26,9 @@ func align(op string, w backend.Alignment) (err error) {
 	defer s.Close(&err)
 	width := w.Forward.Sizes()[2]
 	losses, line := elements[float64](w.Losses), classes*w.Logs.DType().Size()
-	shareRooms(&s, (4*(width+kernel.AlignmentRoom)+classes)*8, examples, max(Grain/(steps*width*8), 1), func(begin, end int64, room uintptr) {
+	shareRooms(&s, (4*(width+kernelapi.AlignmentRoom)+classes)*8, examples, max(Grain/(steps*width*8), 1), func(begin, end int64, room uintptr) {
 		for i := begin; i < end; i++ {
-			k := kernel.Alignment{Logs: at(w.Logs, i*classes), Forward: at(w.Forward, i*steps*width), Room: room,
+			k := kernelapi.LabelAlignment{Logs: at(w.Logs, i*classes), Forward: at(w.Forward, i*steps*width), Room: room,
 				Steps: w.Steps[i], Step: examples * classes, Classes: classes, Count: w.Labels[i], Blank: w.Blank, Width: width}
 			if k.Count > 0 {
 				k.Labels = at(w.Targets, w.Starts[i])

@@ -8,6 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
@@ -27,52 +28,20 @@ func pooling(op string, w backend.Pooling) (err error) {
 	if err != nil {
 		return err
 	}
-	k := kernel.Pool{Image: at(w.Images, 0), Result: at(w.Results, 0), Divisor: w.Divisor, Dims: int64(w.Images.Dim() - 2)}
-	if w.Indices != nil {
-		k.Indices = at(w.Indices, 0)
-	}
-	if w.Samples != nil {
-		k.Samples = at(w.Samples, 0)
-	}
-	if w.Padded {
-		k.Padded = 1
-	}
+	k, planes := tensoriter.LayPooling(w)
 	images, results := w.Images.Sizes(), w.Results.Sizes()
-	planes, channels := images[0], images[1]
-	if w.Images.IsContiguous() && w.Results.IsContiguous() {
-		planes *= channels
-	} else {
-		k.Channels = channels
-	}
-	step := max(k.Channels, 1)
-	k.ImagePlane, k.ResultPlane = shape.Product(images[2:])*step, shape.Product(results[2:])*step
 	rows := shape.Product(results[2 : len(results)-1])
 	switch w.Kernel {
 	case fractionalPoolKernel:
 		rows = 1
 	case columnsKernel:
 		rows = shape.Product(w.Taps)
-		k.ResultPlane *= rows
 	case fromColumnsKernel:
 		rows = shape.Product(images[2 : len(images)-1])
-		k.ResultPlane *= shape.Product(w.Taps)
 	case averagePoolGradientKernel:
 		rows = shape.Product(images[2 : len(images)-1])
 	case maxPoolGradientKernel:
 		rows = max((k.Channels+poolBlock-1)/poolBlock, 1)
-	}
-	first := len(k.Windows) - (len(images) - 2)
-	for i := range k.Windows {
-		k.Windows[i] = kernel.Windows{Size: 1, Positions: 1, Taps: 1, Stride: 1, Step: 1}
-		if d := i - first; d >= 0 {
-			k.Windows[i].Size, k.Windows[i].Positions, k.Windows[i].Taps = images[d+2], results[d+2], 0
-			if len(w.Taps) > 0 {
-				k.Windows[i].Taps = w.Taps[d]
-				if len(w.Stride) > 0 {
-					k.Windows[i].Stride, k.Windows[i].Step, k.Windows[i].Origin = w.Stride[d], w.Dilation[d], -w.Padding[d]
-				}
-			}
-		}
 	}
 	kernel.Call(fn, unsafe.Pointer(&k))
 	s := owner.Scope{Op: op}

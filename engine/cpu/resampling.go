@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/resampling"
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
@@ -25,40 +26,24 @@ func resample(op string, w backend.Resampling) (err error) {
 	if err != nil {
 		return err
 	}
-	from, to := w.From.Sizes(), w.To.Sizes()
-	k := kernel.Resample{From: at(w.From, 0), To: at(w.To, 0), Lanes: 1}
+	to := w.To.Sizes()
+	k := kernelapi.Resampling{From: at(w.From, 0), To: at(w.To, 0), Lanes: 1}
 	planes := to[0] * to[1]
 	if !w.From.IsContiguous() || !w.To.IsContiguous() {
 		planes, k.Lanes = to[0], to[1]
 	}
-	first := len(k.Axes) - (len(to) - 2)
-	tables := make([]taps, len(k.Axes))
-	for i := range k.Axes {
-		t := same(1)
-		if j := i - first; j >= 0 {
-			scale := 0.0
-			if w.Scales != nil {
-				scale = w.Scales[j]
-			}
-			size, outputs := from[j+2], to[j+2]
-			if w.Transposed {
-				t = tapsOf(d, w, outputs, size, scale).transposed()
-			} else {
-				t = tapsOf(d, w, size, outputs, scale)
-			}
-		}
-		if i == len(k.Axes)-1 && k.Lanes > 1 && k.Lanes < fewLanes && max(t.size, t.outputs)*k.Lanes <= math.MaxInt32 {
-			t = t.each(k.Lanes)
-			k.Lanes = 1
-		}
-		tables[i] = t
-		k.Axes[i] = tables[i].forKernel(d)
-	}
-	y := k.Axes[1]
-	// The rows are resampled first if the source has fewer rows than the result.
-	if d == dtype.Uint8 || (k.Axes[0].Weights != 0 || y.Weights != 0 || y.Outputs > y.Size) &&
-		k.Axes[0].Outputs*y.Outputs >= k.Axes[0].Size*y.Size {
+	axes := resampling.Axes(w)
+	if resampling.RowsFirst(d, &axes) {
 		k.AlongFirst = 1
+	}
+	if x := &axes[len(axes)-1]; k.Lanes > 1 && k.Lanes < fewLanes && max(x.Size, x.Outputs)*k.Lanes <= math.MaxInt32 {
+		*x = x.Each(k.Lanes)
+		k.Lanes = 1
+	}
+	tables := make([]kernelTaps, len(axes))
+	for i, t := range axes {
+		tables[i] = newKernelTaps(t, d)
+		k.Axes[i] = tables[i].arguments()
 	}
 	kernel.Call(fn, unsafe.Pointer(&k))
 	s := owner.Scope{Op: op}
@@ -72,4 +57,34 @@ func resample(op string, w backend.Resampling) (err error) {
 	})
 	runtime.KeepAlive(tables)
 	return nil
+}
+
+// kernelTaps are filter taps with weights in the dtype that kernels compute in.
+type kernelTaps struct {
+	resampling.Taps
+	narrow []float32
+}
+
+func newKernelTaps(t resampling.Taps, d dtype.DType) kernelTaps {
+	k := kernelTaps{Taps: t}
+	if d == dtype.Float64 || d == dtype.Uint8 || t.Weights == nil {
+		return k
+	}
+	k.narrow = make([]float32, len(t.Weights))
+	for i, weight := range t.Weights {
+		k.narrow[i] = float32(weight)
+	}
+	return k
+}
+
+// arguments returns the arguments of kernels. They refer to the memory of t.
+func (t *kernelTaps) arguments() kernelapi.Taps {
+	a := kernelapi.Taps{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Back: t.Back(), Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.Index))), Unit: t.Unit}
+	if t.Counts != nil {
+		a.Counts = uintptr(unsafe.Pointer(unsafe.SliceData(t.Counts)))
+	}
+	if a.Weights = uintptr(unsafe.Pointer(unsafe.SliceData(t.narrow))); t.narrow == nil {
+		a.Weights = uintptr(unsafe.Pointer(unsafe.SliceData(t.Weights)))
+	}
+	return a
 }

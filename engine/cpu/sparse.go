@@ -104,8 +104,7 @@ func (s *grouping) number() bool {
 			}
 		})
 		if a := failed.Load(); a != nil {
-			s.Check(status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created",
-				s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
+			s.Check(backend.BadPosition(s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
 		}
 		rising = rising && !falls.Load()
 		first += n
@@ -232,10 +231,9 @@ func lines(op string, w backend.Lines) error {
 	case a == nil:
 		return nil
 	case a.failed == 1:
-		return status.Indexf("%s: index %d is out of bounds for size %d: the indices were changed after the tensor was created", op, a.bad,
-			a.size)
+		return backend.BadLine(op, a.bad, a.size)
 	default:
-		return status.Runtimef("%s: index %d comes after a larger one: the indices were changed after the tensor was created", op, a.bad)
+		return backend.FallingLine(op, a.bad)
 	}
 }
 

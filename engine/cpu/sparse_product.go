@@ -47,10 +47,9 @@ func wrong(op string, failed, bad int64) error {
 	case 0:
 		return nil
 	case wrongCompressed:
-		return status.Runtimef("%s: the compressed indices of line %d do not increase from 0 to the number of entries: they were changed after the tensor was created",
-			op, bad)
+		return backend.BadCompressed(op, bad)
 	case wrongPlain:
-		return status.Indexf("%s: index %d is out of bounds: the plain indices were changed after the tensor was created", op, bad)
+		return backend.BadPlain(op, bad)
 	}
 	return status.Runtimef("%s: another thread wrote to the indices during the call", op)
 }

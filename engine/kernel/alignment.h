@@ -18,6 +18,6 @@ typedef struct {
   uintptr_t logs, labels, forward, gradient, room;
   int64_t steps, step, classes, count, blank, width;
   double loss, given;
-} lt_alignment;
+} lt_label_alignment;
 
 #endif

@@ -4,6 +4,7 @@ package kernel
 // #include "blocks.h"
 // #include "fft.h"
 // #include "lu.h"
+// #include "pooling.h"
 // #include "recurrence.h"
 // #include "reduce.h"
 // #include "scan.h"
@@ -16,9 +17,6 @@ import (
 
 	"github.com/libtensor/libtensor/engine/kernelapi"
 )
-
-// AlignmentRoom is the number of scratch elements per part of an alignment, in addition to the states.
-const AlignmentRoom = C.LT_ALIGNMENT_ROOM
 
 // Activations of a linear layer of blocks are rounded in items of ActivationValues, which take ActivationBytes.
 const (
@@ -64,4 +62,6 @@ var (
 	_ [kernelapi.TotalBytes]struct{} = [C.LT_TOTAL]struct{}{}
 	_ [kernelapi.SortIndex]struct{}  = [C.LT_SORT_INDEX]struct{}{}
 	_ [kernelapi.Adagrad]struct{}    = [C.LT_ADAGRAD]struct{}{}
+	_ [kernelapi.AlignmentRoom]struct{} = [C.LT_ALIGNMENT_ROOM]struct{}{}
+	_ [kernelapi.PoolDims]struct{} = [C.LT_POOL_DIMS]struct{}{}
 )

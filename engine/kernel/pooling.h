@@ -24,6 +24,6 @@ typedef struct {
   uintptr_t image, result, indices, samples, room;
   int64_t bytes, channels, begin, end, image_plane, result_plane, divisor, padded, dims;
   lt_windows windows[LT_POOL_DIMS];
-} lt_pool;
+} lt_pooling;
 
 #endif

@@ -27,6 +27,6 @@ typedef struct {
   uintptr_t from, to, room;
   int64_t bytes, lanes, begin, end, along_first;
   lt_taps axes[LT_RESAMPLE_DIMS];
-} lt_resample;
+} lt_resampling;
 
 #endif

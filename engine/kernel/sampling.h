@@ -20,6 +20,6 @@ typedef struct {
   uintptr_t image, grid, along, values, slope, room;
   int64_t bytes, units, begin, end, channels, points, dims, mode, padding, align;
   int64_t example_stride, channel_stride, sizes[LT_SAMPLE_DIMS], strides[LT_SAMPLE_DIMS];
-} lt_sample;
+} lt_sampling;
 
 #endif

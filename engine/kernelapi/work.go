@@ -19,3 +19,9 @@ const (
 	AdamW
 	Adagrad
 )
+
+// AlignmentRoom is the number of scratch elements for each part of an alignment, in addition to the states.
+const AlignmentRoom = 16
+
+// PoolDims is the number of dimensions of planes.
+const PoolDims = 3

@@ -92,7 +92,7 @@ func In(op string, err error) error {
 	if !ok {
 		return err
 	}
-	for _, end := range []string{": ", " is not implemented for "} {
+	for _, end := range []string{": ", " is not implemented for ", " is not implemented on "} {
 		step, text, found := strings.Cut(e.Msg, end)
 		name, call := strings.CutSuffix(step, "()")
 		if !found || name == op || name == op+"_" || strings.Contains(name, " ") {

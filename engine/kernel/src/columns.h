@@ -19,7 +19,7 @@ LT_INLINE Range inside(const lt_windows &w, int64_t t) {
 // A unit is one kernel element in all windows of a plane.
 struct Columns {
   template <class T>
-  static void row(lt_pool *p) {
+  static void row(lt_pooling *p) {
     if (p->room == 0) {
       p->bytes = 0;
       return;
@@ -57,7 +57,7 @@ struct Columns {
 // the kernel elements.
 struct FromColumns {
   template <class T>
-  static void row(lt_pool *p) {
+  static void row(lt_pooling *p) {
     using S = Value<T>;
     const lt_windows *w = p->windows;
     if (p->room == 0) {

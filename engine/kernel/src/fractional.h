@@ -12,7 +12,7 @@ namespace {
 // otherwise the first of the largest elements.
 struct FractionalPool {
   template <class T>
-  static void row(lt_pool *p) {
+  static void row(lt_pooling *p) {
     const lt_windows *w = p->windows;
     if (p->room == 0) {
       p->bytes = (w[0].positions + w[1].positions + w[2].positions) * int64_t(sizeof(int64_t));
@@ -33,35 +33,45 @@ struct FractionalPool {
         for (int64_t j = 0; j < w[1].positions; j++)
           for (int64_t i = 0; i < w[2].positions; i++) {
             const int64_t at = (z[k] * w[1].size + y[j]) * w[2].size + x[i];
-            int64_t best = at;
-            Value<T> largest = load_value(image[at]);
-            for (int64_t c = 0; c < w[0].taps; c++)
-              for (int64_t b = 0; b < w[1].taps; b++)
-                for (int64_t a = 0; a < w[2].taps; a++) {
-                  const int64_t next = at + (c * w[1].size + b) * w[2].size + a;
-                  const Value<T> v = load_value(image[next]);
-                  if (v > largest || v != v) largest = v, best = next;
-                }
+            const int64_t best = largest(w, image, at);
             *to++ = image[best], *places++ = best;
           }
     }
   }
 
-  // Where windows begin, computed in the dtype of the elements, as PyTorch does; the last one is at
-  // the end.
+  // The position of the largest element of the window that begins at a position of an image.
+  template <class T>
+  static LT_INLINE int64_t largest(const lt_windows *w, const T *image, int64_t at) {
+    int64_t best = at;
+    Value<T> most = load_value(image[at]);
+    for (int64_t c = 0; c < w[0].taps; c++)
+      for (int64_t b = 0; b < w[1].taps; b++)
+        for (int64_t a = 0; a < w[2].taps; a++) {
+          const int64_t next = at + (c * w[1].size + b) * w[2].size + a;
+          const Value<T> v = load_value(image[next]);
+          if (v > most || v != v) most = v, best = next;
+        }
+    return best;
+  }
+
+  // Where windows begin.
   template <class T>
   static void begin(const lt_windows &w, T sample, int64_t *to) {
+    for (int64_t i = 0; i < w.positions; i++) to[i] = begin_of(w, sample, i);
+  }
+  // Where window i begins, computed in the dtype of the elements, as PyTorch does; the last one is
+  // at the end.
+  template <class T>
+  static LT_INLINE int64_t begin_of(const lt_windows &w, T sample, int64_t i) {
     const auto as_stored = [](auto x) { return load_value(convert<T>(x)); };
     using S = Value<T>;
-    const S u = load_value(sample), left = as_stored(S(w.size - w.taps));
-    const S apart = w.positions > 1 ? as_stored(left / as_stored(S(w.positions - 1))) : S(0);
-    const int64_t last = w.size - w.taps, first = truncated(as_stored(u * apart));
-    for (int64_t i = 0; i < w.positions; i++) {
-      const int64_t at = i + 1 == w.positions
-                             ? last
-                             : truncated(as_stored(as_stored(as_stored(S(i)) + u) * apart)) - first;
-      to[i] = at < 0 ? 0 : at > last ? last : at;
-    }
+    const int64_t last = w.size - w.taps;
+    if (i + 1 == w.positions) return last < 0 ? 0 : last;
+    const S u = load_value(sample);
+    const S apart = as_stored(as_stored(S(last)) / as_stored(S(w.positions - 1)));
+    const int64_t first = truncated(as_stored(u * apart));
+    const int64_t at = truncated(as_stored(as_stored(as_stored(S(i)) + u) * apart)) - first;
+    return at < 0 ? 0 : at > last ? last : at;
   }
   template <class S>
   static int64_t truncated(S x) {

@@ -8,7 +8,7 @@ namespace lt {
 namespace {
 
 template <class W>
-LT_INLINE W lowest() {
+LT_INLINE W least_value() {
   if constexpr (__is_same(W, float) || __is_same(W, double))
     return -(W)INFINITY;
   else if constexpr (W(-1) > W(0))
@@ -26,7 +26,7 @@ template <class T, class I>
 struct Largest {
   using W = Value<T>;
   static constexpr bool kPlaces = !__is_same(I, NoPlace);
-  const lt_pool *p;
+  const lt_pooling *p;
   Range z, y;
   T *values;
   int64_t *places;
@@ -49,7 +49,7 @@ struct Largest {
   }
 
   void one(const T *image, Range x, int64_t to) const {
-    W best = lowest<W>();
+    W best = least_value<W>();
     int64_t place = first(x);
     each(image, x, [&](const T *from, int64_t at) {
       const W v = load_value(*from);
@@ -86,7 +86,7 @@ struct Largest {
   LT_INLINE void group(const T *image, Range x, int64_t stride, int64_t place, int64_t apart,
                        int lanes, int64_t to) const {
     using V = Vec<W>;
-    V best(lowest<W>());
+    V best(least_value<W>());
     if constexpr (!kPlaces) {
       each(image, x, [&](const T *from, int64_t) {
         const V v = load_lanes<kWhole>(from, stride, lanes);
@@ -113,7 +113,7 @@ struct Largest {
 
 struct MaxPool {
   template <class T>
-  static void row(lt_pool *p) {
+  static void row(lt_pooling *p) {
     if (p->room == 0)
       p->bytes = p->windows[2].positions * int64_t(sizeof(Range));
     else if (p->indices == 0)
@@ -123,7 +123,7 @@ struct MaxPool {
   }
 
   template <class T, class I>
-  static void run(const lt_pool *p) {
+  static void run(const lt_pooling *p) {
     const lt_windows *w = p->windows;
     const int64_t columns = w[2].positions, channels = p->channels;
     Range *met_x = (Range *)p->room;
@@ -155,7 +155,7 @@ struct MaxPoolGradient {
   static constexpr int64_t kBlock = 64;  // adjacent channels that share a unit
 
   template <class T>
-  static void row(lt_pool *p) {
+  static void row(lt_pooling *p) {
     const int64_t blocks = p->channels ? up(p->channels, kBlock) : 1;
     if (p->room == 0) {
       p->bytes = sizeof(T) < 4 ? volume_of(p) * (p->channels ? kBlock : 1) * 4 : 0;
@@ -172,7 +172,7 @@ struct MaxPoolGradient {
   }
 
   template <class T>
-  static LT_INLINE void unit(const lt_pool *p, T *gradient, const T *given, const int64_t *places,
+  static LT_INLINE void unit(const lt_pooling *p, T *gradient, const T *given, const int64_t *places,
                              int64_t n) {
     const int64_t volume = volume_of(p), apart = p->channels ? p->channels : 1;
     if constexpr (__is_same(T, Value<T>)) {
@@ -193,7 +193,7 @@ struct MaxPoolGradient {
 
   // Other threads may change the indices: nothing outside of the image is written.
   template <class T, class W>
-  static LT_INLINE void add(const lt_pool *p, W *to, int64_t step, const T *given,
+  static LT_INLINE void add(const lt_pooling *p, W *to, int64_t step, const T *given,
                             const int64_t *places, int64_t n) {
     const int64_t apart = p->channels ? p->channels : 1, positions = positions_of(p);
     const uint64_t volume = (uint64_t)volume_of(p);

@@ -21,7 +21,7 @@ LT_INLINE S mean_of(S sum, S count) {
 }
 
 // The number of elements of a dimension in a mean, at least 1.
-LT_INLINE int64_t count_of(const lt_pool *p, const lt_windows &w, int64_t i) {
+LT_INLINE int64_t count_of(const lt_pooling *p, const lt_windows &w, int64_t i) {
   if (p->divisor) return 1;
   int64_t n;
   if (w.taps == 0 || !p->padded) {
@@ -47,7 +47,7 @@ struct Side {
     return (kGradient ? w.size : w.positions) * int64_t(sizeof(Range)) +
            w.positions * int64_t(sizeof(int64_t));
   }
-  char *fill(const lt_pool *p, const lt_windows &w, char *room) {
+  char *fill(const lt_pooling *p, const lt_windows &w, char *room) {
     outputs = kGradient ? w.size : w.positions;
     inputs = kGradient ? w.positions : w.size;
     ranges = (Range *)room;
@@ -100,12 +100,12 @@ LT_INLINE void side_by_side(const S *from, int64_t stride, int64_t taps, S *to, 
 template <class T, bool kGradient>
 struct Averaging {
   using S = Sum<T>;
-  const lt_pool *p;
+  const lt_pooling *p;
   Side<S, kGradient> z, y, x;
   S *sum, *made;
   bool at_once;  // sums are divided once they are made, in the gradient all by the same number
 
-  static void row(lt_pool *p) {
+  static void row(lt_pooling *p) {
     const lt_windows *w = p->windows;
     if (p->room == 0) {
       p->bytes = 0;
@@ -260,13 +260,13 @@ struct Averaging {
 
 struct AveragePool {
   template <class T>
-  static void row(lt_pool *p) {
+  static void row(lt_pooling *p) {
     Averaging<T, false>::row(p);
   }
 };
 struct AveragePoolGradient {
   template <class T>
-  static void row(lt_pool *p) {
+  static void row(lt_pooling *p) {
     Averaging<T, true>::row(p);
   }
 };

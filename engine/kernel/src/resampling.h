@@ -39,7 +39,7 @@ struct Resampling {
     int64_t row;
     S *elements;
   };
-  lt_resample *p;
+  lt_resampling *p;
   Read read;
   Write write;
   const S **rows;  // source rows of a row, and their weights
@@ -49,7 +49,7 @@ struct Resampling {
   // Elements of rows of the source, of those that are made, and of those that are added up.
   int64_t from_row, to_row, kept;
 
-  static void run(lt_resample *p, Read read, Write write) {
+  static void run(lt_resampling *p, Read read, Write write) {
     const lt_taps *a = p->axes;
     Resampling r{p, read, write, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0, 0, 0};
     r.from_row = a[2].size * p->lanes, r.to_row = a[2].outputs * p->lanes;
@@ -216,7 +216,7 @@ struct Resampling {
 
 struct Resampled {
   template <class T>
-  static void row(lt_resample *p) {
+  static void row(lt_resampling *p) {
     using S = std::conditional_t<kind_of<T> == kInteger, double, Value<T>>;
     if constexpr (__is_same(T, S))
       Resampling<S>::run(p, nullptr, nullptr);

@@ -9,7 +9,10 @@
 namespace lt {
 namespace {
 
-enum { kPoints = 32, kTaps = 4, kAllTaps = 16, kGroup = 8 };
+#ifndef LT_SAMPLE_POINTS
+#define LT_SAMPLE_POINTS 32
+#endif
+enum { kPoints = LT_SAMPLE_POINTS, kTaps = 4, kAllTaps = 16, kGroup = 8 };
 
 #define LT_ROUNDING(NAME, FUNCTION)                                    \
   LT_INLINE float NAME(float x) { return __builtin_##FUNCTION##f(x); } \
@@ -32,7 +35,7 @@ struct TapsOfDim {
 // number of points: those beyond the last copy it.
 template <class S>
 struct Points {
-  const lt_sample *p;
+  const lt_sampling *p;
   int64_t first, n, taps, all;
   bool inside;  // all filter taps are inside of the image
   TapsOfDim<S> dims[LT_SAMPLE_DIMS];
@@ -42,7 +45,7 @@ struct Points {
   S weights[kAllTaps][kPoints];
 
   template <class T>
-  __attribute__((noinline)) void start(const lt_sample *of, int64_t example, int64_t begins) {
+  __attribute__((noinline)) void start(const lt_sampling *of, int64_t example, int64_t begins) {
     p = of, first = begins;
     const int64_t left = p->points - first, d = p->dims;
     n = left < kPoints ? left : int64_t(kPoints);
@@ -201,7 +204,7 @@ struct Points {
 
 // f(example, points) for units that are blocks of points.
 template <class T, class F>
-LT_INLINE void blocks(lt_sample *p, F &&f) {
+LT_INLINE void blocks(lt_sampling *p, F &&f) {
   const int64_t count = up(p->points, kPoints);
   if (p->units == 0) {
     p->units = count;
@@ -220,12 +223,12 @@ template <class T, class S>
 LT_INLINE Vec<S> at_tap(const T *plane, const Points<S> &points, int64_t t, int i) {
   const Vec<S> v = gather(plane, points.at[t] + i);
   if (points.inside) return v;
-  return (Raw<S>)((Raw<IntOf<S>>)v.v & load(points.there[t] + i).v);
+  return bit_cast<S>(bit_cast<IntOf<S>>(v) & load(points.there[t] + i));
 }
 
 struct Sampled {
   template <class T>
-  static void row(lt_sample *p) {
+  static void row(lt_sampling *p) {
     using S = Value<T>;
     blocks<T>(p, [&](int64_t example, Points<S> &points) {
       points.weigh(-1);
@@ -246,7 +249,7 @@ struct Sampled {
 // ones.
 struct SampledSlope {
   template <class T>
-  static void row(lt_sample *p) {
+  static void row(lt_sampling *p) {
     using S = Value<T>;
     blocks<T>(p, [&](int64_t example, Points<S> &points) {
       const int64_t d = p->dims;
@@ -280,7 +283,7 @@ struct SampledSlope {
 // groups of channels; 16-bit floats are summed in float32.
 struct SampledSpread {
   template <class T>
-  static void row(lt_sample *p) {
+  static void row(lt_sampling *p) {
     using S = Value<T>;
     constexpr bool kWide = __is_same(T, S);
     constexpr int64_t group = kWide ? kGroup : 1;

@@ -120,10 +120,10 @@ LT_INLINE void in_lanes(int64_t n, F &&f) {
   if (i < n) f(std::false_type(), i, int(n - i));
 }
 
-LT_INLINE int64_t volume_of(const lt_pool *p) {
+LT_INLINE int64_t volume_of(const lt_pooling *p) {
   return p->windows[0].size * p->windows[1].size * p->windows[2].size;
 }
-LT_INLINE int64_t positions_of(const lt_pool *p) {
+LT_INLINE int64_t positions_of(const lt_pooling *p) {
   return p->windows[0].positions * p->windows[1].positions * p->windows[2].positions;
 }
 

@@ -29,12 +29,12 @@ __attribute__((noinline)) Doubles together(Doubles a, Doubles b, Doubles c) {
 // alignments that lead to it, of its label at a step, and of 1 if a transition from two states
 // before is allowed, past a blank between different labels, or else of 0.
 struct States {
-  const lt_alignment *g;
+  const lt_label_alignment *g;
   const int64_t *labels;
   int64_t n;
   double *sums, *logs, *skips, *shares;
 
-  __attribute__((noinline)) explicit States(const lt_alignment *g)
+  __attribute__((noinline)) explicit States(const lt_label_alignment *g)
       : g(g), labels((const int64_t *)g->labels), n(2 * g->count + 1) {
     const int64_t part = g->width + LT_ALIGNMENT_ROOM;
     double *const room = (double *)g->room;
@@ -81,7 +81,7 @@ struct States {
 
 struct Align {
   template <class T>
-  static void sum(lt_alignment *g, States &x) {
+  static void sum(lt_label_alignment *g, States &x) {
     x.sums[0] = 0;
     for (int64_t t = 0; t < g->steps; t++) {
       x.read<T>(t);
@@ -95,7 +95,7 @@ struct Align {
   // A class's probability minus the share of alignments through its states; NaN if all alignments
   // have probability 0.
   template <class T>
-  static void gradient(const lt_alignment *g, States &x) {
+  static void gradient(const lt_label_alignment *g, States &x) {
     using V = Vec<T>;
     double *const of = x.shares + g->width + LT_ALIGNMENT_ROOM;
     memset((void *)of, 0, size_t(g->classes) * sizeof(double));
@@ -123,7 +123,7 @@ struct Align {
   }
 
   template <class T>
-  static void row(lt_alignment *g) {
+  static void row(lt_label_alignment *g) {
     States x(g);
     if (g->gradient)
       gradient<T>(g, x);

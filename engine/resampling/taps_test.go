@@ -1,4 +1,4 @@
-package cpu
+package resampling
 
 import (
 	"slices"
@@ -14,27 +14,27 @@ import (
 )
 
 // matrix returns the weights of source elements for each element.
-func (t *taps) matrix() map[[2]int64]float64 {
+func (t *Taps) matrix() map[[2]int64]float64 {
 	m := map[[2]int64]float64{}
-	for i := range t.outputs {
+	for i := range t.Outputs {
 		for tap := range t.count(i) {
 			weight := 1.0
-			if t.weights != nil {
-				weight = t.weights[tap*t.outputs+i]
+			if t.Weights != nil {
+				weight = t.Weights[tap*t.Outputs+i]
 			}
-			m[[2]int64{i, int64(t.index[tap*t.outputs+i])}] += weight
+			m[[2]int64{i, int64(t.Index[tap*t.Outputs+i])}] += weight
 		}
 	}
 	return m
 }
 
-// asRead reports whether the tables meet the kernels' requirements: registers of n elements from a span, and slots for the source elements
-// of an output element, one for each filter tap.
-func asRead(t *taps, channels int64) bool {
-	back := int32(t.back())
-	for tap := range t.most {
-		row := t.index[tap*t.outputs : (tap+1)*t.outputs]
-		if slices.Min(row) < 0 || int64(slices.Max(row)) >= t.size {
+// asRead reports whether the tables meet the kernels' requirements: registers of n elements from a span, and slots for the source elements of an
+// output element, one for each filter tap.
+func asRead(t *Taps, channels int64) bool {
+	back := int32(t.Back())
+	for tap := range t.Most {
+		row := t.Index[tap*t.Outputs : (tap+1)*t.Outputs]
+		if slices.Min(row) < 0 || int64(slices.Max(row)) >= t.Size {
 			return false
 		}
 		for _, n := range []int{2, 4, 8, 16} {
@@ -46,13 +46,13 @@ func asRead(t *taps, channels int64) bool {
 			}
 		}
 	}
-	for i := range t.outputs {
-		first, last := t.size, int64(0)
+	for i := range t.Outputs {
+		first, last := t.Size, int64(0)
 		for tap := range t.count(i) {
-			at := int64(t.index[tap*t.outputs+i])
+			at := int64(t.Index[tap*t.Outputs+i])
 			first, last = min(first, at), max(last, at)
 		}
-		if t.count(i) > t.most || (last-first)/channels >= t.most {
+		if t.count(i) > t.Most || (last-first)/channels >= t.Most {
 			return false
 		}
 	}
@@ -78,20 +78,20 @@ func TestFilterTapTables(t *testing.T) {
 						there, back := w, w
 						there.From, there.To = source, made
 						back.From, back.To, back.Transposed = made, source, true
-						plain := tapsOf(d, there, size, outputs, scale)
+						plain := Of(d, there, size, outputs, scale)
 						what := []any{"%v %v: %d of %d by %v", w.Filter, d, outputs, size, scale}
 						require.True(t, asRead(&plain, 1), what...)
-						channels := plain.each(3)
+						channels := plain.Each(3)
 						require.True(t, asRead(&channels, 3), what...)
 						if d == dtype.Uint8 || d == dtype.BFloat16 && w.Filter == "linear" {
 							continue // rounded weights have no transpose
 						}
-						reverse := tapsOf(d, back, size, outputs, scale).transposed()
+						reverse := Of(d, back, size, outputs, scale).Transposed()
 						require.True(t, asRead(&reverse, 1), what...)
-						channels = reverse.each(3)
+						channels = reverse.Each(3)
 						require.True(t, asRead(&channels, 3), what...)
 						if w.Filter != "cubic" && !w.Antialias {
-							assert.Zero(t, plain.back()+reverse.back(), what...)
+							assert.Zero(t, plain.Back()+reverse.Back(), what...)
 						}
 						expected, found := plain.matrix(), reverse.matrix()
 						require.Len(t, found, len(expected), what...)

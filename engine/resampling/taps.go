@@ -1,27 +1,58 @@
-package cpu
+// Package resampling determines the filter taps of resampled images, which all devices share.
+package resampling
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
 )
 
-// The filter taps along one dimension: output element i is the sum over t < counts[i] of its weight t times the source element at
-// index[t*outputs+i]. Without weights, each output element has one filter tap of weight 1.
-type taps struct {
-	size, outputs, most int64
-	index, counts       []int32
-	weights             []float64
-	narrow              []float32 // weights for kernels that compute in float32
-	unit                float64   // the common divisor of integer weights
+// Taps are the filter taps along one dimension: output element i is the sum over t < Counts[i], or t < Most without Counts, of its weight t times
+// the source element at Index[t*Outputs+i]. Without weights, each output element has one filter tap of weight 1.
+type Taps struct {
+	Size, Outputs, Most int64
+	Index, Counts       []int32
+	Weights             []float64
+	Unit                float64 // the common divisor of integer weights
 }
 
-// same returns the filter taps of a dimension that is not resampled.
-func same(size int64) taps {
-	t := taps{size: size, outputs: size}
+// Dims is the number of dimensions of planes; images and signals have leading ones of size 1.
+const Dims = 3
+
+// Axes returns the filter taps of each dimension of a plane.
+func Axes(w backend.Resampling) (axes [Dims]Taps) {
+	from, to, d := w.From.Sizes(), w.To.Sizes(), w.To.DType()
+	first := Dims - (len(to) - 2)
+	for i := range axes {
+		j := i - first
+		if j < 0 {
+			axes[i] = Same(1)
+			continue
+		}
+		scale := 0.0
+		if w.Scales != nil {
+			scale = w.Scales[j]
+		}
+		size, outputs := from[j+2], to[j+2]
+		if w.Transposed {
+			axes[i] = Of(d, w, outputs, size, scale).Transposed()
+		} else {
+			axes[i] = Of(d, w, size, outputs, scale)
+		}
+	}
+	return axes
+}
+
+// RowsFirst reports whether the rows of the source are resampled before they are summed: if it has fewer rows than the result.
+func RowsFirst(d dtype.DType, axes *[Dims]Taps) bool {
+	z, y := &axes[0], &axes[1]
+	return d == dtype.Uint8 || (z.Weights != nil || y.Weights != nil || y.Outputs > y.Size) && z.Outputs*y.Outputs >= z.Size*y.Size
+}
+
+// Same returns the filter taps of a dimension that is not resampled.
+func Same(size int64) Taps {
+	t := Taps{Size: size, Outputs: size}
 	t.nearest(func(i int64) int64 { return i })
 	return t
 }
@@ -38,13 +69,13 @@ func small(w backend.Resampling) bool {
 	return len(made) == 4 && made[2]+made[3] <= 128
 }
 
-// tapsOf returns the filter taps for images of a size with filter w. A scale other than 0 replaces the ratio of the sizes.
-func tapsOf(d dtype.DType, w backend.Resampling, size, outputs int64, scale float64) taps {
+// Of returns the filter taps for images of a size with filter w. A scale other than 0 replaces the ratio of the sizes.
+func Of(d dtype.DType, w backend.Resampling, size, outputs int64, scale float64) Taps {
 	nearest := w.Filter == "nearest" || w.Filter == "nearest-exact"
 	bytes := d == dtype.Uint8 && !nearest
 	switch {
 	case size == outputs && (bytes || w.Antialias || w.Filter == "linear"):
-		return same(size)
+		return Same(size)
 	case bytes:
 		return located[float64](w, size, outputs, scale).integral()
 	case exceeds32(size, outputs):
@@ -60,9 +91,9 @@ func tapsOf(d dtype.DType, w backend.Resampling, size, outputs int64, scale floa
 	t := located[float32](w, size, outputs, scale)
 	// PyTorch has these weights of signals and volumes in the dtype of the elements.
 	if d != dtype.Float32 && w.Filter == "linear" && w.To.Dim() != 4 && !w.Transposed {
-		for i := range t.outputs {
-			after := rounded(d, t.weights[t.outputs+i])
-			t.weights[i], t.weights[t.outputs+i] = rounded(d, 1-after), after
+		for i := range t.Outputs {
+			after := rounded(d, t.Weights[t.Outputs+i])
+			t.Weights[i], t.Weights[t.Outputs+i] = rounded(d, 1-after), after
 		}
 	}
 	return t
@@ -83,7 +114,7 @@ const mostPositions = 1 << 23
 func exceeds32(size, outputs int64) bool { return max(size, outputs) > mostPositions }
 
 // located returns the filter taps of each output, computed in F.
-func located[F precision](w backend.Resampling, size, outputs int64, scale float64) taps {
+func located[F precision](w backend.Resampling, size, outputs int64, scale float64) Taps {
 	per := F(size) / F(outputs)
 	switch {
 	case w.AlignCorners && outputs == 1:
@@ -93,7 +124,7 @@ func located[F precision](w backend.Resampling, size, outputs int64, scale float
 	case scale > 0:
 		per = F(1 / scale)
 	}
-	t := taps{size: size, outputs: outputs}
+	t := Taps{Size: size, Outputs: outputs}
 	switch {
 	case w.Filter == "nearest" && exceeds32(size, outputs):
 		t.nearest(wholePosition(size, outputs, scale, 0))
@@ -125,27 +156,27 @@ func wholePosition(size, outputs int64, scale float64, halves int64) func(i int6
 }
 
 // nearest sets one source element for each output element, clamped to the last one.
-func (t *taps) nearest(of func(i int64) int64) {
-	t.most = 1
-	t.index = make([]int32, t.outputs)
-	for i := range t.index {
-		t.index[i] = int32(min(of(int64(i)), t.size-1))
+func (t *Taps) nearest(of func(i int64) int64) {
+	t.Most = 1
+	t.Index = make([]int32, t.Outputs)
+	for i := range t.Index {
+		t.Index[i] = int32(min(of(int64(i)), t.Size-1))
 	}
 }
 
 // room allocates the tables for `most` filter taps.
-func (t *taps) room(most int64) {
-	t.most = most
-	t.index, t.weights = make([]int32, most*t.outputs), make([]float64, most*t.outputs)
+func (t *Taps) room(most int64) {
+	t.Most = most
+	t.Index, t.Weights = make([]int32, most*t.Outputs), make([]float64, most*t.Outputs)
 }
 
 // between sets two or four filter taps around each position, clamped to the range of the source.
-func between[F precision](t *taps, cubic, alignCorners bool, per F) {
+func between[F precision](t *Taps, cubic, alignCorners bool, per F) {
 	t.room(2)
 	if cubic {
 		t.room(4)
 	}
-	for i := range t.outputs {
+	for i := range t.Outputs {
 		at := per * F(i)
 		if !alignCorners {
 			at = F(per*(F(i)+0.5)) - 0.5
@@ -153,7 +184,7 @@ func between[F precision](t *taps, cubic, alignCorners bool, per F) {
 				at = 0
 			}
 		}
-		first := min(int64(math.Floor(float64(at))), t.size-1)
+		first := min(int64(math.Floor(float64(at))), t.Size-1)
 		x := min(max(at-F(first), 0), 1)
 		if !cubic {
 			t.put(i, 0, first, float64(1-x))
@@ -167,9 +198,9 @@ func between[F precision](t *taps, cubic, alignCorners bool, per F) {
 }
 
 // put sets a filter tap to an element, clamped to the range of the source.
-func (t *taps) put(i, tap, element int64, weight float64) {
-	t.index[tap*t.outputs+i] = int32(min(max(element, 0), t.size-1))
-	t.weights[tap*t.outputs+i] = weight
+func (t *Taps) put(i, tap, element int64, weight float64) {
+	t.Index[tap*t.Outputs+i] = int32(min(max(element, 0), t.Size-1))
+	t.Weights[tap*t.Outputs+i] = weight
 }
 
 // inner and outer are the convolution with cubics between elements, for distances up to 1, and from there up to 2.
@@ -210,21 +241,21 @@ func sinc(x float64) float64 {
 }
 
 // smooth sets the elements under an antialiasing filter, which is as wide as the source range of one output element.
-func smooth[F precision](t *taps, f filter, per F) {
+func smooth[F precision](t *Taps, f filter, per F) {
 	wide := max(per, 1)
 	reach := F(f.reach) * wide
 	span := func(i int64) (center F, first, last int64) {
 		center = per * (F(i) + 0.5)
-		return center, max(int64(center-reach+0.5), 0), min(int64(center+reach+0.5), t.size)
+		return center, max(int64(center-reach+0.5), 0), min(int64(center+reach+0.5), t.Size)
 	}
 	most := int64(1)
-	for i := range t.outputs {
+	for i := range t.Outputs {
 		_, first, last := span(i)
 		most = max(most, last-first)
 	}
 	t.room(most)
-	t.counts = make([]int32, t.outputs)
-	for i := range t.outputs {
+	t.Counts = make([]int32, t.Outputs)
+	for i := range t.Outputs {
 		center, first, last := span(i)
 		total := 0.0
 		for e := first; e < last; e++ {
@@ -235,74 +266,74 @@ func smooth[F precision](t *taps, f filter, per F) {
 		t.close(i, last-first)
 		for tap := range last - first {
 			if total != 0 {
-				t.weights[tap*t.outputs+i] /= total
+				t.Weights[tap*t.Outputs+i] /= total
 			}
 		}
 	}
 }
 
 // close sets the number of filter taps of an element; the unused ones repeat the last one.
-func (t *taps) close(i, count int64) {
-	t.counts[i] = int32(count)
-	for tap := max(count, 1); tap < t.most; tap++ {
-		t.index[tap*t.outputs+i] = t.index[(tap-1)*t.outputs+i]
+func (t *Taps) close(i, count int64) {
+	t.Counts[i] = int32(count)
+	for tap := max(count, 1); tap < t.Most; tap++ {
+		t.Index[tap*t.Outputs+i] = t.Index[(tap-1)*t.Outputs+i]
 	}
 }
 
-func (t *taps) count(i int64) int64 {
-	if t.counts == nil {
-		return t.most
+func (t *Taps) count(i int64) int64 {
+	if t.Counts == nil {
+		return t.Most
 	}
-	return int64(t.counts[i])
+	return int64(t.Counts[i])
 }
 
-// transposed returns, for each element of the source, the outputs with a filter tap at it.
-func (t taps) transposed() taps {
-	counts := make([]int32, t.size)
-	for i := range t.outputs {
+// Transposed returns, for each element of the source, the outputs with a filter tap at it.
+func (t Taps) Transposed() Taps {
+	counts := make([]int32, t.Size)
+	for i := range t.Outputs {
 		for tap := range t.count(i) {
-			counts[t.index[tap*t.outputs+i]]++
+			counts[t.Index[tap*t.Outputs+i]]++
 		}
 	}
 	most := int64(1)
 	for _, n := range counts {
 		most = max(most, int64(n))
 	}
-	r := taps{size: t.outputs, outputs: t.size, counts: counts}
+	r := Taps{Size: t.Outputs, Outputs: t.Size, Counts: counts}
 	r.room(most)
 	clear(counts)
-	for i := range t.outputs {
+	for i := range t.Outputs {
 		for tap := range t.count(i) {
 			weight := 1.0
-			if t.weights != nil {
-				weight = t.weights[tap*t.outputs+i]
+			if t.Weights != nil {
+				weight = t.Weights[tap*t.Outputs+i]
 			}
-			e := int64(t.index[tap*t.outputs+i])
+			e := int64(t.Index[tap*t.Outputs+i])
 			r.put(e, int64(counts[e]), i, weight)
 			counts[e]++
 		}
 	}
-	for e := range r.outputs {
+	for e := range r.Outputs {
 		if counts[e] == 0 && e > 0 { // indices ascend beyond it
-			r.index[e] = r.index[(most-1)*r.outputs+e-1]
+			r.Index[e] = r.Index[(most-1)*r.Outputs+e-1]
 		}
 		r.close(e, int64(counts[e]))
 	}
 	return r
 }
 
-// integral merges filter taps at the same element, and rounds weights to multiples of a power of two, so that their products with bytes and
-// the sums fit 32 bits.
-func (t taps) integral() taps {
-	r := taps{size: t.size, outputs: t.outputs, counts: make([]int32, t.outputs)}
-	r.room(t.most)
+// integral merges filter taps at the same element, and rounds weights to multiples of a power of two, so that their products with bytes and the sums
+// fit 32 bits.
+func (t Taps) integral() Taps {
+	r := Taps{Size: t.Size, Outputs: t.Outputs, Counts: make([]int32, t.Outputs)}
+	r.room(t.Most)
 	largest := 0.0
-	for i := range t.outputs {
+	for i := range t.Outputs {
 		count := int64(0)
 		for tap := range t.count(i) {
-			e, weight := t.index[tap*t.outputs+i], t.weights[tap*t.outputs+i]
-			if last := (count-1)*t.outputs + i; count > 0 && r.index[last] == e {
-				r.weights[last] += weight
+			e, weight := t.Index[tap*t.Outputs+i], t.Weights[tap*t.Outputs+i]
+			if last := (count-1)*t.Outputs + i; count > 0 && r.Index[last] == e {
+				r.Weights[last] += weight
 				continue
 			}
 			r.put(i, count, int64(e), weight)
@@ -310,75 +341,53 @@ func (t taps) integral() taps {
 		}
 		r.close(i, count)
 		for tap := range count {
-			largest = max(largest, r.weights[tap*t.outputs+i])
+			largest = max(largest, r.Weights[tap*t.Outputs+i])
 		}
 	}
-	r.unit = 1
-	for n := 0; n < 22 && int(0.5+largest*r.unit*2) < 1<<15; n++ {
-		r.unit *= 2
+	r.Unit = 1
+	for n := 0; n < 22 && int(0.5+largest*r.Unit*2) < 1<<15; n++ {
+		r.Unit *= 2
 	}
-	for i, weight := range r.weights {
-		r.weights[i] = math.Trunc(weight*r.unit + math.Copysign(0.5, weight))
+	for i, weight := range r.Weights {
+		r.Weights[i] = math.Trunc(weight*r.Unit + math.Copysign(0.5, weight))
 	}
 	return r
 }
 
-// each returns the filter taps of n adjacent channels, in place of those of one element with n channels.
-func (t taps) each(n int64) taps {
-	r := taps{size: t.size * n, outputs: t.outputs * n, most: t.most, unit: t.unit, index: make([]int32, int64(len(t.index))*n)}
-	if t.weights != nil {
-		r.weights = make([]float64, len(r.index))
+// Each returns the filter taps of n adjacent channels, in place of those of one element with n channels.
+func (t Taps) Each(n int64) Taps {
+	r := Taps{Size: t.Size * n, Outputs: t.Outputs * n, Most: t.Most, Unit: t.Unit, Index: make([]int32, int64(len(t.Index))*n)}
+	if t.Weights != nil {
+		r.Weights = make([]float64, len(r.Index))
 	}
-	if t.counts != nil {
-		r.counts = make([]int32, r.outputs)
+	if t.Counts != nil {
+		r.Counts = make([]int32, r.Outputs)
 	}
-	for i := range t.index {
+	for i := range t.Index {
 		for c := range n {
-			r.index[int64(i)*n+c] = t.index[i]*int32(n) + int32(c)
-			if t.weights != nil {
-				r.weights[int64(i)*n+c] = t.weights[i]
+			r.Index[int64(i)*n+c] = t.Index[i]*int32(n) + int32(c)
+			if t.Weights != nil {
+				r.Weights[int64(i)*n+c] = t.Weights[i]
 			}
 		}
 	}
-	for i := range t.counts {
+	for i := range t.Counts {
 		for c := range n {
-			r.counts[int64(i)*n+c] = t.counts[i]
+			r.Counts[int64(i)*n+c] = t.Counts[i]
 		}
 	}
 	return r
 }
 
-// back returns the largest decrease of an index from one output element to a later one, for the same filter tap.
-func (t *taps) back() int64 {
+// Back returns the largest decrease of an index from one output element to a later one, for the same filter tap.
+func (t *Taps) Back() int64 {
 	back := int32(0)
-	for tap := range t.most {
+	for tap := range t.Most {
 		highest := int32(0)
-		for _, at := range t.index[tap*t.outputs : (tap+1)*t.outputs] {
+		for _, at := range t.Index[tap*t.Outputs : (tap+1)*t.Outputs] {
 			highest = max(highest, at)
 			back = max(back, highest-at)
 		}
 	}
 	return int64(back)
-}
-
-// forKernel returns the arguments of kernels of dtype d. They refer to the memory of t.
-func (t *taps) forKernel(d dtype.DType) kernel.Taps {
-	a := kernel.Taps{Size: t.size, Outputs: t.outputs, Most: t.most, Back: t.back(), Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.index))),
-		Unit: t.unit}
-	if t.counts != nil {
-		a.Counts = uintptr(unsafe.Pointer(unsafe.SliceData(t.counts)))
-	}
-	if t.weights == nil {
-		return a
-	}
-	if d == dtype.Float64 || d == dtype.Uint8 {
-		a.Weights = uintptr(unsafe.Pointer(unsafe.SliceData(t.weights)))
-		return a
-	}
-	t.narrow = make([]float32, len(t.weights))
-	for i, weight := range t.weights {
-		t.narrow[i] = float32(weight)
-	}
-	a.Weights = uintptr(unsafe.Pointer(unsafe.SliceData(t.narrow)))
-	return a
 }
