@@ -14,14 +14,14 @@ import (
 // combination mirrors lt::Combination of kernels/combining.h.
 type combination struct {
 	loop                                  loop
-	from, to, found                       uintptr
+	from, to                              uintptr
 	columns                               int64
 	columnSizes, columnSelf, columnSource [loopDims]int64
-	columnDims, _                         int64
+	columnDims                            int64
 }
 
-// combine reduces sources into the elements of the output that an index selects: the positions are validated before anything changes, and
-// sorted, so that the sources of one position are adjacent and in the order of the index.
+// combine reduces sources into the elements of the output that an index selects, which was checked. The positions are sorted, so that the sources of
+// one position are adjacent and in the order of the index; those out of range are ignored.
 func combine(op string, w backend.Indexed) error {
 	operands := w.Operands[:]
 	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)
@@ -44,14 +44,8 @@ func combine(op string, w backend.Indexed) error {
 	}
 	return stepping(op, dev, func(s *steps) {
 		n := c.loop.numel
-		c.found, c.to = s.take(grain), s.take(n*itemSize(8))
-		s.clear(c.found, int64(unsafe.Sizeof(backend.Params{})))
+		c.to = s.take(n * itemSize(8))
 		step(s, kernels.Alone("target_runs"), (n+sortedRun-1)/sortedRun, &c)
-		var found backend.Params
-		s.read(found[:], c.found)
-		if p := *(*kernelapi.PlaceParams)(unsafe.Pointer(&found)); s.err == nil && p.Failed != 0 {
-			s.err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.Bad, p.Size)
-		}
 		c.from = s.merged(sorting{to: c.to, lines: 1, n: n}, dtype.Int64.Size())
 		step(s, entry(w.Kernel, w.Compute), n*c.columns, &c)
 	})

@@ -46,6 +46,33 @@ func init() {
 		Dot:      noted(dot),
 		Distance: noted(distance),
 
+		Convolution: noted(convolve),
+		Pooling:     noted(pooling),
+		Normalize:   noted(normalize),
+		Recur:       noted(recur),
+		Resample:    noted(resample),
+		Sample:      noted(sample),
+		Align:       noted(align),
+		Fourier:     noted(fourier),
+
+		LinearAlgebra: noted(linearAlgebra),
+
+		QuantizedProduct: noted(multiplyQuantized),
+		PackQuantized:    noting(packQuantized),
+		WeightLinear:     noted(multiplyWeights),
+		BlockLinear:      noted(multiplyBlocks),
+		Dequantize:       noted(dequantize),
+
+		Group:       noting(group),
+		Lines:       noted(compress),
+		Expand:      noted(expand),
+		SparseDense: noted(multiplySparse),
+		Sampled:     noted(sampleProduct),
+
+		SparseSum:    noting(addSparse),
+		SparseSparse: noting(multiplySparseMatrices),
+		Update:       noted(update),
+
 		Range:     noted(fillRange),
 		Draw:      noted(draw),
 		Count:     noted(countUp),

@@ -139,6 +139,9 @@ func (d *drawing) choose(op string, w backend.Drawing) (entry kernels.Entry, err
 		return kernels.Alone("draw_poisson"), nil
 	case random.Binomial:
 		return kernels.Of("draw_binomial", wide), nil
+	case random.Gamma:
+		d.a = d.memory.SmallestNormal()
+		return kernels.Of("draw_gamma", wide), nil
 	}
 	return entry, status.NotImplementedf("%s is not implemented on cuda, which does not support this distribution; move the tensors to the cpu",
 		op)

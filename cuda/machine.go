@@ -6,6 +6,8 @@ import (
 
 	"gorgonia.org/cu"
 
+	"github.com/libtensor/libtensor/cuda/cublas"
+	"github.com/libtensor/libtensor/cuda/cusolver"
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/device"
@@ -20,7 +22,9 @@ type card struct {
 	context cu.CUContext
 	pool    pool
 	streams streams
-	blas    blas
+	blas    handle[*cublas.Handle]
+	solver  handle[*cusolver.Handle]
+	plans   plans
 
 	mu        sync.Mutex
 	functions map[kernels.Entry]cu.Function

@@ -1,10 +1,7 @@
 package cuda
 
 import (
-	"sync"
 	"unsafe"
-
-	"gorgonia.org/cu"
 
 	"github.com/libtensor/libtensor/cuda/cublas"
 	"github.com/libtensor/libtensor/cuda/driver"
@@ -39,7 +36,7 @@ func multiply(op string, w backend.Product) (err error) {
 	if !cublas.Serves(w.To.DType()) || w.A.Numel() == 0 {
 		return multiplyTiles(op, w)
 	}
-	found, err := cublas.Find()
+	found, err := cublas.Library.Find()
 	switch {
 	case err != nil:
 		return status.Runtimef("%s: %v", op, err)
@@ -97,77 +94,30 @@ func operand(s tensoriter.Stored) cublas.Operand {
 	return cublas.Operand{Data: s.Data, Lead: s.Lead, Step: s.Step, Turned: s.Turned}
 }
 
-// blas is a device's cuBLAS handle, which is created at the first use.
-type blas struct {
-	mu        sync.Mutex
-	handle    *cublas.Handle
-	workspace int64 // bytes that a product may use
-}
-
 // multiply has a product computed in the stream, once all that it needs is there. The workspace is the stream's own while it is: results
 // depend on nothing else.
 func (s *steps) multiply(w backend.Product, p *cublas.Product) {
-	b := &s.blas
-	if s.err = b.open(s); s.err != nil {
-		return
-	}
-	workspace := s.take(b.workspace)
+	h := opened(s, &s.blas, cublas.New)
+	size := s.workspaceSize()
+	workspace := s.take(size)
 	if s.err == nil && w.Self != nil && w.Self != w.To {
 		s.err = copyTo(s.op, backend.Copying{To: w.To, From: w.Self})
 	}
 	if s.err != nil {
 		return
 	}
-	err := b.handle.Multiply(driver.StreamHandle(s.stream), workspace, b.workspace, p)
+	err := h.Multiply(driver.StreamHandle(s.stream), workspace, size, p)
 	if cublas.Unsupported(err) { // as for 16-bit floats or batches that the device does not support
 		s.err = multiplyTiles(s.op, w)
 		return
 	}
-	s.err = s.blasFailed(err)
+	s.err = s.libraryFailed(err)
 }
 
-// emptied returns the driver the pool's free blocks back.
-func (s *steps) emptied() error {
-	s.pool.mu.Lock()
-	defer s.pool.mu.Unlock()
-	return s.empty(s.op)
-}
-
-// open creates the handle, which allocates memory outside of the pool: if the device has none left, the pool's free blocks are released.
-func (b *blas) open(s *steps) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.handle != nil {
-		return nil
+// workspaceSize returns the workspace that cuBLAS recommends for the device, in bytes.
+func (s *steps) workspaceSize() int64 {
+	if s.major >= 9 {
+		return 32 << 20
 	}
-	major, err := s.at.Attribute(cu.ComputeCapabilityMajor)
-	if err != nil {
-		return failed(s.op, "cuDeviceGetAttribute", err)
-	}
-	b.workspace = 8 << 20
-	if major >= 9 {
-		b.workspace = 32 << 20 // the workspace that cuBLAS recommends for these
-	}
-	h, err := cublas.New()
-	if cublas.OutOfMemory(err) {
-		if err := s.emptied(); err != nil {
-			return err
-		}
-		h, err = cublas.New()
-	}
-	if err != nil {
-		return s.blasFailed(err)
-	}
-	b.handle = h
-	return nil
-}
-
-func (s *steps) blasFailed(err error) error {
-	switch {
-	case cublas.OutOfMemory(err):
-		return status.Memoryf("%s: CUDA out of memory: %v", s.op, err)
-	case err != nil:
-		return status.Runtimef("%s: %v", s.op, err)
-	}
-	return nil
+	return 8 << 20
 }

@@ -4,13 +4,10 @@ import (
 	"slices"
 	"unsafe"
 
-	"gorgonia.org/cu"
-
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -22,36 +19,30 @@ type search struct {
 }
 
 // seek runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.
-func seek(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor,
-	params backend.Params) (found backend.Params, err error) {
+func seek(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params) (found backend.Params, err error) {
+	n := int64(unsafe.Sizeof(found))
+	err = seeking(op, k, compute, operands, params, func(s *steps, at uintptr) { s.clear(at, n) }, func(s *steps, at uintptr) { s.read(found[:], at) })
+	return found, err
+}
+
+// seeking runs a kernel between two functions, which get the address of the parameters of a thread with a match.
+func seeking(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params, before, behind func(s *steps, at uintptr)) error {
 	dev, err := sharedDevice(op, k.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
-		return found, err
+		return err
 	}
-	s := search{loop: loop{params: params}}
-	if err := s.loop.prepare(op, k, compute, operands); err != nil {
-		return found, err
+	a := search{loop: loop{params: params}}
+	if err := a.loop.prepare(op, k, compute, operands); err != nil {
+		return err
 	}
-	err = on(op, dev, func(m *machine) error {
-		b, err := m.allocate(op, grain)
-		if err != nil {
-			return err
+	return stepping(op, dev, func(s *steps) {
+		a.found = s.take(grain)
+		before(s, a.found)
+		if s.err == nil {
+			s.err = s.walk(op, entry(k, compute), arguments{&a.loop, unsafe.Pointer(&a), unsafe.Sizeof(a)}, k.Outputs(), operands)
 		}
-		defer m.give(b)
-		s.found = uintptr(b.at)
-		n := int64(unsafe.Sizeof(found))
-		if err := cu.MemsetD8Async(b.at, 0, n, m.stream); err != nil {
-			return failed(op, "cuMemsetD8Async", err)
-		}
-		if err := m.walk(op, entry(k, compute), arguments{&s.loop, unsafe.Pointer(&s), unsafe.Sizeof(s)}, k.Outputs(), operands); err != nil {
-			return err
-		}
-		if err := cu.MemcpyDtoHAsync(unsafe.Pointer(&found), b.at, n, m.stream); err != nil {
-			return failed(op, "cuMemcpyDtoHAsync", err)
-		}
-		return m.synchronize(op)
+		behind(s, a.found)
 	})
-	return found, err
 }
 
 // anywhere reports whether a kernel without outputs finds a match.
@@ -69,21 +60,21 @@ func missed(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tens
 	return *(*kernelapi.PlaceParams)(unsafe.Pointer(&found)), err
 }
 
-// indexed runs a kernel that checks every index when it uses it, and waits for the result of the check.
+// indexed runs a kernel with an index. The index is checked before; a kernel accesses no position out of range, in case that other threads write to
+// the index, and the call does not wait for it.
 func indexed(op string, w backend.Indexed) error {
-	if w.Kernel.Operands()[0] == 'X' { // the indexed elements are written
-		return combine(op, w)
-	}
 	if w.Check != nil {
 		if err := checkBounds(op, *w.Check); err != nil {
 			return err
 		}
 	}
-	p, err := missed(op, w.Kernel, w.Compute, w.Operands[:], kernelapi.PlaceParams{Step: w.Step, Size: w.Size})
-	if err == nil && p.Failed != 0 {
-		err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.Bad, p.Size)
+	if w.Kernel.Operands()[0] == 'X' { // the indexed elements are written
+		return combine(op, w)
 	}
-	return err
+	var params backend.Params
+	*(*kernelapi.PlaceParams)(unsafe.Pointer(&params)) = kernelapi.PlaceParams{Step: w.Step, Size: w.Size}
+	none := func(*steps, uintptr) {}
+	return seeking(op, w.Kernel, w.Compute, w.Operands[:], params, none, none)
 }
 
 // checkBounds returns an error for an index with an element out of range. Elements that are repeated are looked at once.

@@ -87,7 +87,7 @@ func tensorsIn(v reflect.Value, f func(*tensor.Tensor) error) error {
 		}
 	case v.Kind() == reflect.Array || v.Kind() == reflect.Slice:
 		switch v.Type().Elem().Kind() {
-		case reflect.Pointer, reflect.Struct:
+		case reflect.Pointer, reflect.Struct, reflect.Array:
 			for i := range v.Len() {
 				if err := tensorsIn(v.Index(i), f); err != nil {
 					return err

@@ -6,75 +6,40 @@ import "C"
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"unsafe"
 
-	_ "github.com/libtensor/libtensor/cuda/driver" // with its version, which determines the matching cuBLAS
+	"github.com/libtensor/libtensor/cuda/nvidia"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/dynlib"
 )
 
-var cublas = dynlib.Library{
-	Variable: "LIBTENSOR_CUBLAS",
-	Table:    dynlib.Table{Names: unsafe.Pointer(&C.lt_cublas_names), Slots: C.lt_cublas_slots, Count: C.LT_CUBLAS_NAMES},
-	Lacks:    "%s has no %s: cuBLAS 12.0 or newer is needed",
+// Library is cuBLAS.
+var Library = nvidia.Library{
+	Library: dynlib.Library{
+		Variable: "LIBTENSOR_CUBLAS",
+		Table:    dynlib.Table{Names: unsafe.Pointer(&C.lt_cublas_names), Slots: C.lt_cublas_slots, Count: C.LT_CUBLAS_NAMES},
+		Lacks:    "%s has no %s: cuBLAS 12.0 or newer is needed",
+	},
+	Name: "cuBLAS", Folder: "cublas", File: "libcublas.so", Cuda13: 13, Cuda12: 12,
 }
-
-// versions lists the cuBLAS versions that a driver version supports, with the names of the system's libraries and of those of wheels next
-// to this package.
-var versions = []struct {
-	driver C.int
-	files  []string
-}{
-	{13000, []string{"libcublas.so.13", "../../nvidia/cu13/lib/libcublas.so.13"}},
-	{12000, []string{"libcublas.so.12", "../../nvidia/cublas/lib/libcublas.so.12"}},
-}
-
-// Find reports whether there is a cuBLAS to call. It is an error where LIBTENSOR_CUBLAS names one that cannot be used.
-var Find = sync.OnceValues(func() (bool, error) {
-	driver := C.lt_driver_version()
-	for _, v := range versions {
-		if driver >= v.driver {
-			cublas.Files = append(cublas.Files, v.files...)
-		}
-	}
-	found, why := cublas.Open()
-	if !found && cublas.Named() {
-		return false, fmt.Errorf("%s does not name a usable cuBLAS library: %w", cublas.Variable, why)
-	}
-	return found, nil
-})
-
-// Failure is a status that a function of cuBLAS gave.
-type Failure struct {
-	Function string
-	status   C.int
-}
-
-func (f Failure) Error() string {
-	return fmt.Sprintf("cuBLAS error in %s: %s, %s", f.Function, C.GoString(C.lt_cublas_name(f.status)),
-		C.GoString(C.lt_cublas_text(f.status)))
-}
-
-// OutOfMemory reports whether an error says that a device has no memory left.
-func OutOfMemory(err error) bool { return is(err, C.LT_CUBLAS_ALLOC_FAILED) }
 
 // Unsupported reports whether an error of cuBLAS means that a product is not supported on a device.
 func Unsupported(err error) bool {
 	return is(err, C.LT_CUBLAS_NOT_SUPPORTED) || is(err, C.LT_CUBLAS_ARCH_MISMATCH)
 }
 
-func is(err error, status C.int) bool {
-	var f Failure
-	return errors.As(err, &f) && f.status == status
+func is(err error, status int) bool {
+	var f nvidia.Failure
+	return errors.As(err, &f) && f.Library == Library.Name && f.Status == status
 }
 
 func result(status C.int, function *C.char) error {
 	if status == 0 {
 		return nil
 	}
-	return Failure{C.GoString(function), status}
+	return nvidia.Failure{Library: Library.Name, Function: C.GoString(function), Status: int(status),
+		Name: C.GoString(C.lt_cublas_name(status)), Text: C.GoString(C.lt_cublas_text(status)), OutOfMemory: status == C.LT_CUBLAS_ALLOC_FAILED}
 }
 
 // types maps dtypes to cuBLAS's data types and compute types.
@@ -138,15 +103,37 @@ func (h *Handle) Multiply(stream, workspace uintptr, size int64, p *Product) err
 	if p.TF32 && kind.compute == C.LT_COMPUTE_32F && p.DType.Size() > 2 {
 		c.compute = C.LT_COMPUTE_32F_FAST_TF32
 	}
-	if p.A.Turned {
-		c.a_turned = 1
-	}
-	if p.B.Turned {
-		c.b_turned = 1
-	}
+	c.a_turned, c.b_turned = flag(p.A.Turned), flag(p.B.Turned)
 	var function *C.char
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	status := C.lt_cublas_multiply(h.handle, C.uintptr_t(stream), C.uint64_t(workspace), C.size_t(size), &c, &function)
 	return result(status, function)
+}
+
+// Triangle is a matrix A, of which the upper or the lower triangle counts, and right-hand sides B of M by N, which the solutions of A X = B, or
+// X A = B with Right, replace. Both are column-major and contiguous. Unit counts the diagonal as ones, and Adjoint transposes and conjugates A.
+type Triangle struct {
+	DType                       dtype.DType
+	Right, Upper, Adjoint, Unit bool
+	M, N                        int64
+	A, B                        uintptr
+}
+
+// Solve returns a stream a triangle to solve with, which may use the memory from workspace on.
+func (h *Handle) Solve(stream, workspace uintptr, size int64, t *Triangle) error {
+	c := C.lt_cublas_triangle{kind: C.int(nvidia.Kind(t.DType)), right: flag(t.Right), upper: flag(t.Upper), adjoint: flag(t.Adjoint), unit: flag(t.Unit),
+		m: C.int64_t(t.M), n: C.int64_t(t.N), a: C.uint64_t(t.A), b: C.uint64_t(t.B)}
+	var function *C.char
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	status := C.lt_cublas_solve(h.handle, C.uintptr_t(stream), C.uint64_t(workspace), C.size_t(size), &c, &function)
+	return result(status, function)
+}
+
+func flag(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -23,17 +23,25 @@ typedef struct {
   char alpha[16], beta[16];
 } lt_cublas_product;
 
+// Solves a x = b, or x a = b if right is set, for a triangle a, and writes x, of m by n, to b. kind
+// is the dtype: float32, float64, complex64 or complex128.
+typedef struct {
+  int kind, right, upper, adjoint, unit;
+  int64_t m, n;
+  uint64_t a, b;
+} lt_cublas_triangle;
+
 // The symbols that a library must have, and the slots for their addresses, in the same order.
-enum { LT_CUBLAS_NAMES = 9 };
+enum { LT_CUBLAS_NAMES = 13 };
 LT_HIDDEN extern const char *const lt_cublas_names[LT_CUBLAS_NAMES];
 LT_HIDDEN extern void *const lt_cublas_slots;
-// The CUDA version of the driver, such as 12040; 0 without a driver.
-LT_HIDDEN int lt_driver_version(void);
 // These return a status of cuBLAS, and if it is not 0 the function that failed. They need the
 // context of the device.
 LT_HIDDEN int lt_cublas_create(void **handle, const char **function);
 LT_HIDDEN int lt_cublas_multiply(void *handle, uintptr_t stream, uint64_t workspace, size_t size,
                                  const lt_cublas_product *p, const char **function);
+LT_HIDDEN int lt_cublas_solve(void *handle, uintptr_t stream, uint64_t workspace, size_t size,
+                              const lt_cublas_triangle *t, const char **function);
 // The name and the text that cuBLAS has for a status.
 LT_HIDDEN const char *lt_cublas_name(int status);
 LT_HIDDEN const char *lt_cublas_text(int status);

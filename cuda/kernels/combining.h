@@ -16,13 +16,13 @@ namespace {
 
 // One launch; combination of combine.go mirrors it. The operands of the loop are self, index and
 // source; along the columns the index stays the same, so that they are not sorted by. from and to
-// are items, found is as in Search.
+// are items.
 struct Combination {
   Loop loop;
-  uint64_t from, to, found;
+  uint64_t from, to;
   int64_t columns;
   int64_t column_sizes[kDims], column_self[kDims], column_source[kDims];
-  int64_t column_dims, reserved;
+  int64_t column_dims;
 };
 
 // The target of a source, in bytes from the first element of self, and the number of the source.
@@ -30,6 +30,9 @@ struct Target {
   uint64_t key;
   uint32_t index;
 };
+
+// The key of a source whose index is out of range, since another thread wrote to it.
+constexpr uint64_t kNowhere = ~uint64_t(0);
 
 // The targets of a range of sources, sorted.
 LT_INLINE void target_run(const Combination &c, int64_t thread) {
@@ -43,11 +46,10 @@ LT_INLINE void target_run(const Combination &c, int64_t thread) {
     int64_t offsets[kOperands];
     locate(c.loop, begin + i, offsets);
     const int64_t at = place(LT_PLACE(c.loop.data[1] + offsets[1], 8, false));
-    targets[i] = {uint64_t(offsets[0] + at), uint32_t(begin + i)};
-  }
-  if (((const place_params *)params)->failed) {
-    char *found = LT_PLACE(c.found, 64, true);
-    for (int k = 0; k < 8; k++) ((int64_t *)found)[k] = ((const int64_t *)params)[k];
+    targets[i] = {
+        at < 0 && ((const place_params *)params)->failed ? kNowhere : uint64_t(offsets[0] + at),
+        uint32_t(begin + i)};
+    ((place_params *)params)->failed = 0;
   }
   insertion(targets, m, [](const Target &a, const Target &b) { return a.key < b.key; });
   for (int64_t i = 0; i < m; i++) to[i] = targets[i];
@@ -59,6 +61,7 @@ LT_INLINE void combine(const Combination &c, int64_t thread) {
   const int64_t n = c.loop.numel, i = thread / c.columns;
   const auto *targets = (const Target *)LT_PLACE(c.from, n * sizeof(Target), false);
   const uint64_t key = targets[i].key;
+  if (key == kNowhere) return;
   const int64_t beside = LAST ? i + 1 : i - 1;
   if (beside >= 0 && beside < n && targets[beside].key == key) return;
   int64_t self = 0, source = 0, column = thread % c.columns;

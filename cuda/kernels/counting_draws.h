@@ -1,9 +1,11 @@
-// Counts of Poisson and binomial distributions, each from as many numbers as it takes: the elements
-// of engine/random/discrete.go and binomial.go, where the methods have their sources.
+// Poisson, binomial and gamma numbers, each from as many uniform numbers as it takes: the elements
+// of discrete.go, binomial.go and gamma.go of engine/random, where the methods have their sources.
 #ifndef LIBTENSOR_CUDA_COUNTING_DRAWS_H
 #define LIBTENSOR_CUDA_COUNTING_DRAWS_H
 
 #include "philox.h"
+#include "../../engine/random/cephes.h"
+#include "../../engine/random/elementary.h"
 
 namespace lt {
 namespace {
@@ -104,6 +106,38 @@ struct Trials {
     return p > 0.5 ? count - rare(count, rounded(1 - p)) : rare(count, p);
   }
 };
+
+// A gamma number of rate 1. Values derived from alpha alone are of type T.
+template <class T>
+LT_INLINE double gamma_number(Rounds &r, double alpha) {
+  if (alpha == 0) return 0;
+  double scale = 1;
+  if (alpha < 1) {
+    scale = ::pow(1 - r.next(), double(T(1 / alpha)));
+    alpha = double(T(alpha + 1));
+  }
+  const double shift = double(T(alpha - 0x1.555556p-2)), c = 1 / ::sqrt(9 * shift);
+  for (;;) {
+    double x = 0, y = 0;
+    while (y <= 0) {
+      // Normal numbers are drawn in blocks of 8 radii and 8 angles, of which the first are used.
+      double radius = 0, angle = 0;
+      for (int i = 0; i < 16; i++) {
+        const double u = r.next();
+        radius = i == 0 ? u : radius, angle = i == 8 ? u : angle;
+      }
+      double s, cosine;
+      sin_cos_turns(angle, &s, &cosine);
+      x = ::sqrt(-2.0 * logarithm(1.0 - radius)) * cosine;
+      y = 1 + c * x;
+      if (y != y) return y;
+    }
+    const double v = y * y * y, u = 1 - r.next(), square = x * x;
+    if (u < 1 - 0.0331 * square * square ||
+        logarithm(u) < 0.5 * square + shift * (1 - v + logarithm(v)))
+      return scale * shift * v;
+  }
+}
 
 }  // namespace
 }  // namespace lt

@@ -1,8 +1,6 @@
 // Random numbers by counting (docs/random.md): each follows from the seed, the block that a fill
 // begins with, and the number of the element, so that they are those of the CPU.
 #include "counting_draws.h"
-#include "../../engine/random/cephes.h"
-#include "../../engine/random/elementary.h"
 
 namespace lt {
 namespace {
@@ -159,6 +157,16 @@ LT_INLINE void binomial(const Drawing &d, int64_t i) {
 LT_INLINE void binomial_float32(const Drawing &d, int64_t i) { binomial<float>(d, i); }
 LT_INLINE void binomial_float64(const Drawing &d, int64_t i) { binomial<double>(d, i); }
 
+// a is the smallest result.
+template <class T>
+LT_INLINE void gamma(const Drawing &d, int64_t i) {
+  Rounds r(d.seed, d.block + i);
+  const double v = gamma_number<T>(r, parameter(d, i));
+  give(d, i, v > d.a ? v : d.a);
+}
+LT_INLINE void gamma_float32(const Drawing &d, int64_t i) { gamma<float>(d, i); }
+LT_INLINE void gamma_float64(const Drawing &d, int64_t i) { gamma<double>(d, i); }
+
 // One launch; choosing of multinomial.go mirrors it: rows of `categories` weights, which become the
 // running fractions of their sum, and `samples` of each.
 struct Choosing {
@@ -217,6 +225,8 @@ LT_DRAWING(geometric, args.n)
 LT_DRAWING(poisson, args.n)
 LT_DRAWING(binomial_float32, args.n)
 LT_DRAWING(binomial_float64, args.n)
+LT_DRAWING(gamma_float32, args.n)
+LT_DRAWING(gamma_float64, args.n)
 
 #define LT_CHOOSING(NAME, THREADS, ...)                                             \
   LT_KERNEL(NAME, lt::Choosing) {                                                   \

@@ -21,11 +21,11 @@ ROOT = HERE.parent.parent
 SOURCES = ROOT / "engine/kernel/src"
 DTYPES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 complex32 bcomplex32".split()
 ABSENT = ("uint16", "uint32", "uint64")  # no device kernel supports these
-OWN = ["copy", "drawing", "matrices", "searching", "selecting", "sorting", "targets", "vectors"]
+OWN = ["copy", "dequantize", "drawing", "matrices", "resampling", "sampling", "searching", "selecting", "sorting", "targets", "vectors", "windows"]
 UNITS = (
-    "activation arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format histogram hyperbolic index inverse_trigonometric"
+    "activation alignment arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format histogram hyperbolic implicit index inverse_trigonometric"
     " logarithm logical loss normal polynomials power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign softmax sort special ternary"
-    " trigonometric unique"
+    " trigonometric unique update"
 ).split()
 # Units whose elements take too few instructions to wait for memory: they have separate entries for contiguous operands.
 CONTIGUOUS = "activation arithmetic bitwise classify comparison division exponential extremum logical rounding sign ternary".split()
@@ -42,6 +42,8 @@ HEADERS = {
     "LT_MEMBER": "grouping",
     "LT_BINS": "counting",
     "LT_DISTANCES": "distances",
+    "LT_UPDATE": "updating",
+    "LT_ALIGN": "aligning",
 }
 # The types of operands whose kernel computes in one, as OperandDType of engine/tensoriter has their dtypes.
 LETTERS = {"T": "{}", "X": "{}", "b": "lt::Bool", "i": "int32_t", "l": "int64_t", "R": "lt::RealOf<{}>", "C": "lt::Complex<{}>"}
@@ -146,6 +148,10 @@ def entries(unit):
                 yield f"bins_{dtype}", f"LT_BINS(bins_{dtype}, {found[2]})"
             elif unit == "distance" and found:
                 yield entry, f"LT_DISTANCES({entry}, {found[1]}, {found[2]})"
+            elif unit == "update" and found:
+                yield entry, f"LT_UPDATE({entry}, {found[2]})"
+            elif unit == "alignment" and found:
+                yield entry, f"LT_ALIGN({entry}, {found[2]})"
             elif unit == "ranges" and found:
                 yield entry, f"LT_RANGE({entry}, {found[1]}, {found[2]})"
             elif signature == "reduce" and reducer:

@@ -5,6 +5,8 @@
 // Comes after it.
 #include "../kernels/device.h"
 
+#include <complex>
+
 namespace {
 
 using lt::Bool;
@@ -147,9 +149,73 @@ Status give(Handle *h, Product p, int type, int compute, const void *alpha, cons
   return failed ? EXECUTION_FAILED : SUCCESS;
 }
 
+struct Triangle {
+  bool right, upper, unit;
+  int turned;  // 0, 1 transposed, or 2 conjugated, too
+  int64_t m, n, lda, ldb;
+  uint64_t a, b;
+};
+
+float conjugate(float x) { return x; }
+double conjugate(double x) { return x; }
+template <class T>
+std::complex<T> conjugate(std::complex<T> x) {
+  return std::conj(x);
+}
+
+template <class T>
+T &number_at(uint64_t data, int64_t i, int64_t j, int64_t lead) {
+  return *(T *)lt_sim_place(data + (i + j * lead) * sizeof(T), sizeof(T), true);
+}
+
+// Substitutes forwards or backwards, for each column of b or, on the right, for each row.
+template <class T>
+void substitute(const Triangle &t) {
+  const int64_t size = t.right ? t.n : t.m, lines = t.right ? t.m : t.n;
+  const bool turn = (t.turned != 0) != t.right;  // whether the lines meet columns of a
+  const bool upper = t.upper != turn;
+  const auto factor = [&](int64_t i, int64_t j) {
+    const T x = turn ? number_at<T>(t.a, j, i, t.lda) : number_at<T>(t.a, i, j, t.lda);
+    return t.turned == 2 ? conjugate(x) : x;
+  };
+  const auto element = [&](int64_t line, int64_t i) -> T & {
+    return t.right ? number_at<T>(t.b, line, i, t.ldb) : number_at<T>(t.b, i, line, t.ldb);
+  };
+  for (int64_t line = 0; line < lines; line++)
+    for (int64_t k = 0; k < size; k++) {
+      const int64_t i = upper ? size - 1 - k : k;
+      T sum = element(line, i);
+      for (int64_t j = upper ? i + 1 : 0; j < (upper ? size : i); j++)
+        sum = sum - factor(i, j) * element(line, j);
+      element(line, i) = t.unit ? sum : sum / factor(i, i);
+    }
+}
+
+template <class T>
+Status solve(Handle *h, const char *name, int side, int uplo, int trans, int diagonal, int m, int n,
+             const T *alpha, const void *a, int lda, void *b, int ldb) {
+  std::lock_guard<std::mutex> held(sim::lock);
+  if (Status failed = entered(name)) return failed;
+  NEEDS_HANDLE
+  const Triangle t = {side == 1, uplo == 1, diagonal == 1, trans,       m,
+                      n,         lda,       ldb,           (uint64_t)a, (uint64_t)b};
+  REQUIRE(m > 0 && n > 0 && lda >= (t.right ? n : m) && ldb >= m && *alpha == T(1) && h->size)
+  return sim::enqueue(h->stream, [=] { substitute<T>(t); }) ? EXECUTION_FAILED : SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
+
+#define TRSM(NAME, ...)                                                               \
+  Status NAME(Handle *h, int side, int uplo, int trans, int diagonal, int m, int n,   \
+              const __VA_ARGS__ *alpha, const void *a, int lda, void *b, int ldb) {   \
+    return solve(h, #NAME, side, uplo, trans, diagonal, m, n, alpha, a, lda, b, ldb); \
+  }
+TRSM(cublasStrsm_v2, float)
+TRSM(cublasDtrsm_v2, double)
+TRSM(cublasCtrsm_v2, std::complex<float>)
+TRSM(cublasZtrsm_v2, std::complex<double>)
 
 Status cublasCreate_v2(Handle **out) {
   ENTER

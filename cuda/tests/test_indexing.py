@@ -161,3 +161,23 @@ def test_results_do_not_depend_on_when_work_is_done(simulation):
     for seed in range(1000):
         simulation.seed(seed)
         assert same(expected, program(*there)), seed
+
+
+def test_launches(simulation):
+    """An index is checked by one launch, whose result the call waits for; nothing else waits."""
+    x, index, source = torch.randn(100, 8).cuda(), torch.arange(90).cuda(), torch.randn(90, 8).cuda()
+    each = index.unsqueeze(1).expand(-1, 8)
+    for f, launches in (
+        (lambda: x[index], 2),
+        (lambda: x.index_select(0, index), 2),
+        (lambda: x.gather(0, each), 2),
+        (lambda: x.take(index), 2),
+        (lambda: torch.nn.functional.embedding(index, x), 2),
+        (lambda: x.index_add(0, index, source), 7),
+        (lambda: x.scatter_add(0, each, source), 7),
+    ):
+        f()
+        before = [simulation.calls(name) for name in ("cuLaunchKernel", "cuStreamSynchronize", "cuMemcpyDtoHAsync_v2")]
+        f()
+        after = [simulation.calls(name) for name in ("cuLaunchKernel", "cuStreamSynchronize", "cuMemcpyDtoHAsync_v2")]
+        assert [b - a for a, b in zip(before, after, strict=True)] == [launches, 1, 1]

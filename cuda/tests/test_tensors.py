@@ -215,12 +215,8 @@ def test_mixtures():
 
 
 def test_operators_without_a_kernel_are_rejected_by_name():
-    x = torch.ones(3, device="cuda")
-    for name, function in (
-        ("linalg.inv", lambda x: torch.linalg.inv(x.diag())),
-        ("linalg.eigvals", lambda x: torch.linalg.eigvals(x.diag())),
-        ("fft", torch.fft.fft),
-    ):
+    x = torch.ones(3).to(torch.uint16).cuda()
+    for name, function in (("add", lambda x: x + x), ("sum", torch.sum), ("mul", lambda x: x * 2)):
         with pytest.raises(NotImplementedError, match=f"^{name}.* is not implemented on cuda"):
             function(x)
 

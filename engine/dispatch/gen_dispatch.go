@@ -121,31 +121,31 @@ vander Vander composite composite false false false 0x1ffff
 fft_c2c FftC2c kernel rule true false false 0x6000
 fft_r2c FftR2c kernel rule true false false 0x1800
 fft_c2r FftC2r kernel rule true false false 0x6000
-fft.fft FftFft composite composite true false false 0x79ff refused
-fft.ifft FftIfft composite composite true false false 0x79ff refused
-fft.rfft FftRfft composite composite true false false 0x19ff refused
-fft.irfft FftIrfft composite composite true false false 0x79ff refused
-fft.hfft FftHfft composite composite true false false 0x79ff refused
-fft.ihfft FftIhfft composite composite true false false 0x19ff refused
-fft.fft2 FftFft2 composite composite true false false 0x79ff refused
-fft.fftn FftFftn composite composite true false false 0x79ff refused
-fft.ifft2 FftIfft2 composite composite true false false 0x79ff refused
-fft.ifftn FftIfftn composite composite true false false 0x79ff refused
-fft.rfft2 FftRfft2 composite composite true false false 0x19ff refused
-fft.rfftn FftRfftn composite composite true false false 0x19ff refused
-fft.irfft2 FftIrfft2 composite composite true false false 0x79ff refused
-fft.irfftn FftIrfftn composite composite true false false 0x79ff refused
-fft.hfft2 FftHfft2 composite composite true false false 0x79ff refused
-fft.hfftn FftHfftn composite composite true false false 0x79ff refused
-fft.ihfft2 FftIhfft2 composite composite true false false 0x19ff refused
-fft.ihfftn FftIhfftn composite composite true false false 0x19ff refused
+fft.fft FftFft composite composite true false false 0x79ff
+fft.ifft FftIfft composite composite true false false 0x79ff
+fft.rfft FftRfft composite composite true false false 0x19ff
+fft.irfft FftIrfft composite composite true false false 0x79ff
+fft.hfft FftHfft composite composite true false false 0x79ff
+fft.ihfft FftIhfft composite composite true false false 0x19ff
+fft.fft2 FftFft2 composite composite true false false 0x79ff
+fft.fftn FftFftn composite composite true false false 0x79ff
+fft.ifft2 FftIfft2 composite composite true false false 0x79ff
+fft.ifftn FftIfftn composite composite true false false 0x79ff
+fft.rfft2 FftRfft2 composite composite true false false 0x19ff
+fft.rfftn FftRfftn composite composite true false false 0x19ff
+fft.irfft2 FftIrfft2 composite composite true false false 0x79ff
+fft.irfftn FftIrfftn composite composite true false false 0x79ff
+fft.hfft2 FftHfft2 composite composite true false false 0x79ff
+fft.hfftn FftHfftn composite composite true false false 0x79ff
+fft.ihfft2 FftIhfft2 composite composite true false false 0x19ff
+fft.ihfftn FftIhfftn composite composite true false false 0x19ff
 fft.fftshift FftFftshift composite composite true false false 0x1ffff
 fft.ifftshift FftIfftshift composite composite true false false 0x1ffff
 fft.fftfreq FftFftfreq composite composite true false false 0x1e00
 fft.rfftfreq FftRfftfreq composite composite true false false 0x1e00
 signal_pad SignalPad composite rule false false false 0x1ffff
-stft Stft composite composite false false false 0x7800 refused
-istft Istft composite composite false false false 0x6000 refused
+stft Stft composite composite false false false 0x7800
+istft Istft composite composite false false false 0x6000
 save Save kernel constant true false false 0x1ffff
 save_bytes SaveBytes kernel constant true false false 0x1ffff
 save_dict SaveDict kernel constant true false false 0x1ffff
@@ -275,78 +275,78 @@ linalg.multi_dot LinalgMultiDot composite composite true false false 0x17ffe
 chain_matmul ChainMatmul composite composite true false false 0x17ffe
 linalg.matrix_power LinalgMatrixPower composite composite true false false 0x1fffe
 matrix_power LinalgMatrixPower composite composite true false false 0x1fffe
-linalg.matrix_exp LinalgMatrixExp composite rule true false false 0x1fe00 refused
-matrix_exp LinalgMatrixExp composite rule true false false 0x1fe00 refused
+linalg.matrix_exp LinalgMatrixExp composite rule true false false 0x1fe00
+matrix_exp LinalgMatrixExp composite rule true false false 0x1fe00
 linalg.vander LinalgVander composite composite false false false 0x1fffe
-linalg.tensorinv LinalgTensorinv composite composite false false false 0x1fe00 refused
-linalg.tensorsolve LinalgTensorsolve composite composite false false false 0x1fe00 refused
-linalg.cholesky_ex LinalgCholeskyEx kernel rule true false false 0x1fe00 refused
-linalg.cholesky LinalgCholesky composite composite true false false 0x1fe00 refused
+linalg.tensorinv LinalgTensorinv composite composite false false false 0x1fe00
+linalg.tensorsolve LinalgTensorsolve composite composite false false false 0x1fe00
+linalg.cholesky_ex LinalgCholeskyEx kernel rule true false false 0x1fe00
+linalg.cholesky LinalgCholesky composite composite true false false 0x1fe00
 cholesky Cholesky composite composite true false false 0x1fe00
-linalg.lu_factor_ex LinalgLuFactorEx kernel rule true false false 0x1fe00 refused
-linalg.lu_factor LinalgLuFactor composite composite true false false 0x1fe00 refused
+linalg.lu_factor_ex LinalgLuFactorEx kernel rule true false false 0x1fe00
+linalg.lu_factor LinalgLuFactor composite composite true false false 0x1fe00
 lu Lu composite composite true false false 0x1fe00
-linalg.lu LinalgLu composite composite true false false 0x1fe00 refused
+linalg.lu LinalgLu composite composite true false false 0x1fe00
 lu_unpack LuUnpack composite composite false false false 0x1fe00
 pivots_permutation PivotsPermutation kernel constant false false false 0x1fe
-linalg.ldl_factor_ex LinalgLdlFactorEx kernel refused true false false 0x1fe00 refused
-linalg.ldl_factor LinalgLdlFactor composite composite true false false 0x1fe00 refused
-geqrf Geqrf kernel refused true false false 0x1fe00 refused
-linalg.qr LinalgQr kernel rule true false false 0x1fe00 refused
+linalg.ldl_factor_ex LinalgLdlFactorEx kernel refused true false false 0x1fe00
+linalg.ldl_factor LinalgLdlFactor composite composite true false false 0x1fe00
+geqrf Geqrf kernel refused true false false 0x1fe00
+linalg.qr LinalgQr kernel rule true false false 0x1fe00
 qr Qr composite composite true false false 0x1fe00
-linalg.householder_product LinalgHouseholderProduct kernel rule false false false 0x1fe00 refused
-orgqr LinalgHouseholderProduct kernel rule false false false 0x1fe00 refused
-ormqr Ormqr kernel rule false false false 0x1fe00 refused
-linalg.matrix_sqrth LinalgMatrixSqrth composite rule true false false 0x1fe00 refused
+linalg.householder_product LinalgHouseholderProduct kernel rule false false false 0x1fe00
+orgqr LinalgHouseholderProduct kernel rule false false false 0x1fe00
+ormqr Ormqr kernel rule false false false 0x1fe00
+linalg.matrix_sqrth LinalgMatrixSqrth composite rule true false false 0x1fe00
 lyapunov Lyapunov composite rule false false false 0x1fe00
-linalg.polar LinalgPolar composite rule true false false 0x1fe00 refused
-linalg.det LinalgDet composite rule true false false 0x1fe00 refused
-det LinalgDet composite rule true false false 0x1fe00 refused
-linalg.slogdet LinalgSlogdet composite rule true false false 0x1fe00 refused
-slogdet LinalgSlogdet composite rule true false false 0x1fe00 refused
-logdet Logdet composite composite true false false 0x1fe00 refused
+linalg.polar LinalgPolar composite rule true false false 0x1fe00
+linalg.det LinalgDet composite rule true false false 0x1fe00
+det LinalgDet composite rule true false false 0x1fe00
+linalg.slogdet LinalgSlogdet composite rule true false false 0x1fe00
+slogdet LinalgSlogdet composite rule true false false 0x1fe00
+logdet Logdet composite composite true false false 0x1fe00
 linalg.vector_norm LinalgVectorNorm kernel rule true false false 0x1fe00
 linalg.matrix_norm LinalgMatrixNorm composite composite true false false 0x1fe00
 linalg.matrix_norm.str_ord LinalgMatrixNormStrOrd composite composite true false false 0x1fe00
 linalg.norm LinalgNorm composite composite true false false 0x1fe00
-linalg.norm.ord_str LinalgNormOrdStr composite composite true false false 0x1fe00 refused
+linalg.norm.ord_str LinalgNormOrdStr composite composite true false false 0x1fe00
 frobenius_norm FrobeniusNorm composite composite true false false 0x1fe00
-nuclear_norm NuclearNorm composite composite true false false 0x1fe00 refused
-linalg.cond LinalgCond composite composite true false false 0x1fe00 refused
-linalg.cond.p_str LinalgCondPStr composite composite true false false 0x1fe00 refused
-linalg.matrix_rank LinalgMatrixRank composite constant true false false 0x1fe00 refused
-linalg.matrix_rank.atol_rtol_tensor LinalgMatrixRankAtolRtolTensor composite constant false false false 0x1fe00 refused
-linalg.matrix_rank.tol LinalgMatrixRankTol composite constant true false false 0x1fe00 refused
-linalg.matrix_rank.tol_tensor LinalgMatrixRankTolTensor composite constant false false false 0x1fe00 refused
-linalg.pinv LinalgPinv composite rule true false false 0x1fe00 refused
-linalg.pinv.atol_rtol_tensor LinalgPinvAtolRtolTensor composite rule false false false 0x1fe00 refused
-linalg.pinv.rcond LinalgPinvRcond composite rule true false false 0x1fe00 refused
-linalg.pinv.rcond_tensor LinalgPinvRcondTensor composite rule false false false 0x1fe00 refused
-pinverse Pinverse composite composite true false false 0x1fe00 refused
-linalg.solve_ex LinalgSolveEx kernel rule false false false 0x1fe00 refused
-linalg.solve LinalgSolve composite composite false false false 0x1fe00 refused
-linalg.inv_ex LinalgInvEx kernel rule true false false 0x1fe00 refused
-linalg.inv LinalgInv composite composite true false false 0x1fe00 refused
-inverse LinalgInv composite composite true false false 0x1fe00 refused
-linalg.solve_triangular LinalgSolveTriangular kernel rule false false false 0x1fe00 refused
+nuclear_norm NuclearNorm composite composite true false false 0x1fe00
+linalg.cond LinalgCond composite composite true false false 0x1fe00
+linalg.cond.p_str LinalgCondPStr composite composite true false false 0x1fe00
+linalg.matrix_rank LinalgMatrixRank composite constant true false false 0x1fe00
+linalg.matrix_rank.atol_rtol_tensor LinalgMatrixRankAtolRtolTensor composite constant false false false 0x1fe00
+linalg.matrix_rank.tol LinalgMatrixRankTol composite constant true false false 0x1fe00
+linalg.matrix_rank.tol_tensor LinalgMatrixRankTolTensor composite constant false false false 0x1fe00
+linalg.pinv LinalgPinv composite rule true false false 0x1fe00
+linalg.pinv.atol_rtol_tensor LinalgPinvAtolRtolTensor composite rule false false false 0x1fe00
+linalg.pinv.rcond LinalgPinvRcond composite rule true false false 0x1fe00
+linalg.pinv.rcond_tensor LinalgPinvRcondTensor composite rule false false false 0x1fe00
+pinverse Pinverse composite composite true false false 0x1fe00
+linalg.solve_ex LinalgSolveEx kernel rule false false false 0x1fe00
+linalg.solve LinalgSolve composite composite false false false 0x1fe00
+linalg.inv_ex LinalgInvEx kernel rule true false false 0x1fe00
+linalg.inv LinalgInv composite composite true false false 0x1fe00
+inverse LinalgInv composite composite true false false 0x1fe00
+linalg.solve_triangular LinalgSolveTriangular kernel rule false false false 0x1fe00
 triangular_solve TriangularSolve composite composite false false false 0x1fe00
-linalg.lu_solve LinalgLuSolve composite composite false false false 0x1fe00 refused
+linalg.lu_solve LinalgLuSolve composite composite false false false 0x1fe00
 lu_solve LuSolve composite composite false false false 0x1fe00
-cholesky_solve CholeskySolve composite rule false false false 0x1fe00 refused
-cholesky_inverse CholeskyInverse composite rule true false false 0x1fe00 refused
-linalg.ldl_solve LinalgLdlSolve kernel refused false false false 0x1fe00 refused
-linalg.lstsq LinalgLstsq kernel rule false false true 0x1fe00 refused
-linalg.eigh LinalgEigh kernel rule true false false 0x1fe00 refused
-linalg.eigvalsh LinalgEigvalsh kernel rule true false false 0x1fe00 refused
-linalg.eig LinalgEig kernel rule true false false 0x1fe00 refused
-linalg.eigvals LinalgEigvals kernel rule true false false 0x1fe00 refused
-linalg.svd LinalgSvd kernel rule true false false 0x1fe00 refused
-svd Svd composite composite true false false 0x1fe00 refused
-linalg.svdvals LinalgSvdvals kernel rule true false false 0x1fe00 refused
-svd_lowrank SvdLowrank composite composite false false false 0x1fe00 refused
-pca_lowrank PcaLowrank composite composite false false false 0x1fe00 refused
-lobpcg Lobpcg composite rule false false false 0x1fe00 refused
-fused_sgd_ FusedSgd composite composite false false false 0x1e00 refused
+cholesky_solve CholeskySolve composite rule false false false 0x1fe00
+cholesky_inverse CholeskyInverse composite rule true false false 0x1fe00
+linalg.ldl_solve LinalgLdlSolve kernel refused false false false 0x1fe00
+linalg.lstsq LinalgLstsq kernel rule false false true 0x1fe00
+linalg.eigh LinalgEigh kernel rule true false false 0x1fe00
+linalg.eigvalsh LinalgEigvalsh kernel rule true false false 0x1fe00
+linalg.eig LinalgEig kernel rule true false false 0x1fe00
+linalg.eigvals LinalgEigvals kernel rule true false false 0x1fe00
+linalg.svd LinalgSvd kernel rule true false false 0x1fe00
+svd Svd composite composite true false false 0x1fe00
+linalg.svdvals LinalgSvdvals kernel rule true false false 0x1fe00
+svd_lowrank SvdLowrank composite composite false false false 0x1fe00
+pca_lowrank PcaLowrank composite composite false false false 0x1fe00
+lobpcg Lobpcg composite rule false false false 0x1fe00
+fused_sgd_ FusedSgd composite composite false false false 0x1e00
 fused_adam_ FusedAdam composite composite false false false 0x1e00
 fused_adamw_ FusedAdamw composite composite false false false 0x1e00
 fused_adagrad_ FusedAdagrad composite composite false false false 0x1e00
@@ -562,16 +562,16 @@ nn.log_softmax LogSoftmax kernel rule true false false 0x1e00
 nn.gumbel_softmax NnGumbelSoftmax composite composite false false false 0x1e00
 nn.scaled_dot_product_attention NnScaledDotProductAttention composite composite false false false 0x1e00
 nn.multi_head_attention_forward NnMultiHeadAttentionForward composite composite false false false 0x1e00
-conv1d Conv1d composite composite false false false 0x17ffe refused
-conv1d.padding Conv1dPadding composite composite false false false 0x17ffe refused
-conv2d Conv2d composite composite false false false 0x17ffe refused
-conv2d.padding Conv2dPadding composite composite false false false 0x17ffe refused
-conv3d Conv3d composite composite false false false 0x17ffe refused
-conv3d.padding Conv3dPadding composite composite false false false 0x17ffe refused
-conv_transpose1d ConvTranspose1d composite composite false false false 0x17ffe refused
-conv_transpose2d ConvTranspose2d composite composite false false false 0x17ffe refused
-conv_transpose3d ConvTranspose3d composite composite false false false 0x17ffe refused
-conv_tbc ConvTbc composite composite false false false 0x17ffe refused
+conv1d Conv1d composite composite false false false 0x17ffe
+conv1d.padding Conv1dPadding composite composite false false false 0x17ffe
+conv2d Conv2d composite composite false false false 0x17ffe
+conv2d.padding Conv2dPadding composite composite false false false 0x17ffe
+conv3d Conv3d composite composite false false false 0x17ffe
+conv3d.padding Conv3dPadding composite composite false false false 0x17ffe
+conv_transpose1d ConvTranspose1d composite composite false false false 0x17ffe
+conv_transpose2d ConvTranspose2d composite composite false false false 0x17ffe
+conv_transpose3d ConvTranspose3d composite composite false false false 0x17ffe
+conv_tbc ConvTbc composite composite false false false 0x17ffe
 dropout Dropout composite composite true false false 0x1ffff
 nn.dropout Dropout composite composite true false false 0x1ffff
 feature_dropout FeatureDropout composite composite true false false 0x1ffff
@@ -595,8 +595,8 @@ nn.pad NnPad composite composite true false false 0x1ffff
 nn.embedding NnEmbedding composite composite false false false 0x0
 embedding Embedding composite rule false false false 0x1ffff
 embedding_renorm_ EmbeddingRenorm composite composite false false false 0x1fe00
-embedding_bag EmbeddingBag composite composite false false false 0x1e00 refused
-nn.embedding_bag NnEmbeddingBag composite composite false false false 0x0 refused
+embedding_bag EmbeddingBag composite composite false false false 0x1e00
+nn.embedding_bag NnEmbeddingBag composite composite false false false 0x0
 nn.l1_loss NnL1Loss composite composite true false false 0x1fe00
 nn.mse_loss NnMseLoss composite composite true false false 0x1e00
 nn.smooth_l1_loss NnSmoothL1Loss composite composite true false false 0x1e00
@@ -616,74 +616,74 @@ nn.multilabel_margin_loss NnMultilabelMarginLoss composite composite false false
 nn.multilabel_soft_margin_loss NnMultilabelSoftMarginLoss composite composite true false false 0x1e00
 nn.cosine_embedding_loss NnCosineEmbeddingLoss composite composite true false false 0x1fff
 nn.triplet_margin_loss NnTripletMarginLoss composite composite true false false 0x1fffe
-ctc_loss CtcLoss composite composite false false false 0x1800 refused
-ctc_loss.tensor CtcLossTensor composite composite false false true 0x1800 refused
-nn.ctc_loss NnCtcLoss composite composite false false false 0x1800 refused
-nn.ctc_loss.tensor NnCtcLossTensor composite composite false false true 0x1800 refused
+ctc_loss CtcLoss composite composite false false false 0x1800
+ctc_loss.tensor CtcLossTensor composite composite false false true 0x1800
+nn.ctc_loss NnCtcLoss composite composite false false false 0x1800
+nn.ctc_loss.tensor NnCtcLossTensor composite composite false false true 0x1800
 nn.linear_cross_entropy NnLinearCrossEntropy composite composite false false false 0x1e00
-native_layer_norm NativeLayerNorm composite composite false false false 0x1e00 refused
-layer_norm LayerNorm composite composite false false false 0x1e00 refused
-nn.layer_norm NnLayerNorm composite composite false false false 0x1e00 refused
-rms_norm RmsNorm composite composite false false false 0x1fe00 partly
-nn.rms_norm RmsNorm composite composite false false false 0x1fe00 partly
-native_group_norm NativeGroupNorm composite composite false false false 0x1e00 refused
-group_norm GroupNorm composite composite false false false 0x1e00 refused
-nn.group_norm NnGroupNorm composite composite false false false 0x1e00 refused
-native_batch_norm NativeBatchNorm composite composite false false false 0x1e00 refused
-batch_norm BatchNorm composite composite false false false 0x1e00 refused
-nn.batch_norm NnBatchNorm composite composite false false false 0x1e00 refused
-instance_norm InstanceNorm composite composite false false false 0x1e00 refused
-nn.instance_norm NnInstanceNorm composite composite false false false 0x1e00 refused
+native_layer_norm NativeLayerNorm composite composite false false false 0x1e00
+layer_norm LayerNorm composite composite false false false 0x1e00
+nn.layer_norm NnLayerNorm composite composite false false false 0x1e00
+rms_norm RmsNorm composite composite false false false 0x1fe00
+nn.rms_norm RmsNorm composite composite false false false 0x1fe00
+native_group_norm NativeGroupNorm composite composite false false false 0x1e00
+group_norm GroupNorm composite composite false false false 0x1e00
+nn.group_norm NnGroupNorm composite composite false false false 0x1e00
+native_batch_norm NativeBatchNorm composite composite false false false 0x1e00
+batch_norm BatchNorm composite composite false false false 0x1e00
+nn.batch_norm NnBatchNorm composite composite false false false 0x1e00
+instance_norm InstanceNorm composite composite false false false 0x1e00
+nn.instance_norm NnInstanceNorm composite composite false false false 0x1e00
 nn.local_response_norm NnLocalResponseNorm composite composite false false false 0x1e20
-max_pool1d MaxPool1d composite composite false false false 0x1ffe refused
-max_pool2d MaxPool2d composite composite false false false 0x1ffe refused
-max_pool3d MaxPool3d composite composite false false false 0x1ffe refused
-max_pool1d_with_indices MaxPool1dWithIndices composite composite false false false 0x1ffe refused
-nn.max_pool2d_with_indices NnMaxPool2dWithIndices composite composite false false false 0x1ffe refused
-nn.max_pool3d_with_indices NnMaxPool3dWithIndices composite composite false false false 0x1ffe refused
-avg_pool1d AvgPool1d composite composite false false false 0x1ffe partly
-nn.avg_pool2d NnAvgPool2d composite composite false false false 0x1ffe refused
-nn.avg_pool3d NnAvgPool3d composite composite false false false 0x1ffe partly
-adaptive_avg_pool1d AdaptiveAvgPool1d composite composite false false false 0x1e00 refused
-nn.adaptive_avg_pool2d NnAdaptiveAvgPool2d composite composite false false false 0x1e00 refused
+max_pool1d MaxPool1d composite composite false false false 0x1ffe
+max_pool2d MaxPool2d composite composite false false false 0x1ffe
+max_pool3d MaxPool3d composite composite false false false 0x1ffe
+max_pool1d_with_indices MaxPool1dWithIndices composite composite false false false 0x1ffe
+nn.max_pool2d_with_indices NnMaxPool2dWithIndices composite composite false false false 0x1ffe
+nn.max_pool3d_with_indices NnMaxPool3dWithIndices composite composite false false false 0x1ffe
+avg_pool1d AvgPool1d composite composite false false false 0x1ffe
+nn.avg_pool2d NnAvgPool2d composite composite false false false 0x1ffe
+nn.avg_pool3d NnAvgPool3d composite composite false false false 0x1ffe
+adaptive_avg_pool1d AdaptiveAvgPool1d composite composite false false false 0x1e00
+nn.adaptive_avg_pool2d NnAdaptiveAvgPool2d composite composite false false false 0x1e00
 nn.adaptive_avg_pool3d NnAdaptiveAvgPool3d composite composite false false false 0x1e00
-adaptive_max_pool1d AdaptiveMaxPool1d composite composite false false false 0x1ffe refused
-nn.adaptive_max_pool2d_with_indices NnAdaptiveMaxPool2dWithIndices composite composite false false false 0x1ffe refused
-nn.adaptive_max_pool3d_with_indices NnAdaptiveMaxPool3dWithIndices composite composite false false false 0x1ffe refused
-nn.lp_pool1d NnLpPool1d composite composite false false false 0x1fff refused
-nn.lp_pool2d NnLpPool2d composite composite false false false 0x1fff refused
-nn.lp_pool3d NnLpPool3d composite composite false false false 0x1fff refused
+adaptive_max_pool1d AdaptiveMaxPool1d composite composite false false false 0x1ffe
+nn.adaptive_max_pool2d_with_indices NnAdaptiveMaxPool2dWithIndices composite composite false false false 0x1ffe
+nn.adaptive_max_pool3d_with_indices NnAdaptiveMaxPool3dWithIndices composite composite false false false 0x1ffe
+nn.lp_pool1d NnLpPool1d composite composite false false false 0x1fff
+nn.lp_pool2d NnLpPool2d composite composite false false false 0x1fff
+nn.lp_pool3d NnLpPool3d composite composite false false false 0x1fff
 nn.max_unpool1d NnMaxUnpool1d composite composite false false false 0x1ffff
 nn.max_unpool2d NnMaxUnpool2d composite composite false false false 0x1ffff
 nn.max_unpool3d NnMaxUnpool3d composite composite false false false 0x1ffff
-nn.fractional_max_pool2d NnFractionalMaxPool2d composite composite false false false 0x1e00 refused
-nn.fractional_max_pool2d_with_indices NnFractionalMaxPool2dWithIndices composite composite false false false 0x1e00 refused
-nn.fractional_max_pool3d NnFractionalMaxPool3d composite composite false false false 0x1e00 partly
-nn.fractional_max_pool3d_with_indices NnFractionalMaxPool3dWithIndices composite composite false false false 0x1e00 refused
-nn.unfold NnUnfold composite composite false false false 0x17fff partly
-nn.fold NnFold composite composite false false false 0x17ffe refused
-lstm Lstm composite composite false false false 0x1e00 refused
-lstm.data LstmData composite composite false false true 0x1e00 refused
-gru Gru composite composite false false false 0x1e00 refused
-gru.data GruData composite composite false false true 0x1e00 refused
-rnn_tanh RnnTanh composite composite false false false 0x1e00 refused
-rnn_tanh.data RnnTanhData composite composite false false true 0x1e00 refused
-rnn_relu RnnRelu composite composite false false false 0x1e00 refused
-rnn_relu.data RnnReluData composite composite false false true 0x1e00 refused
-lstm_cell LstmCell composite composite false false false 0x1e00 refused
-gru_cell GruCell composite composite false false false 0x1e00 refused
-rnn_tanh_cell RnnTanhCell composite composite false false false 0x1e00 refused
-rnn_relu_cell RnnReluCell composite composite false false false 0x1e00 refused
+nn.fractional_max_pool2d NnFractionalMaxPool2d composite composite false false false 0x1e00
+nn.fractional_max_pool2d_with_indices NnFractionalMaxPool2dWithIndices composite composite false false false 0x1e00
+nn.fractional_max_pool3d NnFractionalMaxPool3d composite composite false false false 0x1e00
+nn.fractional_max_pool3d_with_indices NnFractionalMaxPool3dWithIndices composite composite false false false 0x1e00
+nn.unfold NnUnfold composite composite false false false 0x17fff
+nn.fold NnFold composite composite false false false 0x17ffe
+lstm Lstm composite composite false false false 0x1e00
+lstm.data LstmData composite composite false false true 0x1e00
+gru Gru composite composite false false false 0x1e00
+gru.data GruData composite composite false false true 0x1e00
+rnn_tanh RnnTanh composite composite false false false 0x1e00
+rnn_tanh.data RnnTanhData composite composite false false true 0x1e00
+rnn_relu RnnRelu composite composite false false false 0x1e00
+rnn_relu.data RnnReluData composite composite false false true 0x1e00
+lstm_cell LstmCell composite composite false false false 0x1e00
+gru_cell GruCell composite composite false false false 0x1e00
+rnn_tanh_cell RnnTanhCell composite composite false false false 0x1e00
+rnn_relu_cell RnnReluCell composite composite false false false 0x1e00
 pack_padded_sequence PackPaddedSequence composite composite false false true 0x1ffff
 pad_packed_sequence PadPackedSequence composite composite false false true 0x1ffff
-nn.interpolate NnInterpolate composite composite false false false 0x1e02 refused
+nn.interpolate NnInterpolate composite composite false false false 0x1e02
 nn.upsample NnUpsample composite composite false false false 0x1e02
 nn.upsample_nearest NnUpsampleNearest composite composite false false false 0x1e02
 nn.upsample_bilinear NnUpsampleBilinear composite composite false false false 0x1e02
-grid_sampler GridSampler composite composite false false false 0x1e00 refused
-grid_sampler_2d GridSampler2d composite composite false false false 0x1e00 refused
-grid_sampler_3d GridSampler3d composite composite false false false 0x1e00 refused
-nn.grid_sample NnGridSample composite composite false false false 0x1e00 refused
+grid_sampler GridSampler composite composite false false false 0x1e00
+grid_sampler_2d GridSampler2d composite composite false false false 0x1e00
+grid_sampler_3d GridSampler3d composite composite false false false 0x1e00
+nn.grid_sample NnGridSample composite composite false false false 0x1e00
 nn.affine_grid NnAffineGrid composite composite false false false 0x1e00
 affine_grid_generator AffineGridGenerator composite composite false false false 0x1e00
 quantize_per_tensor QuantizePerTensor composite constant true false false 0x800
@@ -730,12 +730,12 @@ quantized.linear_relu QuantizedLinearRelu composite constant false false false 0
 quantized.linear_dynamic QuantizedLinearDynamic composite constant false false true 0x0
 quantized.conv2d QuantizedConv2d composite constant false false false 0x0
 quantized.conv2d_relu QuantizedConv2dRelu composite constant false false false 0x0
-gguf_dequantize GgufDequantize kernel constant false false false 0x0 refused
-gguf_linear GgufLinear kernel rule false false false 0x0 refused
-int_mm IntMm kernel constant false false false 0x0 refused
-weight_int8pack_mm WeightInt8packMm kernel refused false false false 0x0 refused
+gguf_dequantize GgufDequantize kernel constant false false false 0x0
+gguf_linear GgufLinear kernel rule false false false 0x0
+int_mm IntMm kernel constant false false false 0x0
+weight_int8pack_mm WeightInt8packMm kernel refused false false false 0x0
 convert_weight_to_int4pack_for_cpu ConvertWeightToInt4packForCpu kernel constant false false false 0x0
-weight_int4pack_mm_for_cpu WeightInt4packMmForCpu kernel refused false false false 0x0 refused
+weight_int4pack_mm_for_cpu WeightInt4packMmForCpu kernel refused false false false 0x0
 to_string ToString kernel constant true false false 0x1ffff
 result_type ResultType kernel constant true true false 0x1ffff
 is_nonzero IsNonzero composite constant true false true 0x1ffff
@@ -758,10 +758,10 @@ bernoulli.p BernoulliP kernel rule true false false 0x1fff
 multinomial Multinomial kernel constant true false false 0x1e00
 poisson Poisson kernel rule true false false 0x1e00
 binomial Binomial kernel rule true false false 0x1e00
-standard_gamma StandardGamma kernel rule true false false 0x1e00 refused
-standard_gamma_grad StandardGammaGrad kernel rule true false false 0x1e00 refused
-sample_dirichlet SampleDirichlet composite rule true false false 0x1e00 refused
-dirichlet_grad DirichletGrad kernel rule true false false 0x1e00 refused
+standard_gamma StandardGamma kernel rule true false false 0x1e00
+standard_gamma_grad StandardGammaGrad kernel rule true false false 0x1e00
+sample_dirichlet SampleDirichlet composite rule true false false 0x1e00
+dirichlet_grad DirichletGrad kernel rule true false false 0x1e00
 uniform_ FillUniform kernel rule true false false 0x1fe00
 normal_ FillNormal kernel rule true false false 0x1fe00
 random_ FillRandom kernel rule true false false 0x1fff
@@ -867,10 +867,10 @@ to_dense ToDense composite composite true false false 0x1ffff
 to_sparse ToSparse composite composite false false true 0x1ffff
 to_sparse.sparse_dim ToSparseDim composite composite false false true 0x1ffff
 to_sparse_coo ToSparseCoo composite composite false false true 0x1ffff
-to_sparse_csr ToSparseCsr composite composite false false true 0x1ffff refused
-to_sparse_csc ToSparseCsc composite composite false false true 0x1ffff refused
-to_sparse_bsr ToSparseBsr composite composite false false true 0x1ffff refused
-to_sparse_bsc ToSparseBsc composite composite false false true 0x1ffff refused
+to_sparse_csr ToSparseCsr composite composite false false true 0x1ffff
+to_sparse_csc ToSparseCsc composite composite false false true 0x1ffff
+to_sparse_bsr ToSparseBsr composite composite false false true 0x1ffff
+to_sparse_bsc ToSparseBsc composite composite false false true 0x1ffff
 coalesce Coalesce composite composite false false false 0x1ffff
 is_coalesced IsCoalesced composite constant true false false 0x1ffff
 indices Indices composite composite false false false 0x1ffff
@@ -902,7 +902,7 @@ sparse.addmm SparseAddmm composite composite false false false 0x1fffe
 sparse.sampled_addmm SparseSampledAddmm composite composite false false false 0x1fffe
 sparse.softmax SparseSoftmax composite composite false false false 0x1e00
 sparse.log_softmax SparseLogSoftmax composite composite false false false 0x1e00
-sparse.spdiags SparseSpdiags composite composite false false true 0x1ffff refused
+sparse.spdiags SparseSpdiags composite composite false false true 0x1ffff
 sparse.spsolve SparseSpsolve composite composite false false false 0x1fe00
 csr_spmm CsrSpmm kernel rule false false false 0x1ffff
 csr_sddmm CsrSddmm kernel rule false false false 0x1ffff

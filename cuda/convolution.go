@@ -1,0 +1,158 @@
+package cuda
+
+import (
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// columnBytes is the most memory that the window elements of some images take; those of one image take as much as they need.
+const columnBytes = 256 << 20
+
+// convolve computes a convolution by matrix products with the window elements of images (im2col), some images at a time.
+var convolve = composed(func(b *composite, w backend.Convolution) {
+	images, kernels, results := w.Images.Sizes(), w.Kernels.Sizes(), w.Results.Sizes()
+	c := convolver{composite: b, Convolution: w, d: w.Images.DType(), groups: w.Groups,
+		rows: results[1] / w.Groups, depth: shape.Product(kernels[1:]), windows: shape.Product(results[2:])}
+	if w.Making != backend.Results { // sums of several products are rounded once
+		c.d = c.d.Compute()
+	}
+	each := max(columnBytes/max(images[1]*shape.Product(kernels[2:])*c.windows*c.d.Size(), 1), 1)
+	if w.Making != backend.Kernels {
+		c.matrices = c.flat(c.contiguous(w.Kernels), w.Groups, c.rows, c.depth)
+	}
+	for n := int64(0); n < images[0]; n += each {
+		some := min(each, images[0]-n)
+		switch w.Making {
+		case backend.Results:
+			c.makeResults(n, some)
+		case backend.Images:
+			c.makeImages(n, some)
+		default:
+			c.addKernels(n, some)
+		}
+	}
+	if w.Making == backend.Kernels {
+		b.write(w.Kernels, b.Reshape(c.sum, kernels...))
+	}
+})
+
+// convolver computes in dtype d. Kernels are a matrix of rows by depth for each group.
+type convolver struct {
+	*composite
+	backend.Convolution
+	d                            dtype.DType
+	groups, rows, depth, windows int64
+	matrices, sum                *tensor.Tensor
+}
+
+// contiguous returns t contiguous, in the dtype of the computation.
+func (c *convolver) contiguous(t *tensor.Tensor) *tensor.Tensor {
+	return c.AsContiguous(c.CastTo(t, c.d))
+}
+
+func (c *convolver) some(t *tensor.Tensor, n, count int64) *tensor.Tensor {
+	return c.contiguous(c.Narrow(t, 0, n, count))
+}
+
+// columns returns the window elements of some images as a matrix (depth, windows) for each image and group.
+func (c *convolver) columns(n, count int64) *tensor.Tensor {
+	images := c.some(c.Images, n, count)
+	if !c.isPointwise() {
+		images = c.columnsOf(c.pooling(images), c.Results.Sizes()[2:]).Results
+	}
+	return c.flat(images, count, c.groups, c.depth, c.windows)
+}
+
+func (c *convolver) pooling(images *tensor.Tensor) backend.Pooling {
+	return backend.Pooling{Images: images, Taps: c.Kernels.Sizes()[2:], Stride: c.Stride, Padding: c.Padding, Dilation: c.Dilation}
+}
+
+// isPointwise reports whether windows are the elements of images.
+func (c *convolver) isPointwise() bool {
+	for d, size := range c.Kernels.Sizes()[2:] {
+		if size != 1 || c.Stride[d] != 1 || c.Padding[d] != 0 || c.Images.Sizes()[d+2] != c.Results.Sizes()[d+2] {
+			return false
+		}
+	}
+	return true
+}
+
+// product returns to, which has the sizes of the product, as the sum of the product and self, if that is not nil.
+func (c *convolver) product(to, self, x, y *tensor.Tensor) *tensor.Tensor {
+	w := backend.Product{To: to, Self: self, A: x, B: y, Alpha: dtype.IntScalar(1)}
+	if self != nil {
+		w.Beta = dtype.IntScalar(1)
+	}
+	c.Check(multiply(c.Op, w))
+	return to
+}
+
+// batched views matrices of groups, the same for some images or one for each, as a batch.
+func (c *convolver) batched(t *tensor.Tensor, count int64) *tensor.Tensor {
+	sizes := t.Sizes()
+	if t.Dim() == 4 {
+		return c.flat(t, sizes[0]*sizes[1], sizes[2], sizes[3])
+	}
+	if c.groups == 1 {
+		return c.Expand(t, count, sizes[1], sizes[2])
+	}
+	whole := c.Contiguous(c.Expand(t, count, sizes[0], sizes[1], sizes[2]))
+	return c.flat(whole, count*sizes[0], sizes[1], sizes[2])
+}
+
+func (c *convolver) makeResults(n, count int64) {
+	columns := c.columns(n, count)
+	to := c.Narrow(c.Results, 0, n, count)
+	made := to
+	if !to.IsContiguous() {
+		made = c.EmptyBeside(to, c.d, to.Sizes()...)
+	}
+	var bias *tensor.Tensor
+	if c.Bias != nil {
+		bias = c.batched(c.Reshape(c.Bias, c.groups, c.rows, 1), count)
+	}
+	c.product(c.flat(made, count*c.groups, c.rows, c.windows), bias, c.batched(c.matrices, count), c.batched(columns, count))
+	if made != to {
+		c.write(to, made)
+	}
+}
+
+func (c *convolver) makeImages(n, count int64) {
+	results := c.flat(c.some(c.Results, n, count), count, c.groups, c.rows, c.windows)
+	columns := c.EmptyBeside(results, c.d, count*c.groups, c.depth, c.windows)
+	c.product(columns, nil, c.Transpose(c.batched(c.matrices, count), 1, 2), c.batched(results, count))
+	to := c.Narrow(c.Images, 0, n, count)
+	var images *tensor.Tensor
+	if c.isPointwise() {
+		images = c.flat(columns, to.Sizes()...)
+	} else {
+		w := c.pooling(c.EmptyBeside(to, c.d, to.Sizes()...))
+		sizes := c.Results.Sizes()
+		w.Kernel, w.Results = kernelapi.FromColumns, c.flat(columns, append([]int64{count, c.groups * c.depth}, sizes[2:]...)...)
+		c.Check(pooling(c.Op, w))
+		images = w.Images
+	}
+	if c.Bias != nil {
+		ones := make([]int64, to.Dim()-1)
+		for d := range ones {
+			ones[d] = 1
+		}
+		ones[0] = c.Bias.Numel()
+		images = c.Add(images, c.Reshape(c.CastTo(c.Bias, c.d), ones...))
+	}
+	c.write(to, images)
+}
+
+func (c *convolver) addKernels(n, count int64) {
+	// A matrix for each group, with the windows of all images side by side.
+	beside := func(t *tensor.Tensor) *tensor.Tensor {
+		return c.Reshape(c.Permute(t, 1, 2, 0, 3), c.groups, t.Sizes()[2], count*c.windows)
+	}
+	results := beside(c.flat(c.some(c.Results, n, count), count, c.groups, c.rows, c.windows))
+	columns := beside(c.columns(n, count))
+	made := c.EmptyBeside(results, c.d, c.groups, c.rows, c.depth)
+	c.sum = c.product(made, c.sum, results, c.Transpose(columns, 1, 2))
+}

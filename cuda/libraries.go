@@ -1,0 +1,72 @@
+package cuda
+
+import (
+	"sync"
+
+	"github.com/libtensor/libtensor/cuda/nvidia"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// needsLibrary returns an error unless a library can be called, which an operator has no kernels for.
+func needsLibrary(op string, l *nvidia.Library) error {
+	switch found, err := l.Find(); {
+	case err != nil:
+		return status.Runtimef("%s: %v", op, err)
+	case !found:
+		return status.NotImplementedf("%s: not implemented on cuda without %s, which was not found; install it, set %s to its path, or move the tensors to the cpu", op, l.Name, l.Variable)
+	}
+	return nil
+}
+
+// handle is the handle of a device for a library, which is created at the first use.
+type handle[T any] struct {
+	mu    sync.Mutex
+	known bool
+	of    T
+}
+
+// opened returns a handle; after an error it is not to be used.
+func opened[T any](s *steps, h *handle[T], create func() (T, error)) (of T) {
+	if s.err != nil {
+		return of
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known {
+		if h.of, s.err = made(s, create); s.err != nil {
+			return of
+		}
+		h.known = true
+	}
+	return h.of
+}
+
+// made creates an object of a library, which allocates memory outside of the pool: if the device has none left, the pool's free blocks are released.
+func made[T any](s *steps, create func() (T, error)) (T, error) {
+	t, err := create()
+	if nvidia.OutOfMemory(err) {
+		if err := s.emptied(); err != nil {
+			return t, err
+		}
+		t, err = create()
+	}
+	return t, s.libraryFailed(err)
+}
+
+// emptied returns the pool's free blocks to the driver.
+func (s *steps) emptied() error {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	return s.empty(s.op)
+}
+
+// libraryFailed returns the error of an operator for one of a library; nil for none.
+func (s *steps) libraryFailed(err error) error {
+	switch {
+	case nvidia.OutOfMemory(err):
+		return status.Memoryf("%s: CUDA out of memory: %v", s.op, err)
+	case err != nil:
+		return status.Runtimef("%s: %v", s.op, err)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package cuda
+
+import (
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
+	"github.com/libtensor/libtensor/engine/resampling"
+)
+
+// resampled mirrors lt::Resampled of kernels/resampling.h.
+type resampled struct {
+	kernelapi.Resampling
+	count int64
+}
+
+// resample has a thread for each element of the result. The filter taps are copied to the device.
+func resample(op string, w backend.Resampling) error {
+	to, d := w.To.Sizes(), w.To.DType()
+	r := resampled{Resampling: kernelapi.Resampling{From: uintptr(w.From.Data()), To: uintptr(w.To.Data()), Lanes: 1}, count: w.To.Numel()}
+	if !w.From.IsContiguous() || !w.To.IsContiguous() {
+		r.Lanes = to[1]
+	}
+	axes := resampling.Axes(w)
+	if resampling.RowsFirst(d, &axes) {
+		r.AlongFirst = 1
+	}
+	return stepping(op, w.To.Device(), func(s *steps) {
+		for i, t := range axes {
+			r.Axes[i] = kernelapi.Taps{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Index: upload(s, t.Index), Counts: upload(s, t.Counts), Unit: t.Unit}
+			if d == dtype.Float64 || d == dtype.Uint8 {
+				r.Axes[i].Weights = upload(s, t.Weights)
+			} else {
+				r.Axes[i].Weights = upload(s, narrowed(t.Weights))
+			}
+		}
+		step(s, kernels.Of("resample", d), r.count, &r)
+	})
+}
+
+// narrowed returns weights as float32.
+func narrowed(weights []float64) []float32 {
+	var made []float32
+	for _, w := range weights {
+		made = append(made, float32(w))
+	}
+	return made
+}
+
+// upload returns the address of a copy of elements on the device, until the steps have been launched; 0 for none.
+func upload[T any](s *steps, elements []T) uintptr {
+	if len(elements) == 0 {
+		return 0
+	}
+	n := int64(len(elements)) * int64(unsafe.Sizeof(elements[0]))
+	at := s.take(n)
+	if s.err == nil {
+		s.err = failed(s.op, "cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(cu.DevicePtr(at), unsafe.Pointer(unsafe.SliceData(elements)), n, s.stream))
+	}
+	return at
+}

@@ -1,0 +1,58 @@
+package cuda
+
+import (
+	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/kernelapi"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensoriter"
+)
+
+// windowing mirrors lt::Windowing of kernels/windows.h.
+type windowing struct {
+	kernelapi.Pooling
+	count int64
+}
+
+// pooling has a thread for each element of the results or, in gradients, of the images.
+func pooling(op string, w backend.Pooling) error {
+	k, _ := tensoriter.LayPooling(w)
+	a := windowing{Pooling: k, count: w.Results.Numel()}
+	e := entry(w.Kernel, w.Images.DType())
+	switch w.Kernel {
+	case kernelapi.MaxPoolGradient:
+		return spreadMaxima(op, w)
+	case kernelapi.AveragePoolGradient, kernelapi.FromColumns:
+		a.count = w.Images.Numel()
+	case kernelapi.Columns:
+		e = kernels.Wide("columns", w.Images.DType().Size())
+	}
+	return on(op, w.Images.Device(), func(m *machine) error { return call(m, op, e, a.count, &a) })
+}
+
+// spreadMaxima adds the results to zeros at their indices, in the order of memory; indices outside of the image are ignored. Sums of 16-bit floats
+// are float32.
+var spreadMaxima = composed(func(b *composite, w backend.Pooling) {
+	images, results := w.Images.Sizes(), w.Results.Sizes()
+	volume, positions := shape.Product(images[2:]), shape.Product(results[2:])
+	planes, lanes := images[0]*images[1], int64(1)
+	if !w.Images.IsContiguous() || !w.Results.IsContiguous() { // with adjacent channels
+		planes, lanes = images[0], images[1]
+	}
+	given := b.CastTo(b.flat(w.Results, planes, positions, lanes), w.Results.DType().Compute())
+	index := b.flat(w.Indices, planes, positions, lanes)
+	none := b.LogicalOr(b.Lt(index, b.IntNumber(0)), b.Ge(index, b.IntNumber(volume)))
+	index = b.Where(none, b.IntNumber(volume), index)
+	sums := b.ScatterAdd(b.ZerosBeside(given, given.DType(), planes, volume+1, lanes), 1, index, given)
+	b.write(b.flat(w.Images, planes, volume, lanes), b.Narrow(sums, 1, 0, volume))
+})
+
+// columnsOf returns the window elements of contiguous images (N, C, ...), as a matrix (C * kernel elements, windows) for each image.
+func (b *composite) columnsOf(w backend.Pooling, positions []int64) backend.Pooling {
+	sizes := w.Images.Sizes()
+	taps := shape.Product(w.Taps)
+	w.Kernel = kernelapi.Columns
+	w.Results = b.EmptyBeside(w.Images, w.Images.DType(), append([]int64{sizes[0], sizes[1] * taps}, positions...)...)
+	b.Check(pooling(b.Op, w))
+	return w
+}
