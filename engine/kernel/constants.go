@@ -59,9 +59,9 @@ const SmallLimit = C.LT_SMALL
 
 // The constants of package kernelapi must have the values of C's.
 var (
-	_ [kernelapi.TotalBytes]struct{} = [C.LT_TOTAL]struct{}{}
-	_ [kernelapi.SortIndex]struct{}  = [C.LT_SORT_INDEX]struct{}{}
-	_ [kernelapi.Adagrad]struct{}    = [C.LT_ADAGRAD]struct{}{}
+	_ [kernelapi.TotalBytes]struct{}    = [C.LT_TOTAL]struct{}{}
+	_ [kernelapi.SortIndex]struct{}     = [C.LT_SORT_INDEX]struct{}{}
+	_ [kernelapi.Adagrad]struct{}       = [C.LT_ADAGRAD]struct{}{}
 	_ [kernelapi.AlignmentRoom]struct{} = [C.LT_ALIGNMENT_ROOM]struct{}{}
-	_ [kernelapi.PoolDims]struct{} = [C.LT_POOL_DIMS]struct{}{}
+	_ [kernelapi.PoolDims]struct{}      = [C.LT_POOL_DIMS]struct{}{}
 )

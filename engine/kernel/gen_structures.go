@@ -35,13 +35,6 @@ type Activations struct {
 	Halves        [16]int16
 }
 
-// Alignment mirrors lt_alignment of alignment.h.
-type Alignment struct {
-	Logs, Labels, Forward, Gradient, Room     uintptr
-	Steps, Step, Classes, Count, Blank, Width int64
-	Loss, Given                               float64
-}
-
 // Axis mirrors lt_axis of convolution.h.
 type Axis struct {
 	Size, Taps, Stride, Step, Origin, Begin, End, ImageStep int64
@@ -59,13 +52,6 @@ type BlockLinear struct {
 	Weight, Activations, Bias, Out uintptr
 	M, N, K, Row, OutRow           int64
 	Type                           int32
-}
-
-// BlockValues mirrors lt_block_values of blocks.h.
-type BlockValues struct {
-	Blocks, Out uintptr
-	Count       int64
-	Type        int32
 }
 
 // Convolution mirrors lt_convolution of convolution.h.
@@ -154,14 +140,6 @@ type LU struct {
 	BStep, Upper, Unit, Info                   int64
 }
 
-// Pool mirrors lt_pool of pooling.h.
-type Pool struct {
-	Image, Result, Indices, Samples, Room                                 uintptr
-	Bytes, Channels, Begin, End, ImagePlane, ResultPlane, Divisor, Padded int64
-	Dims                                                                  int64
-	Windows                                                               [3]Windows
-}
-
 // Recurrence mirrors lt_recurrence of recurrence.h.
 type Recurrence struct {
 	From, Weight, Sums                               uintptr
@@ -176,21 +154,6 @@ type RecurrencePacking struct {
 	Matrix, Packed                                        uintptr
 	Lanes, First, Depth, Whole, Step, Unit, Gate, Vectors int64
 	Units, Begin, End                                     int64
-}
-
-// Resample mirrors lt_resample of resampling.h.
-type Resample struct {
-	From, To, Room                       uintptr
-	Bytes, Lanes, Begin, End, AlongFirst int64
-	Axes                                 [3]Taps
-}
-
-// Sample mirrors lt_sample of sampling.h.
-type Sample struct {
-	Image, Grid, Along, Values, Slope, Room                uintptr
-	Bytes, Units, Begin, End, Channels, Points, Dims, Mode int64
-	Padding, Align, ExampleStride, ChannelStride           int64
-	Sizes, Strides                                         [3]int64
 }
 
 // Scan mirrors lt_scan of scan.h.
@@ -208,32 +171,19 @@ type Small struct {
 	M, N, Right, Reflections, Upper, Begin, End int64
 }
 
-// Taps mirrors lt_taps of resampling.h.
-type Taps struct {
-	Size, Outputs, Most, Back int64
-	Index, Weights, Counts    uintptr
-	Unit                      float64
-}
-
 // WeightLinear mirrors lt_weight_linear of blocks.h.
 type WeightLinear struct {
 	Input, Weight, Scales, Out       uintptr
 	M, N, K, OutRow, Group, ScaleRow int64
 }
 
-// Windows mirrors lt_windows of pooling.h.
-type Windows struct {
-	Size, Positions, Taps, Stride, Step, Origin int64
-}
-
 // Go and C must agree on sizes.
 var (
 	_ [unsafe.Sizeof(Activations{})]struct{}               = [C.sizeof_lt_activations]struct{}{}
-	_ [unsafe.Sizeof(Alignment{})]struct{}                 = [C.sizeof_lt_alignment]struct{}{}
 	_ [unsafe.Sizeof(Axis{})]struct{}                      = [C.sizeof_lt_axis]struct{}{}
 	_ [unsafe.Sizeof(BlockInput{})]struct{}                = [C.sizeof_lt_block_input]struct{}{}
 	_ [unsafe.Sizeof(BlockLinear{})]struct{}               = [C.sizeof_lt_block_linear]struct{}{}
-	_ [unsafe.Sizeof(BlockValues{})]struct{}               = [C.sizeof_lt_block_values]struct{}{}
+	_ [unsafe.Sizeof(kernelapi.BlockValues{})]struct{}     = [C.sizeof_lt_block_values]struct{}{}
 	_ [unsafe.Sizeof(Convolution{})]struct{}               = [C.sizeof_lt_convolution]struct{}{}
 	_ [unsafe.Sizeof(ConvolutionTurn{})]struct{}           = [C.sizeof_lt_convolution_turn]struct{}{}
 	_ [unsafe.Sizeof(ConvolutionWeight{})]struct{}         = [C.sizeof_lt_convolution_weight]struct{}{}
@@ -245,19 +195,20 @@ var (
 	_ [unsafe.Sizeof(GemmPacking{})]struct{}               = [C.sizeof_lt_gemm_packing]struct{}{}
 	_ [unsafe.Sizeof(GemmQuantized{})]struct{}             = [C.sizeof_lt_gemm_quantized]struct{}{}
 	_ [unsafe.Sizeof(GemmRounded{})]struct{}               = [C.sizeof_lt_gemm_rounded]struct{}{}
+	_ [unsafe.Sizeof(kernelapi.LabelAlignment{})]struct{}  = [C.sizeof_lt_label_alignment]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.Loop{})]struct{}            = [C.sizeof_lt_loop]struct{}{}
 	_ [unsafe.Sizeof(LU{})]struct{}                        = [C.sizeof_lt_lu]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.ParameterUpdate{})]struct{} = [C.sizeof_lt_parameter_update]struct{}{}
-	_ [unsafe.Sizeof(Pool{})]struct{}                      = [C.sizeof_lt_pool]struct{}{}
+	_ [unsafe.Sizeof(kernelapi.Pooling{})]struct{}         = [C.sizeof_lt_pooling]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.QuantizedPair{})]struct{}   = [C.sizeof_lt_quantized_pair]struct{}{}
 	_ [unsafe.Sizeof(Recurrence{})]struct{}                = [C.sizeof_lt_recurrence]struct{}{}
 	_ [unsafe.Sizeof(RecurrencePacking{})]struct{}         = [C.sizeof_lt_recurrence_packing]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.Reduction{})]struct{}       = [C.sizeof_lt_reduction]struct{}{}
-	_ [unsafe.Sizeof(Resample{})]struct{}                  = [C.sizeof_lt_resample]struct{}{}
-	_ [unsafe.Sizeof(Sample{})]struct{}                    = [C.sizeof_lt_sample]struct{}{}
+	_ [unsafe.Sizeof(kernelapi.Resampling{})]struct{}      = [C.sizeof_lt_resampling]struct{}{}
+	_ [unsafe.Sizeof(kernelapi.Sampling{})]struct{}        = [C.sizeof_lt_sampling]struct{}{}
 	_ [unsafe.Sizeof(Scan{})]struct{}                      = [C.sizeof_lt_scan]struct{}{}
 	_ [unsafe.Sizeof(Small{})]struct{}                     = [C.sizeof_lt_small]struct{}{}
-	_ [unsafe.Sizeof(Taps{})]struct{}                      = [C.sizeof_lt_taps]struct{}{}
+	_ [unsafe.Sizeof(kernelapi.Taps{})]struct{}            = [C.sizeof_lt_taps]struct{}{}
 	_ [unsafe.Sizeof(WeightLinear{})]struct{}              = [C.sizeof_lt_weight_linear]struct{}{}
-	_ [unsafe.Sizeof(Windows{})]struct{}                   = [C.sizeof_lt_windows]struct{}{}
+	_ [unsafe.Sizeof(kernelapi.Windows{})]struct{}         = [C.sizeof_lt_windows]struct{}{}
 )

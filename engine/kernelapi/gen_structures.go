@@ -6,6 +6,20 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
+// BlockValues mirrors lt_block_values of blocks.h.
+type BlockValues struct {
+	Blocks, Out uintptr
+	Count       int64
+	Type        int32
+}
+
+// LabelAlignment mirrors lt_label_alignment of alignment.h.
+type LabelAlignment struct {
+	Logs, Labels, Forward, Gradient, Room     uintptr
+	Steps, Step, Classes, Count, Blank, Width int64
+	Loss, Given                               float64
+}
+
 // Loop mirrors lt_loop of abi.h.
 type Loop struct {
 	Row                     uintptr
@@ -28,6 +42,14 @@ type ParameterUpdate struct {
 	Root                                                   float64
 }
 
+// Pooling mirrors lt_pooling of pooling.h.
+type Pooling struct {
+	Image, Result, Indices, Samples, Room                                 uintptr
+	Bytes, Channels, Begin, End, ImagePlane, ResultPlane, Divisor, Padded int64
+	Dims                                                                  int64
+	Windows                                                               [3]Windows
+}
+
 // QuantizedPair mirrors lt_quantized_pair of quantize.h.
 type QuantizedPair struct {
 	AScale, BScale, Factor        float32
@@ -47,6 +69,33 @@ type Reduction struct {
 	KeptSizes, KeptIn       [64]int64
 	KeptOut                 [2][64]int64
 	ReducedSizes, ReducedIn [64]int64
+}
+
+// Resampling mirrors lt_resampling of resampling.h.
+type Resampling struct {
+	From, To, Room                       uintptr
+	Bytes, Lanes, Begin, End, AlongFirst int64
+	Axes                                 [3]Taps
+}
+
+// Sampling mirrors lt_sampling of sampling.h.
+type Sampling struct {
+	Image, Grid, Along, Values, Slope, Room                uintptr
+	Bytes, Units, Begin, End, Channels, Points, Dims, Mode int64
+	Padding, Align, ExampleStride, ChannelStride           int64
+	Sizes, Strides                                         [3]int64
+}
+
+// Taps mirrors lt_taps of resampling.h.
+type Taps struct {
+	Size, Outputs, Most, Back int64
+	Index, Weights, Counts    uintptr
+	Unit                      float64
+}
+
+// Windows mirrors lt_windows of pooling.h.
+type Windows struct {
+	Size, Positions, Taps, Stride, Step, Origin int64
 }
 
 // PlaceParams mirrors place_params of places.h.

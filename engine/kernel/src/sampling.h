@@ -12,7 +12,8 @@ namespace {
 #ifndef LT_SAMPLE_POINTS
 #define LT_SAMPLE_POINTS 32
 #endif
-enum { kPoints = LT_SAMPLE_POINTS, kTaps = 4, kAllTaps = 16, kGroup = 8 };
+constexpr int kPoints = LT_SAMPLE_POINTS;
+enum { kTaps = 4, kAllTaps = 16, kGroup = 8 };
 
 #define LT_ROUNDING(NAME, FUNCTION)                                    \
   LT_INLINE float NAME(float x) { return __builtin_##FUNCTION##f(x); } \
