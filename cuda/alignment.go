@@ -30,8 +30,9 @@ func align(op string, w backend.Alignment) error {
 		}
 	}
 	sizes, width := w.Logs.Sizes(), w.Forward.Sizes()[2]
-	a := aligning{count: sizes[1], steps: sizes[0], losses: uintptr(w.Losses.Data()), LabelAlignment: kernelapi.LabelAlignment{Logs: uintptr(w.Logs.Data()),
-		Forward: uintptr(w.Forward.Data()), Step: sizes[1] * sizes[2], Classes: sizes[2], Blank: w.Blank, Width: width}}
+	a := aligning{count: sizes[1], steps: sizes[0], losses: uintptr(w.Losses.Data()),
+		LabelAlignment: kernelapi.LabelAlignment{Logs: uintptr(w.Logs.Data()),
+			Forward: uintptr(w.Forward.Data()), Step: sizes[1] * sizes[2], Classes: sizes[2], Blank: w.Blank, Width: width}}
 	if w.Targets.Numel() > 0 {
 		a.Labels = uintptr(w.Targets.Data())
 	}

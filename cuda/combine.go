@@ -20,8 +20,8 @@ type combination struct {
 	columnDims                            int64
 }
 
-// combine reduces sources into the elements of the output that an index selects, which was checked. The positions are sorted, so that the sources of
-// one position are adjacent and in the order of the index; those out of range are ignored.
+// combine reduces sources into the elements of the output that an index selects, which was checked. The positions are sorted, so that the
+// sources of one position are adjacent and in the order of the index; those out of range are ignored.
 func combine(op string, w backend.Indexed) error {
 	operands := w.Operands[:]
 	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)

@@ -11,8 +11,8 @@ import (
 // behindKeys is the context of the intermediate operators of a launch: the call has passed all dispatch keys.
 var behindKeys = dispatch.Context{}.Excluding(^tensor.Keys(0))
 
-// composed returns a launch that is computed by other operators on the device. f has a builder for them, whose errors end it; they contain the
-// name of the launch's operator. The blocks of its tensors are noted by the launches of the intermediate operators.
+// composed returns a launch that is computed by other operators on the device. f has a builder for them, whose errors end it; they
+// contain the name of the launch's operator. The blocks of its tensors are noted by the launches of the intermediate operators.
 func composed[W any](f func(b *composite, w W)) func(op string, w W) error {
 	return func(op string, w W) (err error) {
 		b := &composite{build.New(behindKeys, op)}

@@ -49,7 +49,9 @@ func (b *composite) transformed(w backend.Fourier, from *tensor.Tensor, dims []i
 	}
 	turned := b.ReorderDims(from, order...)
 	in := turned
-	if !turned.IsContiguous() || !w.To.DType().IsComplex() { // cuFFT overwrites Hermitian numbers
+	// cuFFT overwrites Hermitian numbers, and requires the alignment of complex numbers also for real ones.
+	misaligned := uintptr(turned.Data())%uintptr(w.To.DType().ToComplex().Size()) != 0
+	if !turned.IsContiguous() || !w.To.DType().IsComplex() || misaligned {
 		in = backend.RowMajorCopy(&b.Scope, turned, turned.DType())
 	}
 	d, last := w.To.DType(), len(order)-1

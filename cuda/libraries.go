@@ -41,7 +41,8 @@ func opened[T any](s *steps, h *handle[T], create func() (T, error)) (of T) {
 	return h.of
 }
 
-// made creates an object of a library, which allocates memory outside of the pool: if the device has none left, the pool's free blocks are released.
+// made creates an object of a library, which allocates memory outside of the pool: if the device has none left, the pool's free blocks
+// are released.
 func made[T any](s *steps, create func() (T, error)) (T, error) {
 	t, err := create()
 	if nvidia.OutOfMemory(err) {

@@ -45,7 +45,8 @@ var linearAlgebra = composed(func(b *composite, l backend.LinearAlgebra) {
 	w.m, w.n = shape.Matrix(l.A.Sizes())
 	w.batch = shape.Product(shape.Batch(l.A.Sizes()))
 	if max(w.m, w.n) > math.MaxInt32 {
-		b.Check(status.NotImplementedf("%s is not implemented on cuda for matrices of more than %d rows or columns; move the tensors to the cpu", b.Op, math.MaxInt32))
+		b.Check(status.NotImplementedf("%s is not implemented on cuda for matrices of more than %d rows or columns; move the tensors to the cpu",
+			b.Op, math.MaxInt32))
 	}
 	if w.Info == nil { // which cuSOLVER requires
 		w.Info = b.ZerosBeside(l.A, dtype.Int32, w.batch)

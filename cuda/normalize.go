@@ -19,7 +19,8 @@ var normalize = composed(func(b *composite, w backend.Normalization) {
 	}
 })
 
-// normalizer views elements with sizes (batches, strips, groups, runs, span): a unit is a batch of a group, and a run has a parameter in each group.
+// normalizer views elements with sizes (batches, strips, groups, runs, span): a unit is a batch of a group, and a run has a parameter in
+// each group.
 type normalizer struct {
 	*composite
 	backend.Normalization

@@ -31,7 +31,8 @@ func resample(op string, w backend.Resampling) error {
 	}
 	return stepping(op, w.To.Device(), func(s *steps) {
 		for i, t := range axes {
-			r.Axes[i] = kernelapi.Taps{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Index: upload(s, t.Index), Counts: upload(s, t.Counts), Unit: t.Unit}
+			r.Axes[i] = kernelapi.Taps{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Index: upload(s, t.Index), Counts: upload(s, t.Counts),
+				Unit: t.Unit}
 			if d == dtype.Float64 || d == dtype.Uint8 {
 				r.Axes[i].Weights = upload(s, t.Weights)
 			} else {

@@ -19,14 +19,17 @@ type search struct {
 }
 
 // seek runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.
-func seek(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params) (found backend.Params, err error) {
+func seek(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor,
+	params backend.Params) (found backend.Params, err error) {
 	n := int64(unsafe.Sizeof(found))
-	err = seeking(op, k, compute, operands, params, func(s *steps, at uintptr) { s.clear(at, n) }, func(s *steps, at uintptr) { s.read(found[:], at) })
+	clear := func(s *steps, at uintptr) { s.clear(at, n) }
+	err = seeking(op, k, compute, operands, params, clear, func(s *steps, at uintptr) { s.read(found[:], at) })
 	return found, err
 }
 
 // seeking runs a kernel between two functions, which get the address of the parameters of a thread with a match.
-func seeking(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params, before, behind func(s *steps, at uintptr)) error {
+func seeking(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params,
+	before, behind func(s *steps, at uintptr)) error {
 	dev, err := sharedDevice(op, k.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
 		return err
@@ -60,8 +63,8 @@ func missed(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tens
 	return *(*kernelapi.PlaceParams)(unsafe.Pointer(&found)), err
 }
 
-// indexed runs a kernel with an index. The index is checked before; a kernel accesses no position out of range, in case that other threads write to
-// the index, and the call does not wait for it.
+// indexed runs a kernel with an index. The index is checked before; a kernel accesses no position out of range, in case that other
+// threads write to the index, and the call does not wait for it.
 func indexed(op string, w backend.Indexed) error {
 	if w.Check != nil {
 		if err := checkBounds(op, *w.Check); err != nil {

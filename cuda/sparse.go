@@ -121,7 +121,8 @@ func (b *composite) linesOf(compressed *tensor.Tensor, n, entries int64) *tensor
 	bounds := b.Cat([]*tensor.Tensor{b.ZerosBeside(compressed, dtype.Int64, 1), compressed}, 0)
 	after := b.Cat([]*tensor.Tensor{compressed, b.filled(compressed, entries)}, 0)
 	wrong := b.Gt(bounds, after)
-	wrong = b.LogicalOr(wrong, b.Cat([]*tensor.Tensor{b.Ne(b.Narrow(compressed, 0, 0, 1), b.IntNumber(0)), b.ZerosBeside(compressed, dtype.Bool, n),
+	wrong = b.LogicalOr(wrong, b.Cat([]*tensor.Tensor{b.Ne(b.Narrow(compressed, 0, 0, 1), b.IntNumber(0)),
+		b.ZerosBeside(compressed, dtype.Bool, n),
 		b.Ne(b.Narrow(compressed, 0, n, 1), b.IntNumber(entries))}, 0))
 	if b.isTrue(b.Any(wrong, nil, false)) {
 		at, _ := b.ReadElement(b.Argmax(b.CastTo(wrong, dtype.Uint8), lastDim, false))

@@ -30,8 +30,8 @@ func pooling(op string, w backend.Pooling) error {
 	return on(op, w.Images.Device(), func(m *machine) error { return call(m, op, e, a.count, &a) })
 }
 
-// spreadMaxima adds the results to zeros at their indices, in the order of memory; indices outside of the image are ignored. Sums of 16-bit floats
-// are float32.
+// spreadMaxima adds the results to zeros at their indices, in the order of memory; indices outside of the image are ignored. Sums of
+// 16-bit floats are float32.
 var spreadMaxima = composed(func(b *composite, w backend.Pooling) {
 	images, results := w.Images.Sizes(), w.Results.Sizes()
 	volume, positions := shape.Product(images[2:]), shape.Product(results[2:])

@@ -111,8 +111,9 @@ func (h *Handle) Multiply(stream, workspace uintptr, size int64, p *Product) err
 	return result(status, function)
 }
 
-// Triangle is a matrix A, of which the upper or the lower triangle counts, and right-hand sides B of M by N, which the solutions of A X = B, or
-// X A = B with Right, replace. Both are column-major and contiguous. Unit counts the diagonal as ones, and Adjoint transposes and conjugates A.
+// Triangle is a matrix A, of which the upper or the lower triangle counts, and right-hand sides B of M by N, which the solutions of A X =
+// B, or X A = B with Right, replace. Both are column-major and contiguous. Unit counts the diagonal as ones, and Adjoint transposes and
+// conjugates A.
 type Triangle struct {
 	DType                       dtype.DType
 	Right, Upper, Adjoint, Unit bool
@@ -122,8 +123,8 @@ type Triangle struct {
 
 // Solve returns a stream a triangle to solve with, which may use the memory from workspace on.
 func (h *Handle) Solve(stream, workspace uintptr, size int64, t *Triangle) error {
-	c := C.lt_cublas_triangle{kind: C.int(nvidia.Kind(t.DType)), right: flag(t.Right), upper: flag(t.Upper), adjoint: flag(t.Adjoint), unit: flag(t.Unit),
-		m: C.int64_t(t.M), n: C.int64_t(t.N), a: C.uint64_t(t.A), b: C.uint64_t(t.B)}
+	c := C.lt_cublas_triangle{kind: C.int(nvidia.Kind(t.DType)), right: flag(t.Right), upper: flag(t.Upper), adjoint: flag(t.Adjoint),
+		unit: flag(t.Unit), m: C.int64_t(t.M), n: C.int64_t(t.N), a: C.uint64_t(t.A), b: C.uint64_t(t.B)}
 	var function *C.char
 	h.mu.Lock()
 	defer h.mu.Unlock()

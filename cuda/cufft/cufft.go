@@ -25,8 +25,8 @@ var Library = nvidia.Library{
 // MaxRank is the largest number of dimensions that a transform has.
 const MaxRank = C.LT_CUFFT_RANK
 
-// Shape identifies a plan: Batch transforms of contiguous arrays of the first Rank of Sizes, of dtype From to dtype To. Real numbers have the full
-// sizes, and the Hermitian numbers half of the last one.
+// Shape identifies a plan: Batch transforms of contiguous arrays of the first Rank of Sizes, of dtype From to dtype To. Real numbers have
+// the full sizes, and the Hermitian numbers half of the last one.
 type Shape struct {
 	Rank     int
 	Sizes    [MaxRank]int64
@@ -74,7 +74,8 @@ func (p *Plan) Transform(stream, room, from, to uintptr, inverse bool) error {
 		direction = 1
 	}
 	var function *C.char
-	status := C.lt_cufft_transform(p.plan, p.kind(), direction, C.uintptr_t(stream), C.uint64_t(room), C.uint64_t(from), C.uint64_t(to), &function)
+	status := C.lt_cufft_transform(p.plan, p.kind(), direction, C.uintptr_t(stream), C.uint64_t(room), C.uint64_t(from), C.uint64_t(to),
+		&function)
 	return result(status, function)
 }
 
@@ -95,5 +96,6 @@ func result(status C.int, function *C.char) error {
 	if name == "" {
 		name = "ERROR"
 	}
-	return nvidia.Failure{Library: "cuFFT", Function: C.GoString(function), Status: int(status), Name: "CUFFT_" + name, OutOfMemory: status == C.LT_CUFFT_ALLOC_FAILED}
+	return nvidia.Failure{Library: "cuFFT", Function: C.GoString(function), Status: int(status), Name: "CUFFT_" + name,
+		OutOfMemory: status == C.LT_CUFFT_ALLOC_FAILED}
 }

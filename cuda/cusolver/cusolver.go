@@ -48,8 +48,9 @@ const (
 	Geev  Function = C.LT_GEEV
 )
 
-// Call is a call for one matrix A of M by N, all in column-major order. Values are the scales of K reflections, eigenvalues or singular values.
-// Vectors computes eigenvectors or singular vectors; with Whole, as many as A has rows and columns. Pivots are int32, and int64 for Sytrs.
+// Call is a call for one matrix A of M by N, all in column-major order. Values are the scales of K reflections, eigenvalues or singular
+// values. Vectors computes eigenvectors or singular vectors; with Whole, as many as A has rows and columns. Pivots are int32, and int64
+// for Sytrs.
 type Call struct {
 	Function                              Function
 	DType                                 dtype.DType
@@ -110,7 +111,8 @@ func (h *Handle) Run(stream uintptr, c *Call, device uintptr, host []byte, r Roo
 	var function *C.char
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	status := C.lt_cusolver_run(h.handle, C.uintptr_t(stream), &of, C.uint64_t(device), unsafe.Pointer(unsafe.SliceData(host)), &room, &function)
+	status := C.lt_cusolver_run(h.handle, C.uintptr_t(stream), &of, C.uint64_t(device), unsafe.Pointer(unsafe.SliceData(host)), &room,
+		&function)
 	return result(status, function)
 }
 

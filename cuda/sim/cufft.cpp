@@ -1,6 +1,7 @@
 // A cuFFT for tests: transforms on the simulated device, by their definition. It is stricter than
 // NVIDIA's: it transforms only with a work area that was given to it since the stream was, spoils
-// the work area, and overwrites the Hermitian numbers that it transforms to real ones.
+// the work area, overwrites the Hermitian numbers that it transforms to real ones, and rejects real
+// input that complex numbers could not be read from.
 #include <string.h>
 
 #include <complex>
@@ -11,7 +12,13 @@
 
 namespace {
 
-enum Status { SUCCESS = 0, INVALID_PLAN = 1, INVALID_VALUE = 4, EXEC_FAILED = 6 };
+enum Status {
+  SUCCESS = 0,
+  INVALID_PLAN = 1,
+  INVALID_VALUE = 4,
+  EXEC_FAILED = 6,
+  UNALIGNED_DATA = 9
+};
 enum Type { C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D = 0x6c };
 
 constexpr size_t kRoom = 4096;
@@ -95,6 +102,7 @@ void run(const Plan &p, uint64_t from, uint64_t to, int direction) {
 
 int execute(Plan &p, int type, const void *from, void *to, int direction, bool wide) {
   if (p.type != type || !from || !to || from == to || !p.room) return INVALID_VALUE;
+  if ((uint64_t)from % (wide ? 16 : 8)) return UNALIGNED_DATA;
   const CUresult failed = sim::enqueue(p.stream, [=] {
     wide ? run<double>(p, (uint64_t)from, (uint64_t)to, direction)
          : run<float>(p, (uint64_t)from, (uint64_t)to, direction);

@@ -144,6 +144,7 @@ def test_transforms(dtype):
         lambda x: fft.hfft(x, 7, dim=2),
         lambda x: fft.ihfft(x.real, dim=1),
         lambda x: fft.fft(x.real),
+        lambda x: fft.rfft(x.real.reshape(-1)[1:]),
         lambda x: torch.stft(x.real.reshape(2, -1), 8, 4, return_complex=True, window=torch.ones(8, dtype=x.real.dtype, device=x.device)),
     ):
         here, there = f(x), f(x.cuda())

@@ -58,7 +58,8 @@ type SparseSum struct{ A, B CSR }
 
 // BadPosition returns the error for an index of a dimension.
 func BadPosition(op string, index, dim, size int64) error {
-	return status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created", op, index, dim, size)
+	return status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was created",
+		op, index, dim, size)
 }
 
 // BadLine returns the error for a line that does not exist.

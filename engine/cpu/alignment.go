@@ -26,7 +26,8 @@ func align(op string, w backend.Alignment) (err error) {
 	defer s.Close(&err)
 	width := w.Forward.Sizes()[2]
 	losses, line := elements[float64](w.Losses), classes*w.Logs.DType().Size()
-	shareRooms(&s, (4*(width+kernelapi.AlignmentRoom)+classes)*8, examples, max(Grain/(steps*width*8), 1), func(begin, end int64, room uintptr) {
+	bytes, grain := (4*(width+kernelapi.AlignmentRoom)+classes)*8, max(Grain/(steps*width*8), 1)
+	shareRooms(&s, bytes, examples, grain, func(begin, end int64, room uintptr) {
 		for i := begin; i < end; i++ {
 			k := kernelapi.LabelAlignment{Logs: at(w.Logs, i*classes), Forward: at(w.Forward, i*steps*width), Room: room,
 				Steps: w.Steps[i], Step: examples * classes, Classes: classes, Count: w.Labels[i], Blank: w.Blank, Width: width}

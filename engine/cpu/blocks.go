@@ -56,7 +56,8 @@ func dequantizeBlocks(_ string, w backend.Dequantization) error {
 	parts := (count + kernel.ActivationValues - 1) / kernel.ActivationValues
 	parallel.ForInterruptible(parts, max(Grain/kernel.ActivationValues, 1), func(begin, end int64) {
 		first, last := begin*kernel.ActivationValues, min(end*kernel.ActivationValues, count)
-		values := kernelapi.BlockValues{Blocks: at(w.Blocks, first/w.Values*w.Bytes), Out: at(w.To, first), Count: last - first, Type: int32(w.Type)}
+		values := kernelapi.BlockValues{Blocks: at(w.Blocks, first/w.Values*w.Bytes), Out: at(w.To, first), Count: last - first,
+			Type: int32(w.Type)}
 		kernel.Call(blocksValuesKernel.Row(0), unsafe.Pointer(&values))
 	})
 	return nil

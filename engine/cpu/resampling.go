@@ -79,7 +79,8 @@ func newKernelTaps(t resampling.Taps, d dtype.DType) kernelTaps {
 
 // arguments returns the arguments of kernels. They refer to the memory of t.
 func (t *kernelTaps) arguments() kernelapi.Taps {
-	a := kernelapi.Taps{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Back: t.Back(), Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.Index))), Unit: t.Unit}
+	a := kernelapi.Taps{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Back: t.Back(),
+		Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.Index))), Unit: t.Unit}
 	if t.Counts != nil {
 		a.Counts = uintptr(unsafe.Pointer(unsafe.SliceData(t.Counts)))
 	}

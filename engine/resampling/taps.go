@@ -8,8 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// Taps are the filter taps along one dimension: output element i is the sum over t < Counts[i], or t < Most without Counts, of its weight t times
-// the source element at Index[t*Outputs+i]. Without weights, each output element has one filter tap of weight 1.
+// Taps are the filter taps along one dimension: output element i is the sum over t < Counts[i], or t < Most without Counts, of its weight
+// t times the source element at Index[t*Outputs+i]. Without weights, each output element has one filter tap of weight 1.
 type Taps struct {
 	Size, Outputs, Most int64
 	Index, Counts       []int32
@@ -322,8 +322,8 @@ func (t Taps) Transposed() Taps {
 	return r
 }
 
-// integral merges filter taps at the same element, and rounds weights to multiples of a power of two, so that their products with bytes and the sums
-// fit 32 bits.
+// integral merges filter taps at the same element, and rounds weights to multiples of a power of two, so that their products with bytes
+// and the sums fit 32 bits.
 func (t Taps) integral() Taps {
 	r := Taps{Size: t.Size, Outputs: t.Outputs, Counts: make([]int32, t.Outputs)}
 	r.room(t.Most)

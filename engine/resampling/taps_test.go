@@ -28,8 +28,8 @@ func (t *Taps) matrix() map[[2]int64]float64 {
 	return m
 }
 
-// asRead reports whether the tables meet the kernels' requirements: registers of n elements from a span, and slots for the source elements of an
-// output element, one for each filter tap.
+// asRead reports whether the tables meet the kernels' requirements: registers of n elements from a span, and slots for the source
+// elements of an output element, one for each filter tap.
 func asRead(t *Taps, channels int64) bool {
 	back := int32(t.Back())
 	for tap := range t.Most {

@@ -7,7 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// LayPooling returns the arguments of a kernel on windows, without scratch memory and the range of units, and the number of planes of images.
+// LayPooling returns the arguments of a kernel on windows, without scratch memory and the range of units, and the number of planes of
+// images.
 func LayPooling(w backend.Pooling) (k kernelapi.Pooling, planes int64) {
 	k = kernelapi.Pooling{Image: startOf(w.Images), Result: startOf(w.Results), Indices: startOf(w.Indices), Samples: startOf(w.Samples),
 		Divisor: w.Divisor, Dims: int64(w.Images.Dim() - 2)}
