@@ -147,7 +147,7 @@ func (c *convolver) makeImages(n, count int64) {
 }
 
 func (c *convolver) addKernels(n, count int64) {
-	// A matrix for each group, with the windows of all images side by side.
+	// A matrix for each group, with the windows of all images next to each other.
 	beside := func(t *tensor.Tensor) *tensor.Tensor {
 		return c.Reshape(c.Permute(t, 1, 2, 0, 3), c.groups, t.Sizes()[2], count*c.windows)
 	}

@@ -26,7 +26,7 @@ func sample(op string, w backend.Sampling) error {
 	return on(op, w.Images.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, w.Images.DType()), a.count, &a) })
 }
 
-// spreadSamples adds the values of each point, times the weights of its filter taps, to zeros at the taps' positions, in the order of the
+// spreadSamples adds the values of each point, times the weights of its filter taps, to zeros at the positions of the filter taps, in the order of the
 // points. Sums of 16-bit floats are float32.
 var spreadSamples = composed(func(b *composite, w backend.Sampling) {
 	sizes, d := w.Images.Sizes(), w.Images.DType()
@@ -44,7 +44,7 @@ var spreadSamples = composed(func(b *composite, w backend.Sampling) {
 	b.Check(on(b.Op, w.Images.Device(), func(m *machine) error { return call(m, b.Op, kernels.Of("sample_taps", d), a.count, &a) }))
 	values := b.Transpose(b.flat(w.Values, examples, channels, a.Points), 1, 2)
 	parts := b.Mul(weights, b.Unsqueeze(values, 2))
-	last := examples * a.volume // a row for the taps outside of the image
+	last := examples * a.volume // a row for filter taps outside of the image
 	index = b.Where(b.Lt(index, b.IntNumber(0)), b.IntNumber(last), index)
 	sums := b.IndexAdd(b.ZerosBeside(parts, parts.DType(), last+1, channels), 0, index, b.Reshape(parts, a.count*taps, channels))
 	images := b.Reshape(b.Narrow(sums, 0, 0, last), examples, a.volume, channels)

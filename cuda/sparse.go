@@ -73,14 +73,14 @@ func (b *composite) rowNumbers(list *tensor.Tensor, sizes []int64) *tensor.Tenso
 	return keys
 }
 
-// checkPlaces returns refusal's error for the first index out of range.
-func (b *composite) checkPlaces(index *tensor.Tensor, size int64, refusal func(bad int64) error) {
+// checkPlaces returns the error that `explain` makes for the first index out of range.
+func (b *composite) checkPlaces(index *tensor.Tensor, size int64, explain func(bad int64) error) {
 	outside := b.LogicalOr(b.Lt(index, b.IntNumber(0)), b.Ge(index, b.IntNumber(size)))
 	if index.Numel() == 0 || !b.isTrue(b.Any(outside, nil, false)) {
 		return
 	}
 	bad, _ := b.ReadElement(b.Select(b.MaskedSelect(index, outside), 0, 0))
-	b.Check(refusal(bad.Int()))
+	b.Check(explain(bad.Int()))
 }
 
 // compress finds where each line begins among sorted ones.

@@ -35,7 +35,7 @@ LT_INLINE uintptr_t aligned(uint64_t at, int64_t n) {
     for (int64_t i = LT_THREAD; i < args.count; i += LT_THREADS) {                            \
       const auto e = *(const lt::AlignedElement *)LT_PLACE(                                   \
           args.elements + i * sizeof(lt::AlignedElement), sizeof(lt::AlignedElement), false); \
-      lt_label_alignment of = args.of;                                                              \
+      lt_label_alignment of = args.of;                                                        \
       const int64_t row = of.classes, all = (args.steps - 1) * of.step + row;                 \
       of.steps = e.steps, of.count = e.labels;                                                \
       of.logs = lt::aligned(of.logs + i * row * sizeof(T), all * sizeof(T));                  \

@@ -10,7 +10,7 @@
 #endif
 
 #define LT_UPDATE(NAME, T)                                                             \
-  LT_KERNEL(NAME, lt_parameter_update) {                                                         \
+  LT_KERNEL(NAME, lt_parameter_update) {                                               \
     using S = lt::Wider<T>;                                                            \
     for (int64_t i = LT_THREAD; i < args.n; i += LT_THREADS) {                         \
       T *at[5];                                                                        \

@@ -43,7 +43,7 @@ void *lapack(int kind, const std::string &name) {
   return dlsym(library, ("scipy_" + std::string(1, "sdcz"[kind]) + name + "_64_").c_str());
 }
 
-// Arguments are addresses, as Fortran's; texts are followed by their lengths.
+// Arguments are addresses, as Fortran's; strings are followed by their lengths.
 using Any = const void *;
 template <class... A>
 void call(int kind, const std::string &name, A... arguments) {

@@ -17,11 +17,13 @@ HOST_ONLY = "it compares devices with the CPU by itself"
 LEFT_OUT = ("query", "file", "storage")
 # CPU-only functions: files, processes, and sources of Python's or C's memory.
 OF_THE_HOST = ("from_data", "from_blob", "pin_memory", "to_string", "cpu_tier")
-# Decompositions whose vectors are unique up to signs, or not at all for singular matrices, and results that are undefined for those.
+# Decompositions whose vectors are unique up to signs, or not at all for singular matrices, results that are undefined for those, eigenvalues
+# in any order, and factors with pivots of equal magnitudes.
 # cuda/tests/test_linear.py tests them by definition.
 AMBIGUOUS = (
     *("linalg.eig", "linalg.eigh", "linalg.svd", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "linalg.polar"),
     *("linalg.cholesky_ex", "linalg.inv_ex", "linalg.solve_ex"),
+    *("linalg.eigvals", "linalg.lu", "linalg.lu_factor", "linalg.lu_factor_ex"),
 )
 MIXED = 0.2  # of the calls leave a tensor on the CPU
 TWO_DEVICES = ("cpu", "cuda:0")  # the available devices then

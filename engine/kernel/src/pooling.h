@@ -172,8 +172,8 @@ struct MaxPoolGradient {
   }
 
   template <class T>
-  static LT_INLINE void unit(const lt_pooling *p, T *gradient, const T *given, const int64_t *places,
-                             int64_t n) {
+  static LT_INLINE void unit(const lt_pooling *p, T *gradient, const T *given,
+                             const int64_t *places, int64_t n) {
     const int64_t volume = volume_of(p), apart = p->channels ? p->channels : 1;
     if constexpr (__is_same(T, Value<T>)) {
       if (apart == n)
