@@ -93,7 +93,7 @@ def test_results_are_identical_for_any_number_of_threads(dtype, m, depth, n):
     assert results[1].equal(results[0]) and results[2].equal(results[0])
     rounding = 2**-24 if dtype == torch.float32 else 2**-8
     exact = x.double() @ w.double().t() + b.double()
-    assert ((results[0].double() - exact).abs() <= rounding * (exact.abs() + depth)).all()
+    assert ((results[0].double() - exact).abs() <= rounding * (exact.abs() + 2 * depth)).all()
 
 
 @pytest.mark.parametrize("bias", [True, False])
