@@ -26,8 +26,8 @@ func sample(op string, w backend.Sampling) error {
 	return on(op, w.Images.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, w.Images.DType()), a.count, &a) })
 }
 
-// spreadSamples adds the values of each point, times the weights of its filter taps, to zeros at the positions of the filter taps, in the order of the
-// points. Sums of 16-bit floats are float32.
+// spreadSamples adds the values of each point, times the weights of its filter taps, to zeros at the positions of the filter taps, in the
+// order of the points. Sums of 16-bit floats are float32.
 var spreadSamples = composed(func(b *composite, w backend.Sampling) {
 	sizes, d := w.Images.Sizes(), w.Images.DType()
 	a := sampled{Sampling: tensoriter.LaySampling(w), volume: shape.Product(sizes[2:])}
