@@ -283,11 +283,7 @@ static bool read_plan(lt_program *p) {
 
 // Makes the lock of runs, which returns an error to a thread that has it.
 static void make_lock(lt_program *p) {
-  pthread_mutexattr_t checked;
-  pthread_mutexattr_init(&checked);
-  pthread_mutexattr_settype(&checked, PTHREAD_MUTEX_ERRORCHECK);
-  pthread_mutex_init(&p->lock, &checked);
-  pthread_mutexattr_destroy(&checked);
+  p->lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 }
 
 tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor_t **tensors,
