@@ -14,14 +14,14 @@ const columnBytes = 256 << 20
 // convolve computes a convolution by matrix products with the window elements of images (im2col), some images at a time.
 var convolve = composed(func(b *composite, w backend.Convolution) {
 	images, kernels, results := w.Images.Sizes(), w.Kernels.Sizes(), w.Results.Sizes()
-	c := convolver{composite: b, Convolution: w, d: w.Images.DType(), groups: w.Groups,
+	c := convolver{b: b, Convolution: w, d: w.Images.DType(), groups: w.Groups,
 		rows: results[1] / w.Groups, depth: shape.Product(kernels[1:]), windows: shape.Product(results[2:])}
 	if w.Making != backend.Results { // sums of several products are rounded once
 		c.d = c.d.Compute()
 	}
 	each := max(columnBytes/max(images[1]*shape.Product(kernels[2:])*c.windows*c.d.Size(), 1), 1)
 	if w.Making != backend.Kernels {
-		c.matrices = c.flat(c.contiguous(w.Kernels), w.Groups, c.rows, c.depth)
+		c.matrices = c.b.flat(c.contiguous(w.Kernels), w.Groups, c.rows, c.depth)
 	}
 	for n := int64(0); n < images[0]; n += each {
 		some := min(each, images[0]-n)
@@ -41,7 +41,7 @@ var convolve = composed(func(b *composite, w backend.Convolution) {
 
 // convolver computes in dtype d. Kernels are a matrix of rows by depth for each group.
 type convolver struct {
-	*composite
+	b *composite
 	backend.Convolution
 	d                            dtype.DType
 	groups, rows, depth, windows int64
@@ -50,20 +50,20 @@ type convolver struct {
 
 // contiguous returns t contiguous, in the dtype of the computation.
 func (c *convolver) contiguous(t *tensor.Tensor) *tensor.Tensor {
-	return c.AsContiguous(c.CastTo(t, c.d))
+	return c.b.AsContiguous(c.b.CastTo(t, c.d))
 }
 
 func (c *convolver) some(t *tensor.Tensor, n, count int64) *tensor.Tensor {
-	return c.contiguous(c.Narrow(t, 0, n, count))
+	return c.contiguous(c.b.Narrow(t, 0, n, count))
 }
 
 // columns returns the window elements of some images as a matrix (depth, windows) for each image and group.
 func (c *convolver) columns(n, count int64) *tensor.Tensor {
 	images := c.some(c.Images, n, count)
 	if !c.isPointwise() {
-		images = c.columnsOf(c.pooling(images), c.Results.Sizes()[2:]).Results
+		images = c.b.columnsOf(c.pooling(images), c.Results.Sizes()[2:]).Results
 	}
-	return c.flat(images, count, c.groups, c.depth, c.windows)
+	return c.b.flat(images, count, c.groups, c.depth, c.windows)
 }
 
 func (c *convolver) pooling(images *tensor.Tensor) backend.Pooling {
@@ -86,7 +86,7 @@ func (c *convolver) product(to, self, x, y *tensor.Tensor) *tensor.Tensor {
 	if self != nil {
 		w.Beta = dtype.IntScalar(1)
 	}
-	c.Check(multiply(c.Op, w))
+	c.b.Check(multiply(c.b.Op, w))
 	return to
 }
 
@@ -94,45 +94,45 @@ func (c *convolver) product(to, self, x, y *tensor.Tensor) *tensor.Tensor {
 func (c *convolver) batched(t *tensor.Tensor, count int64) *tensor.Tensor {
 	sizes := t.Sizes()
 	if t.Dim() == 4 {
-		return c.flat(t, sizes[0]*sizes[1], sizes[2], sizes[3])
+		return c.b.flat(t, sizes[0]*sizes[1], sizes[2], sizes[3])
 	}
 	if c.groups == 1 {
-		return c.Expand(t, count, sizes[1], sizes[2])
+		return c.b.Expand(t, count, sizes[1], sizes[2])
 	}
-	whole := c.Contiguous(c.Expand(t, count, sizes[0], sizes[1], sizes[2]))
-	return c.flat(whole, count*sizes[0], sizes[1], sizes[2])
+	whole := c.b.Contiguous(c.b.Expand(t, count, sizes[0], sizes[1], sizes[2]))
+	return c.b.flat(whole, count*sizes[0], sizes[1], sizes[2])
 }
 
 func (c *convolver) makeResults(n, count int64) {
 	columns := c.columns(n, count)
-	to := c.Narrow(c.Results, 0, n, count)
+	to := c.b.Narrow(c.Results, 0, n, count)
 	made := to
 	if !to.IsContiguous() {
-		made = c.EmptyBeside(to, c.d, to.Sizes()...)
+		made = c.b.EmptyBeside(to, c.d, to.Sizes()...)
 	}
 	var bias *tensor.Tensor
 	if c.Bias != nil {
-		bias = c.batched(c.Reshape(c.Bias, c.groups, c.rows, 1), count)
+		bias = c.batched(c.b.Reshape(c.Bias, c.groups, c.rows, 1), count)
 	}
-	c.product(c.flat(made, count*c.groups, c.rows, c.windows), bias, c.batched(c.matrices, count), c.batched(columns, count))
+	c.product(c.b.flat(made, count*c.groups, c.rows, c.windows), bias, c.batched(c.matrices, count), c.batched(columns, count))
 	if made != to {
-		c.write(to, made)
+		c.b.write(to, made)
 	}
 }
 
 func (c *convolver) makeImages(n, count int64) {
-	results := c.flat(c.some(c.Results, n, count), count, c.groups, c.rows, c.windows)
-	columns := c.EmptyBeside(results, c.d, count*c.groups, c.depth, c.windows)
-	c.product(columns, nil, c.Transpose(c.batched(c.matrices, count), 1, 2), c.batched(results, count))
-	to := c.Narrow(c.Images, 0, n, count)
+	results := c.b.flat(c.some(c.Results, n, count), count, c.groups, c.rows, c.windows)
+	columns := c.b.EmptyBeside(results, c.d, count*c.groups, c.depth, c.windows)
+	c.product(columns, nil, c.b.Transpose(c.batched(c.matrices, count), 1, 2), c.batched(results, count))
+	to := c.b.Narrow(c.Images, 0, n, count)
 	var images *tensor.Tensor
 	if c.isPointwise() {
-		images = c.flat(columns, to.Sizes()...)
+		images = c.b.flat(columns, to.Sizes()...)
 	} else {
-		w := c.pooling(c.EmptyBeside(to, c.d, to.Sizes()...))
+		w := c.pooling(c.b.EmptyBeside(to, c.d, to.Sizes()...))
 		sizes := c.Results.Sizes()
-		w.Kernel, w.Results = kernelapi.FromColumns, c.flat(columns, append([]int64{count, c.groups * c.depth}, sizes[2:]...)...)
-		c.Check(pooling(c.Op, w))
+		w.Kernel, w.Results = kernelapi.FromColumns, c.b.flat(columns, append([]int64{count, c.groups * c.depth}, sizes[2:]...)...)
+		c.b.Check(pooling(c.b.Op, w))
 		images = w.Images
 	}
 	if c.Bias != nil {
@@ -141,18 +141,18 @@ func (c *convolver) makeImages(n, count int64) {
 			ones[d] = 1
 		}
 		ones[0] = c.Bias.Numel()
-		images = c.Add(images, c.Reshape(c.CastTo(c.Bias, c.d), ones...))
+		images = c.b.Add(images, c.b.Reshape(c.b.CastTo(c.Bias, c.d), ones...))
 	}
-	c.write(to, images)
+	c.b.write(to, images)
 }
 
 func (c *convolver) addKernels(n, count int64) {
 	// A matrix for each group, with the windows of all images next to each other.
 	beside := func(t *tensor.Tensor) *tensor.Tensor {
-		return c.Reshape(c.Permute(t, 1, 2, 0, 3), c.groups, t.Sizes()[2], count*c.windows)
+		return c.b.Reshape(c.b.Permute(t, 1, 2, 0, 3), c.groups, t.Sizes()[2], count*c.windows)
 	}
-	results := beside(c.flat(c.some(c.Results, n, count), count, c.groups, c.rows, c.windows))
+	results := beside(c.b.flat(c.some(c.Results, n, count), count, c.groups, c.rows, c.windows))
 	columns := beside(c.columns(n, count))
-	made := c.EmptyBeside(results, c.d, c.groups, c.rows, c.depth)
-	c.sum = c.product(made, c.sum, results, c.Transpose(columns, 1, 2))
+	made := c.b.EmptyBeside(results, c.d, c.groups, c.rows, c.depth)
+	c.sum = c.product(made, c.sum, results, c.b.Transpose(columns, 1, 2))
 }

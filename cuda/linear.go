@@ -41,7 +41,7 @@ var linearAlgebra = composed(func(b *composite, l backend.LinearAlgebra) {
 	if l.A.Numel() == 0 || l.B != nil && l.B.Numel() == 0 {
 		return
 	}
-	w := &matrices{composite: b, LinearAlgebra: l, d: l.A.DType()}
+	w := &matrices{b: b, LinearAlgebra: l, d: l.A.DType()}
 	w.m, w.n = shape.Matrix(l.A.Sizes())
 	w.batch = shape.Product(shape.Batch(l.A.Sizes()))
 	if max(w.m, w.n) > math.MaxInt32 {
@@ -56,7 +56,7 @@ var linearAlgebra = composed(func(b *composite, l backend.LinearAlgebra) {
 
 // matrices is a task on a batch of matrices of m rows and n columns.
 type matrices struct {
-	*composite
+	b *composite
 	backend.LinearAlgebra
 	d           dtype.DType
 	batch, m, n int64
@@ -65,12 +65,12 @@ type matrices struct {
 // memory views the elements of a batch in the order of memory: the transposed matrices.
 func (w *matrices) memory(t *tensor.Tensor) *tensor.Tensor {
 	rows, columns := shape.Matrix(t.Sizes())
-	return w.flat(t, w.batch, columns, rows)
+	return w.b.flat(t, w.batch, columns, rows)
 }
 
 // numbers views a batch of vectors, or of numbers.
 func (w *matrices) numbers(t *tensor.Tensor) *tensor.Tensor {
-	return w.flat(t, w.batch, t.Numel()/w.batch)
+	return w.b.flat(t, w.batch, t.Numel()/w.batch)
 }
 
 // at returns the address of matrix, or vector, i of an operand; 0 for none.
@@ -86,15 +86,15 @@ var lastDim = ops.Int(-1)
 
 // call calls a function of cuSOLVER for each matrix, with the operands of w.
 func (w *matrices) call(c cusolver.Call) {
-	w.Check(needsLibrary(w.Op, &cusolver.Library))
+	w.b.Check(needsLibrary(w.b.Op, &cusolver.Library))
 	if c.Function == cusolver.Geev {
-		w.Check(needsLibrary(w.Op, &cusolver.Eigen))
+		w.b.Check(needsLibrary(w.b.Op, &cusolver.Eigen))
 	}
 	c.DType, c.M, c.N, c.Upper, c.Right, c.Adjoint = w.A.DType(), w.m, w.n, w.Upper, w.Right, w.Adjoint
 	if w.B != nil {
 		c.Rows, c.Columns = shape.Matrix(w.B.Sizes())
 	}
-	w.Check(stepping(w.Op, w.A.Device(), func(s *steps) {
+	w.b.Check(stepping(w.b.Op, w.A.Device(), func(s *steps) {
 		h := opened(s, &s.solver, cusolver.New)
 		of := func(i int64) *cusolver.Call {
 			c.A, c.B, c.Values, c.U, c.V = w.at(w.A, i), w.at(w.B, i), w.at(w.Values, i), w.at(w.U, i), w.at(w.V, i)
@@ -117,15 +117,15 @@ func (w *matrices) call(c cusolver.Call) {
 
 // copied returns a copy of a batch, in its order.
 func (w *matrices) copied(t *tensor.Tensor) *tensor.Tensor {
-	made := w.Track(tensor.EmptyStrided(w.Op, t.Sizes(), t.Strides(), t.DType(), t.Device()))
-	w.write(w.memory(made), w.memory(t))
+	made := w.b.Track(tensor.EmptyStrided(w.b.Op, t.Sizes(), t.Strides(), t.DType(), t.Device()))
+	w.b.write(w.memory(made), w.memory(t))
 	return made
 }
 
 // without returns w for a call without infos of the results.
 func (w *matrices) without() *matrices {
 	made := *w
-	made.Info = w.ZerosBeside(w.A, dtype.Int32, w.batch)
+	made.Info = w.b.ZerosBeside(w.A, dtype.Int32, w.batch)
 	return &made
 }
 
@@ -141,28 +141,28 @@ func (w *matrices) solve() {
 func (w *matrices) invert() {
 	lu := *w
 	lu.A, lu.B = w.copied(w.A), w.A
-	lu.Pivots = w.EmptyBeside(w.A, dtype.Int32, w.batch, w.n)
+	lu.Pivots = w.b.EmptyBeside(w.A, dtype.Int32, w.batch, w.n)
 	a := w.memory(w.A)
-	w.fill(a, dtype.IntScalar(0))
-	w.fill(w.Diagonal(a, 0, -2, -1), dtype.IntScalar(1))
+	w.b.fill(a, dtype.IntScalar(0))
+	w.b.fill(w.b.Diagonal(a, 0, -2, -1), dtype.IntScalar(1))
 	lu.solve()
 }
 
 // factorCholesky also counts diagonal elements that are NaN as not positive.
 func (w *matrices) factorCholesky() {
 	w.call(cusolver.Call{Function: cusolver.Potrf})
-	none := w.Isnan(w.Diagonal(w.memory(w.A), 0, -2, -1))
-	first := w.Add(w.Argmax(w.CastTo(none, dtype.Uint8), lastDim, false), w.IntNumber(1))
-	info := w.flat(w.Info, w.batch)
-	missed := w.LogicalAnd(w.Any(none, []int64{-1}, false), w.Eq(info, w.IntNumber(0)))
-	w.write(info, w.Where(missed, w.CastTo(first, dtype.Int32), info))
+	none := w.b.Isnan(w.b.Diagonal(w.memory(w.A), 0, -2, -1))
+	first := w.b.Add(w.b.Argmax(w.b.CastTo(none, dtype.Uint8), lastDim, false), w.b.IntNumber(1))
+	info := w.b.flat(w.Info, w.batch)
+	missed := w.b.LogicalAnd(w.b.Any(none, []int64{-1}, false), w.b.Eq(info, w.b.IntNumber(0)))
+	w.b.write(info, w.b.Where(missed, w.b.CastTo(first, dtype.Int32), info))
 }
 
 func (w *matrices) solveTriangular() {
-	w.Check(needsLibrary(w.Op, &cublas.Library))
+	w.b.Check(needsLibrary(w.b.Op, &cublas.Library))
 	rows, columns := shape.Matrix(w.B.Sizes())
 	t := cublas.Triangle{DType: w.d, Right: w.Right, Upper: w.Upper, Adjoint: w.Adjoint, Unit: w.Unit, M: rows, N: columns}
-	w.Check(stepping(w.Op, w.A.Device(), func(s *steps) {
+	w.b.Check(stepping(w.b.Op, w.A.Device(), func(s *steps) {
 		h := opened(s, &s.blas, cublas.New)
 		size := s.workspaceSize()
 		workspace := s.take(size)
@@ -184,24 +184,24 @@ func (w *matrices) applyQ() { w.call(cusolver.Call{Function: cusolver.Ormqr, K: 
 
 // finite returns which matrices have finite elements only, and replaces the others by zeros.
 func (w *matrices) finite(elements *tensor.Tensor) *tensor.Tensor {
-	whole := w.All(w.Isfinite(elements), []int64{1, 2}, true)
+	whole := w.b.All(w.b.Isfinite(elements), []int64{1, 2}, true)
 	a := w.memory(w.A)
-	w.write(a, w.Where(whole, a, w.IntNumber(0)))
-	return w.flat(whole, w.batch)
+	w.b.write(a, w.b.Where(whole, a, w.b.IntNumber(0)))
+	return w.b.flat(whole, w.batch)
 }
 
 // report notes in the infos which matrices were not finite.
 func (w *matrices) report(finite *tensor.Tensor) {
-	info := w.flat(w.Info, w.batch)
-	w.write(info, w.Where(finite, info, w.IntNumber(backend.NotFinite)))
+	info := w.b.flat(w.Info, w.batch)
+	w.b.write(info, w.b.Where(finite, info, w.b.IntNumber(backend.NotFinite)))
 }
 
 func (w *matrices) eigenHermitian() {
 	triangle := w.memory(w.A)
 	if w.Upper {
-		triangle = w.Tril(triangle, 0)
+		triangle = w.b.Tril(triangle, 0)
 	} else {
-		triangle = w.Triu(triangle, 0)
+		triangle = w.b.Triu(triangle, 0)
 	}
 	finite := w.finite(triangle)
 	w.call(cusolver.Call{Function: cusolver.Syevd, Vectors: w.V != nil})
@@ -213,7 +213,7 @@ func (w *matrices) eigenGeneral() {
 	finite := w.finite(w.memory(w.A))
 	of := *w
 	if d := w.d.ToComplex(); d != w.d {
-		of.A = w.Transpose(w.AsContiguous(w.CastTo(w.memory(w.A), d)), 1, 2)
+		of.A = w.b.Transpose(w.b.AsContiguous(w.b.CastTo(w.memory(w.A), d)), 1, 2)
 	}
 	of.call(cusolver.Call{Function: cusolver.Geev, Vectors: w.V != nil})
 	w.report(finite)
@@ -241,22 +241,22 @@ func (w *matrices) singularValues() {
 	}
 	of.call(c)
 	if w.U != nil {
-		w.write(w.memory(w.U), w.memory(w.adjoint(of.V)))
-		w.write(w.memory(w.V), w.memory(w.adjoint(of.U)))
+		w.b.write(w.memory(w.U), w.memory(w.adjoint(of.V)))
+		w.b.write(w.memory(w.V), w.memory(w.adjoint(of.U)))
 	}
 	w.report(finite)
 }
 
 // adjoint returns the adjoint matrices, in column-major order.
 func (w *matrices) adjoint(t *tensor.Tensor) *tensor.Tensor {
-	turned := w.Transpose(w.memory(t), 1, 2)
-	return w.Transpose(backend.RowMajorCopy(&w.Scope, w.ConjPhysical(turned), t.DType()), 1, 2)
+	turned := w.b.Transpose(w.memory(t), 1, 2)
+	return w.b.Transpose(backend.RowMajorCopy(&w.b.Scope, w.b.ConjPhysical(turned), t.DType()), 1, 2)
 }
 
 // rejectHermitian returns an error for complex matrices that equal their adjoint: cuSOLVER factors those that equal their transpose.
 func (w *matrices) rejectHermitian() {
 	if w.Hermitian && w.d.IsComplex() {
-		w.Check(status.NotImplementedf("%s is not implemented on cuda for Hermitian complex matrices, which cuSOLVER does not support; move the tensors to the cpu", w.Op))
+		w.b.Check(status.NotImplementedf("%s is not implemented on cuda for Hermitian complex matrices, which cuSOLVER does not support; move the tensors to the cpu", w.b.Op))
 	}
 }
 
@@ -266,48 +266,48 @@ func (w *matrices) factorLDL() {
 	a := w.memory(w.A)
 	finite := w.finite(a)
 	w.call(cusolver.Call{Function: cusolver.Sytrf})
-	some := w.flat(finite, w.batch, 1)
-	pivots, info := w.numbers(w.Pivots), w.flat(w.Info, w.batch)
-	own := w.CastTo(w.Cumsum(w.OnesBeside(w.A, dtype.Int32, w.batch, w.n), 1), dtype.Int32)
-	w.write(pivots, w.Where(some, pivots, own))
-	w.write(info, w.Where(finite, info, w.IntNumber(0)))
-	all := w.Where(w.flat(finite, w.batch, 1, 1), a, w.FloatNumber(math.NaN()))
+	some := w.b.flat(finite, w.batch, 1)
+	pivots, info := w.numbers(w.Pivots), w.b.flat(w.Info, w.batch)
+	own := w.b.CastTo(w.b.Cumsum(w.b.OnesBeside(w.A, dtype.Int32, w.batch, w.n), 1), dtype.Int32)
+	w.b.write(pivots, w.b.Where(some, pivots, own))
+	w.b.write(info, w.b.Where(finite, info, w.b.IntNumber(0)))
+	all := w.b.Where(w.b.flat(finite, w.batch, 1, 1), a, w.b.FloatNumber(math.NaN()))
 	if w.Upper {
-		w.write(a, w.Tril(all, 0))
+		w.b.write(a, w.b.Tril(all, 0))
 	} else {
-		w.write(a, w.Triu(all, 0))
+		w.b.write(a, w.b.Triu(all, 0))
 	}
 }
 
 func (w *matrices) solveLDL() {
 	w.rejectHermitian()
 	of := w.without()
-	of.Pivots = w.CastTo(w.Pivots, dtype.Int64)
+	of.Pivots = w.b.CastTo(w.Pivots, dtype.Int64)
 	of.call(cusolver.Call{Function: cusolver.Sytrs})
 }
 
 // leastSquares solves by QR, or by the singular values, in whose place B then has the residuals' norms behind the solutions.
 func (w *matrices) leastSquares() {
 	a := w.A
-	rows := w.Narrow(w.B, -2, 0, w.m)
-	right := w.Clone(rows)
+	rows := w.b.Narrow(w.B, -2, 0, w.m)
+	right := w.b.Clone(rows)
 	var x *tensor.Tensor
 	if w.Driver == backend.GELS {
 		x = w.solveQR(a, right)
 	} else {
 		x = w.solveSingular(a, right)
 	}
-	rest := w.Sub(right, w.Matmul(a, x))
-	w.write(w.Narrow(w.B, -2, 0, w.n), x)
+	rest := w.b.Sub(right, w.b.Matmul(a, x))
+	w.b.write(w.b.Narrow(w.B, -2, 0, w.n), x)
 	if w.m > w.n {
-		w.fill(w.Narrow(w.B, -2, w.n, w.m-w.n), dtype.IntScalar(0))
-		w.write(w.Narrow(w.B, -2, w.n, 1), w.LinalgVectorNorm(rest, dtype.IntScalar(2), []int64{-2}, true))
+		w.b.fill(w.b.Narrow(w.B, -2, w.n, w.m-w.n), dtype.IntScalar(0))
+		w.b.write(w.b.Narrow(w.B, -2, w.n, 1), w.b.LinalgVectorNorm(rest, dtype.IntScalar(2), []int64{-2}, true))
 	}
 }
 
 // turned returns the adjoint of matrices.
 func (w *matrices) turned(t *tensor.Tensor) *tensor.Tensor {
-	return w.ConjPhysical(w.Transpose(t, -2, -1))
+	return w.b.ConjPhysical(w.b.Transpose(t, -2, -1))
 }
 
 func (w *matrices) solveQR(a, right *tensor.Tensor) *tensor.Tensor {
@@ -315,29 +315,29 @@ func (w *matrices) solveQR(a, right *tensor.Tensor) *tensor.Tensor {
 	if !tall {
 		a = w.turned(a)
 	}
-	q, r := w.LinalgQr(a, "reduced")
-	zero := w.Eq(w.Diagonal(r, 0, -2, -1), w.IntNumber(0))
-	first := w.CastTo(w.Add(w.Argmax(w.CastTo(zero, dtype.Uint8), lastDim, false), w.IntNumber(1)), dtype.Int32)
-	w.write(w.Info, w.AsShape(w.Where(w.Any(zero, []int64{-1}, false), first, w.IntNumber(0)), w.Info.Sizes()...))
+	q, r := w.b.LinalgQr(a, "reduced")
+	zero := w.b.Eq(w.b.Diagonal(r, 0, -2, -1), w.b.IntNumber(0))
+	first := w.b.CastTo(w.b.Add(w.b.Argmax(w.b.CastTo(zero, dtype.Uint8), lastDim, false), w.b.IntNumber(1)), dtype.Int32)
+	w.b.write(w.Info, w.b.AsShape(w.b.Where(w.b.Any(zero, []int64{-1}, false), first, w.b.IntNumber(0)), w.Info.Sizes()...))
 	if tall {
-		return w.LinalgSolveTriangular(r, w.Matmul(w.turned(q), right), true)
+		return w.b.LinalgSolveTriangular(r, w.b.Matmul(w.turned(q), right), true)
 	}
-	return w.Matmul(q, w.LinalgSolveTriangular(w.turned(r), right, false))
+	return w.b.Matmul(q, w.b.LinalgSolveTriangular(w.turned(r), right, false))
 }
 
 func (w *matrices) solveSingular(a, right *tensor.Tensor) *tensor.Tensor {
-	u, s, v := w.LinalgSvd(a, false)
+	u, s, v := w.b.LinalgSvd(a, false)
 	cutoff := w.Cutoff
 	if cutoff < 0 {
 		cutoff = w.d.Epsilon()
 	}
-	counts := w.Gt(s, w.Mul(w.Narrow(s, -1, 0, 1), w.FloatNumber(cutoff)))
+	counts := w.b.Gt(s, w.b.Mul(w.b.Narrow(s, -1, 0, 1), w.b.FloatNumber(cutoff)))
 	if w.Rank != nil {
-		w.write(w.Rank, w.AsShape(w.SumWith(counts, []int64{-1}, false, dtype.Int64), w.Rank.Sizes()...))
+		w.b.write(w.Rank, w.b.AsShape(w.b.SumWith(counts, []int64{-1}, false, dtype.Int64), w.Rank.Sizes()...))
 	}
 	if w.Driver != backend.GELSY {
-		w.write(w.Values, s)
+		w.b.write(w.Values, s)
 	}
-	inverse := w.Unsqueeze(w.Where(counts, w.Reciprocal(s), w.IntNumber(0)), -1)
-	return w.Matmul(w.turned(v), w.Mul(w.Matmul(w.turned(u), right), inverse))
+	inverse := w.b.Unsqueeze(w.b.Where(counts, w.b.Reciprocal(s), w.b.IntNumber(0)), -1)
+	return w.b.Matmul(w.turned(v), w.b.Mul(w.b.Matmul(w.turned(u), right), inverse))
 }

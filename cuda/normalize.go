@@ -11,7 +11,7 @@ var normalize = composed(func(b *composite, w backend.Normalization) {
 	if w.In.Numel() == 0 {
 		return
 	}
-	n := normalizer{composite: b, Normalization: w, d: w.Mean.DType(), batches: w.Units / w.Groups}
+	n := normalizer{b: b, Normalization: w, d: w.Mean.DType(), batches: w.Units / w.Groups}
 	if w.Given != nil {
 		n.backward()
 	} else {
@@ -22,7 +22,7 @@ var normalize = composed(func(b *composite, w backend.Normalization) {
 // normalizer views elements with sizes (batches, strips, groups, runs, span): a unit is a batch of a group, and a run has a parameter in
 // each group.
 type normalizer struct {
-	*composite
+	b *composite
 	backend.Normalization
 	d       dtype.DType // of the computation
 	batches int64
@@ -34,14 +34,14 @@ var inUnit = []int64{1, 3, 4}
 // elements views a dense tensor of elements.
 func (n *normalizer) elements(t *tensor.Tensor) *tensor.Tensor {
 	if n.Columns {
-		return n.flat(t, n.batches, n.Strips, n.Groups, n.Runs, 1)
+		return n.b.flat(t, n.batches, n.Strips, n.Groups, n.Runs, 1)
 	}
-	return n.Transpose(n.flat(t, n.Strips, n.batches, n.Groups, n.Runs, n.Span), 0, 1)
+	return n.b.Transpose(n.b.flat(t, n.Strips, n.batches, n.Groups, n.Runs, n.Span), 0, 1)
 }
 
 // statistics views a number for each unit, or for each group.
 func (n *normalizer) statistics(t *tensor.Tensor) *tensor.Tensor {
-	return n.flat(t, t.Numel()/n.Groups, 1, n.Groups, 1, 1)
+	return n.b.flat(t, t.Numel()/n.Groups, 1, n.Groups, 1, 1)
 }
 
 // parameters views a number for each run of each group; nil stays nil.
@@ -49,7 +49,7 @@ func (n *normalizer) parameters(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil
 	}
-	return n.flat(t, 1, 1, n.Groups, n.Runs, 1)
+	return n.b.flat(t, 1, 1, n.Groups, n.Runs, 1)
 }
 
 // scaled returns t times a factor that may be nil.
@@ -57,15 +57,15 @@ func (n *normalizer) scaled(t, by *tensor.Tensor) *tensor.Tensor {
 	if by == nil {
 		return t
 	}
-	return n.Mul(t, by)
+	return n.b.Mul(t, by)
 }
 
 // rounded returns t with the precision of In, if that is asked for.
 func (n *normalizer) rounded(t *tensor.Tensor) *tensor.Tensor {
 	if n.Rounded {
-		t = n.CastTo(t, n.In.DType())
+		t = n.b.CastTo(t, n.In.DType())
 	}
-	return n.CastTo(t, n.d)
+	return n.b.CastTo(t, n.d)
 }
 
 func (n *normalizer) forward() {
@@ -74,73 +74,73 @@ func (n *normalizer) forward() {
 		n.writeStatistics(x)
 	}
 	rstd := n.scaled(n.statistics(n.Rstd), n.parameters(n.Weight))
-	x = n.CastTo(x, n.d)
+	x = n.b.CastTo(x, n.d)
 	if n.Centred {
-		x = n.Sub(x, n.statistics(n.Mean))
+		x = n.b.Sub(x, n.statistics(n.Mean))
 	}
 	to := n.elements(n.Out)
 	if n.Bias == nil {
-		n.write(to, n.Mul(x, rstd))
+		n.b.write(to, n.b.Mul(x, rstd))
 		return
 	}
-	n.write(to, n.Addcmul(n.parameters(n.Bias), x, rstd))
+	n.b.write(to, n.b.Addcmul(n.parameters(n.Bias), x, rstd))
 }
 
 // writeStatistics computes those of units. Those of bfloat16 that are rounded have rounded sums of squares, too, as PyTorch's.
 func (n *normalizer) writeStatistics(x *tensor.Tensor) {
-	x = n.CastTo(x, n.d)
-	variance, mean := n.VarMeanCorrectionWith(x, inUnit, dtype.IntScalar(0), true)
+	x = n.b.CastTo(x, n.d)
+	variance, mean := n.b.VarMeanCorrectionWith(x, inUnit, dtype.IntScalar(0), true)
 	if !n.Centred {
-		variance, mean = n.meanSquare(x), n.ZerosBeside(x, n.d, mean.Sizes()...)
+		variance, mean = n.meanSquare(x), n.b.ZerosBeside(x, n.d, mean.Sizes()...)
 	}
-	used := n.CastTo(variance, dtype.Float64)
+	used := n.b.CastTo(variance, dtype.Float64)
 	if n.Rounded && n.In.DType() == dtype.BFloat16 {
-		count := n.FloatNumber(float64(n.Strips * n.Runs * n.Span))
-		sums := n.CastTo(n.rounded(n.CastTo(n.Mul(used, count), n.d)), dtype.Float64)
-		used = n.CastTo(n.rounded(n.CastTo(n.Div(sums, count), n.d)), dtype.Float64)
+		count := n.b.FloatNumber(float64(n.Strips * n.Runs * n.Span))
+		sums := n.b.CastTo(n.rounded(n.b.CastTo(n.b.Mul(used, count), n.d)), dtype.Float64)
+		used = n.b.CastTo(n.rounded(n.b.CastTo(n.b.Div(sums, count), n.d)), dtype.Float64)
 	}
-	rstd := n.CastTo(n.Rsqrt(n.Add(used, n.FloatNumber(n.Eps))), n.d)
-	n.write(n.statistics(n.Mean), n.rounded(mean))
-	n.write(n.statistics(n.Rstd), n.rounded(rstd))
-	n.write(n.statistics(n.Variance), variance)
+	rstd := n.b.CastTo(n.b.Rsqrt(n.b.Add(used, n.b.FloatNumber(n.Eps))), n.d)
+	n.b.write(n.statistics(n.Mean), n.rounded(mean))
+	n.b.write(n.statistics(n.Rstd), n.rounded(rstd))
+	n.b.write(n.statistics(n.Variance), variance)
 }
 
 // meanSquare returns the mean of squares in units.
 func (n *normalizer) meanSquare(x *tensor.Tensor) *tensor.Tensor {
-	return n.MeanWith(n.Mul(x, x), inUnit, true, dtype.None)
+	return n.b.MeanWith(n.b.Mul(x, x), inUnit, true, dtype.None)
 }
 
 func (n *normalizer) backward() {
-	given := n.CastTo(n.elements(n.Given), n.d)
+	given := n.b.CastTo(n.elements(n.Given), n.d)
 	weight := n.parameters(n.Weight)
 	rstd := n.statistics(n.Rstd)
 	var apart *tensor.Tensor // deviations
 	if !n.Fixed || n.Sums[0] != nil {
-		apart = n.Sub(n.CastTo(n.elements(n.In), n.d), n.statistics(n.Mean))
+		apart = n.b.Sub(n.b.CastTo(n.elements(n.In), n.d), n.statistics(n.Mean))
 	}
 	var plain, along *tensor.Tensor // sums of each run
 	if apart != nil {
 		inRun := []int64{1, 4}
-		plain, along = n.SumWith(given, inRun, true, dtype.None), n.SumWith(n.Mul(given, apart), inRun, true, dtype.None)
+		plain, along = n.b.SumWith(given, inRun, true, dtype.None), n.b.SumWith(n.b.Mul(given, apart), inRun, true, dtype.None)
 	}
 	if n.Sums[0] != nil {
-		n.writeSums(plain, n.Mul(along, rstd))
+		n.writeSums(plain, n.b.Mul(along, rstd))
 	}
 	if n.Out == nil {
 		return
 	}
 	scaled := n.scaled(given, weight)
 	if n.Fixed {
-		n.write(n.elements(n.Out), n.Mul(scaled, rstd))
+		n.b.write(n.elements(n.Out), n.b.Mul(scaled, rstd))
 		return
 	}
-	count := n.FloatNumber(float64(n.Strips * n.Runs * n.Span))
+	count := n.b.FloatNumber(float64(n.Strips * n.Runs * n.Span))
 	inGroup := []int64{3}
-	slope := n.Div(n.Mul(n.SumWith(n.scaled(along, weight), inGroup, true, dtype.None), n.Mul(rstd, rstd)), count)
+	slope := n.b.Div(n.b.Mul(n.b.SumWith(n.scaled(along, weight), inGroup, true, dtype.None), n.b.Mul(rstd, rstd)), count)
 	if n.Centred {
-		scaled = n.Sub(scaled, n.Div(n.SumWith(n.scaled(plain, weight), inGroup, true, dtype.None), count))
+		scaled = n.b.Sub(scaled, n.b.Div(n.b.SumWith(n.scaled(plain, weight), inGroup, true, dtype.None), count))
 	}
-	n.write(n.elements(n.Out), n.Mul(n.AddcmulWith(scaled, apart, slope, dtype.IntScalar(-1)), rstd))
+	n.b.write(n.elements(n.Out), n.b.Mul(n.b.AddcmulWith(scaled, apart, slope, dtype.IntScalar(-1)), rstd))
 }
 
 // writeSums writes the gradients of bias and weight: one for each parameter, or for each run of each unit.
@@ -148,8 +148,8 @@ func (n *normalizer) writeSums(ofBias, ofWeight *tensor.Tensor) {
 	for i, from := range []*tensor.Tensor{ofBias, ofWeight} {
 		to := n.Sums[i]
 		if to.Numel() == n.Groups*n.Runs && n.batches > 1 {
-			from = n.SumWith(from, []int64{0}, true, dtype.None)
+			from = n.b.SumWith(from, []int64{0}, true, dtype.None)
 		}
-		n.write(n.flat(to, to.Numel()/(n.Groups*n.Runs), 1, n.Groups, n.Runs, 1), from)
+		n.b.write(n.b.flat(to, to.Numel()/(n.Groups*n.Runs), 1, n.Groups, n.Runs, 1), from)
 	}
 }
