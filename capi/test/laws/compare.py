@@ -13,11 +13,13 @@ SUMMING_NAMES = {
     *("histogramdd", "renorm", "cdist", "pdist", "gradient", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "nanmean", "cross", "diff"),
     *("index_add", "scatter_add", "scatter_reduce", "index_reduce", "put", "index_put", "bincount", "einsum", "quantile", "nanquantile"),
     *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"),
+    *("mm", "norm", "powsum", "gguf_linear", "weight_int8pack_mm", "weight_int4pack_mm_for_cpu", "affine_grid_generator"),
     *("linear", "bilinear", "cosine_similarity", "pairwise_distance", "normalize", "local_response_norm", "avg_pool1d", "avg_pool2d", "avg_pool3d"),
     *("lp_pool1d", "lp_pool2d", "lp_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "fold"),
     *("scaled_dot_product_attention", "multi_head_attention_forward", "linear_cross_entropy", "gumbel_softmax"),
     *("layer_norm", "group_norm", "batch_norm", "native_layer_norm", "native_group_norm", "native_batch_norm", "instance_norm", "rms_norm"),
 }
+ITERATED = ("lobpcg",)  # whose steps, and with them when it stops, follow the last bits
 STEP = {
     "float16": 2e-2,
     "bfloat16": 1e-1,
@@ -30,10 +32,15 @@ STEP = {
 }
 
 
+def plain_name(operator):
+    """The operator's name without its module, and of an operator of lists the name of what it does with each tensor."""
+    return operator["name"].split(".")[-1].removeprefix("foreach_").rstrip("_")
+
+
 def sums(call):
     operator = call.operator
     reduction = next((v for a, v in zip(operator["args"], call.args, strict=False) if a["name"] == "reduction"), "none")  # of a loss
-    return reduction != "none" or operator["category"] in SUMMING or operator["name"].split(".")[-1] in SUMMING_NAMES
+    return reduction != "none" or operator["category"] in SUMMING or plain_name(operator) in SUMMING_NAMES
 
 
 def elements_differ(a, b, dtype, tolerance=0.0, reordered=False, extreme=False):

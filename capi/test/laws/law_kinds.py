@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from compare import unsound, values_differ
+from compare import ITERATED, unsound, values_differ
 from inputs import draws, is_position, with_values
 from law_places import makes_garbage
 from library import OK, dense
@@ -14,7 +14,6 @@ ZEROS = 0.6  # of the elements
 OWN = ("ones_like", "full_like", "fill", "signbit")  # have elements where sparse tensors have entries, which zeros with a sign are not
 SCALED = ("gradient",)  # by numbers that may be infinite or 0, which reach the entries alone
 FIRST = ("triangular_solve",)  # whose other result is a copy of a strided operand
-ITERATED = ("lobpcg",)  # whose steps, and with them when it stops, follow the last bits
 TOLERANCE = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 1e-3, "complex64": 1e-3, "complex32": 2e-2, "bcomplex32": 8e-2}
 
 
