@@ -10,7 +10,7 @@ namespace {
 
 // The logarithm of x^a e^-x / Gamma(a + 1), without the terms that are applied separately from a =
 // 10 on.
-LT_INLINE Long gamma_exponent_of(Doubles a, Doubles x) {
+LT_OUTLINE Long gamma_exponent_of(Doubles a, Doubles x) {
   const Mask<double> low = a < 10.0, tiny = a < 1.0;
   Long y = 0.0;
   if (any(low)) {

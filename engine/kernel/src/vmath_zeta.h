@@ -5,6 +5,14 @@
 #include "long.h"
 #include "special.h"
 
+// Long functions with several callers, each of which calls them for whole and partial registers and
+// float32 in halves: inlined, they would take half of the code of special functions.
+#ifdef __CUDACC_RTC__  // calls would need a stack
+#define LT_OUTLINE LT_INLINE
+#else
+#define LT_OUTLINE __attribute__((noinline))
+#endif
+
 namespace lt {
 namespace {
 
@@ -87,7 +95,7 @@ LT_INLINE Long hurwitz_long(Doubles s, Doubles q, Long power) {
 }
 
 // zeta(s, q) times a number.
-LT_INLINE Doubles vhurwitz(Doubles s, Doubles q, Power by) {
+LT_OUTLINE Doubles vhurwitz(Doubles s, Doubles q, Power by) {
   const Mask<double> fit = (s > 1.0) & (s < 0x1p20) & (q > 0x1p-400) & (q < 0x1p60);
   const Doubles order = select(fit, s, Doubles(2.0)), x = select(fit, q, Doubles(1.0));
   const Long power = log_fine(Long(x)) * -order;

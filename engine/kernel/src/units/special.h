@@ -38,7 +38,7 @@ LT_INLINE Floats vlgamma(Floats x) {
   });
 }
 // log Gamma of positive doubles in double length, as log_gamma_positive has it.
-LT_INLINE Two<double> log_gamma_long(Doubles x) {
+LT_OUTLINE Two<double> log_gamma_long(Doubles x) {
   const Mask<double> low = x < 1.0, far = x >= 10.0;
   const Two<double> l = log_two(Two<double>{x, 0.0});
   const Two<double> near = log_gamma_fit(two_sum(x, select(low, Doubles(1.0), Doubles(0.0))));
@@ -119,7 +119,7 @@ LT_INLINE Long digamma_above(Long x) {
   return select(far, Long(fast_two_sum(above.hi, above.lo + (l.lo - half_lo - series))), near);
 }
 // psi by one step of the recurrence below 1, and the reflection (DLMF 5.5.4, 5.5.2) below 0.
-LT_INLINE Doubles digamma_long(Doubles x) {
+LT_OUTLINE Doubles digamma_long(Doubles x) {
   const Mask<double> low = x < 1.0, negative = x < 0.0;
   const Long above = digamma_above(select(low, Long(two_sum(Doubles(1.0), abs(x))), Long(x)));
   if (!any(low)) return number(above);
@@ -171,7 +171,7 @@ struct Zeta {
 };
 
 // psi', with PyTorch's result for negative float32 numbers.
-LT_INLINE Doubles vtrigamma(Doubles x, bool reflected) {
+LT_OUTLINE Doubles vtrigamma(Doubles x, bool reflected) {
   const Mask<double> fit = between_poles(x) & (x > (reflected ? -Format<double>::infinity : 0.0));
   return where_fit(fit, trigamma_long(select(fit, x, Doubles(1.0))), [&](int i) {
     return reflected ? polygamma(1, x[i], {1, 0}) : double(polygamma(1, float(x[i]), {1, 0}));
