@@ -18,21 +18,21 @@ type resampled struct {
 	count int64
 }
 
-// resample has a thread for each element of the result. The filter taps are copied to the device.
+// resample has a thread for each element of the result. The indices and weights are copied to the device.
 func resample(op string, w backend.Resampling) error {
 	to, d := w.To.Sizes(), w.To.DType()
 	r := resampled{Resampling: kernelapi.Resampling{From: uintptr(w.From.Data()), To: uintptr(w.To.Data()), Lanes: 1}, count: w.To.Numel()}
 	if !w.From.IsContiguous() || !w.To.IsContiguous() {
 		r.Lanes = to[1]
 	}
-	axes := resampling.Axes(w)
+	axes := resampling.ComputeAxes(w)
 	if resampling.RowsFirst(d, &axes) {
 		r.AlongFirst = 1
 	}
 	return stepping(op, w.To.Device(), func(s *steps) {
 		for i, t := range axes {
-			r.Axes[i] = kernelapi.Taps{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Index: upload(s, t.Index), Counts: upload(s, t.Counts),
-				Unit: t.Unit}
+			r.Axes[i] = kernelapi.IndexWeights{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Index: upload(s, t.Index),
+				Counts: upload(s, t.Counts), Unit: t.Unit}
 			if d == dtype.Float64 || d == dtype.Uint8 {
 				r.Axes[i].Weights = upload(s, t.Weights)
 			} else {

@@ -20,7 +20,8 @@ struct Taps {
   int64_t count, step;
   double unit;
 
-  LT_INLINE Taps(const lt_taps &a, int64_t i) : weights(nullptr), step(a.outputs), unit(a.unit) {
+  LT_INLINE Taps(const lt_index_weights &a, int64_t i)
+      : weights(nullptr), step(a.outputs), unit(a.unit) {
     const int64_t n = a.most * a.outputs;
     index = (const int32_t *)LT_PLACE(a.index, n * 4, false) + i;
     if (a.weights) weights = (const S *)LT_PLACE(a.weights, n * sizeof(S), false) + i;
@@ -59,7 +60,7 @@ template <class T>
 LT_INLINE void resample(const Resampled &r, int64_t i) {
   using S = std::conditional_t<kind_of<T> == kInteger, double, decltype(load_value(T()))>;
   const lt_resampling &of = r.of;
-  const lt_taps *a = of.axes;
+  const lt_index_weights *a = of.axes;
   const int64_t lane = i % of.lanes, element = i / of.lanes;
   const int64_t row = element / a[2].outputs, plane = row / a[1].outputs / a[0].outputs;
   const Taps<S> x(a[2], element % a[2].outputs), y(a[1], row % a[1].outputs),

@@ -16,7 +16,7 @@ import (
 
 var resampleKernel = kernel.Of(kernelapi.Resample)
 
-// fewLanes is the number of adjacent channels below which each channel has separate filter taps, so that registers hold several positions.
+// fewLanes is the number of adjacent channels below which each channel has separate weights, so that registers hold several positions.
 const fewLanes = 8
 
 // resample resizes images, or computes the gradient. Threads share rows of the result.
@@ -32,18 +32,18 @@ func resample(op string, w backend.Resampling) (err error) {
 	if !w.From.IsContiguous() || !w.To.IsContiguous() {
 		planes, k.Lanes = to[0], to[1]
 	}
-	axes := resampling.Axes(w)
+	axes := resampling.ComputeAxes(w)
 	if resampling.RowsFirst(d, &axes) {
 		k.AlongFirst = 1
 	}
 	if x := &axes[len(axes)-1]; k.Lanes > 1 && k.Lanes < fewLanes && max(x.Size, x.Outputs)*k.Lanes <= math.MaxInt32 {
-		*x = x.Each(k.Lanes)
+		*x = x.RepeatChannels(k.Lanes)
 		k.Lanes = 1
 	}
-	tables := make([]kernelTaps, len(axes))
+	tables := make([]kernelWeights, len(axes))
 	for i, t := range axes {
-		tables[i] = newKernelTaps(t, d)
-		k.Axes[i] = tables[i].arguments()
+		tables[i] = newKernelWeights(t, d)
+		k.Axes[i] = tables[i].newArguments()
 	}
 	kernel.Call(fn, unsafe.Pointer(&k))
 	s := owner.Scope{Op: op}
@@ -59,14 +59,14 @@ func resample(op string, w backend.Resampling) (err error) {
 	return nil
 }
 
-// kernelTaps are filter taps with weights in the dtype that kernels compute in.
-type kernelTaps struct {
-	resampling.Taps
+// kernelWeights are indices with weights in the dtype that kernels compute in.
+type kernelWeights struct {
+	resampling.IndexWeights
 	narrow []float32
 }
 
-func newKernelTaps(t resampling.Taps, d dtype.DType) kernelTaps {
-	k := kernelTaps{Taps: t}
+func newKernelWeights(t resampling.IndexWeights, d dtype.DType) kernelWeights {
+	k := kernelWeights{IndexWeights: t}
 	if d == dtype.Float64 || d == dtype.Uint8 || t.Weights == nil {
 		return k
 	}
@@ -77,9 +77,9 @@ func newKernelTaps(t resampling.Taps, d dtype.DType) kernelTaps {
 	return k
 }
 
-// arguments returns the arguments of kernels. They refer to the memory of t.
-func (t *kernelTaps) arguments() kernelapi.Taps {
-	a := kernelapi.Taps{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Back: t.Back(),
+// newArguments returns the arguments of kernels. They refer to the memory of t.
+func (t *kernelWeights) newArguments() kernelapi.IndexWeights {
+	a := kernelapi.IndexWeights{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Back: t.MaxIndexDecrease(),
 		Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.Index))), Unit: t.Unit}
 	if t.Counts != nil {
 		a.Counts = uintptr(unsafe.Pointer(unsafe.SliceData(t.Counts)))

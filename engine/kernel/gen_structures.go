@@ -195,6 +195,7 @@ var (
 	_ [unsafe.Sizeof(GemmPacking{})]struct{}               = [C.sizeof_lt_gemm_packing]struct{}{}
 	_ [unsafe.Sizeof(GemmQuantized{})]struct{}             = [C.sizeof_lt_gemm_quantized]struct{}{}
 	_ [unsafe.Sizeof(GemmRounded{})]struct{}               = [C.sizeof_lt_gemm_rounded]struct{}{}
+	_ [unsafe.Sizeof(kernelapi.IndexWeights{})]struct{}    = [C.sizeof_lt_index_weights]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.LabelAlignment{})]struct{}  = [C.sizeof_lt_label_alignment]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.Loop{})]struct{}            = [C.sizeof_lt_loop]struct{}{}
 	_ [unsafe.Sizeof(LU{})]struct{}                        = [C.sizeof_lt_lu]struct{}{}
@@ -208,7 +209,6 @@ var (
 	_ [unsafe.Sizeof(kernelapi.Sampling{})]struct{}        = [C.sizeof_lt_sampling]struct{}{}
 	_ [unsafe.Sizeof(Scan{})]struct{}                      = [C.sizeof_lt_scan]struct{}{}
 	_ [unsafe.Sizeof(Small{})]struct{}                     = [C.sizeof_lt_small]struct{}{}
-	_ [unsafe.Sizeof(kernelapi.Taps{})]struct{}            = [C.sizeof_lt_taps]struct{}{}
 	_ [unsafe.Sizeof(WeightLinear{})]struct{}              = [C.sizeof_lt_weight_linear]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.Windows{})]struct{}         = [C.sizeof_lt_windows]struct{}{}
 )

@@ -6,18 +6,17 @@
 
 enum { LT_RESAMPLE_DIMS = 3 };
 
-// The interpolation along a dimension: output element i is the sum over t of the source element at
-// index[t * outputs + i] times weights[t * outputs + i], for t below most, or below counts[i] if
+// The interpolation along a dimension: output element i is the sum over k of the source element at
+// index[k * outputs + i] times weights[k * outputs + i], for k below most, or below counts[i] if
 // there are counts. The indices of an element are adjacent, or repeat the first or the last one.
-// The index of a filter tap is at most back below that of the same filter tap for any earlier
-// element. index is int32; weights have the compute dtype. Without weights there is one filter tap
-// of weight 1. If unit is not 0, sums are of integers, and are rounded to multiples of it, from 0
-// to 255.
+// An index is at most back below that of any earlier element for the same k. index is int32;
+// weights have the compute dtype. Without weights each element has one neighbor of weight 1. If
+// unit is not 0, sums are of integers, and are rounded to multiples of it, from 0 to 255.
 typedef struct {
   int64_t size, outputs, most, back;
   uintptr_t index, weights, counts;
   double unit;
-} lt_taps;
+} lt_index_weights;
 
 // Resamples planes of up to three dimensions, with `lanes` adjacent channels per element. A call
 // computes rows from begin to end of the result. With along_first the rows of the source are
@@ -26,7 +25,7 @@ typedef struct {
 typedef struct {
   uintptr_t from, to, room;
   int64_t bytes, lanes, begin, end, along_first;
-  lt_taps axes[LT_RESAMPLE_DIMS];
+  lt_index_weights axes[LT_RESAMPLE_DIMS];
 } lt_resampling;
 
 #endif

@@ -13,6 +13,13 @@ type BlockValues struct {
 	Type        int32
 }
 
+// IndexWeights mirrors lt_index_weights of resampling.h.
+type IndexWeights struct {
+	Size, Outputs, Most, Back int64
+	Index, Weights, Counts    uintptr
+	Unit                      float64
+}
+
 // LabelAlignment mirrors lt_label_alignment of alignment.h.
 type LabelAlignment struct {
 	Logs, Labels, Forward, Gradient, Room     uintptr
@@ -75,7 +82,7 @@ type Reduction struct {
 type Resampling struct {
 	From, To, Room                       uintptr
 	Bytes, Lanes, Begin, End, AlongFirst int64
-	Axes                                 [3]Taps
+	Axes                                 [3]IndexWeights
 }
 
 // Sampling mirrors lt_sampling of sampling.h.
@@ -84,13 +91,6 @@ type Sampling struct {
 	Bytes, Units, Begin, End, Channels, Points, Dims, Mode int64
 	Padding, Align, ExampleStride, ChannelStride           int64
 	Sizes, Strides                                         [3]int64
-}
-
-// Taps mirrors lt_taps of resampling.h.
-type Taps struct {
-	Size, Outputs, Most, Back int64
-	Index, Weights, Counts    uintptr
-	Unit                      float64
 }
 
 // Windows mirrors lt_windows of pooling.h.

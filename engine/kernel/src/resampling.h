@@ -50,19 +50,19 @@ struct Resampling {
   int64_t from_row, to_row, kept;
 
   static void run(lt_resampling *p, Read read, Write write) {
-    const lt_taps *a = p->axes;
+    const lt_index_weights *a = p->axes;
     Resampling r{p, read, write, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0, 0, 0};
     r.from_row = a[2].size * p->lanes, r.to_row = a[2].outputs * p->lanes;
     r.kept = p->along_first ? r.to_row : r.from_row;
-    const int64_t taps = a[0].most * a[1].most, held = p->along_first || read ? taps : 0;
+    const int64_t neighbors = a[0].most * a[1].most, held = p->along_first || read ? neighbors : 0;
     char *room = (char *)p->room;
     const auto take = [&](int64_t n, int64_t size) {
       char *at = room;
       room += (n * size + 63) / 64 * 64;
       return at;
     };
-    r.rows = (const S **)take(taps, sizeof(S *));
-    r.weights = (S *)take(taps, sizeof(S));
+    r.rows = (const S **)take(neighbors, sizeof(S *));
+    r.weights = (S *)take(neighbors, sizeof(S));
     r.slots = (Slot *)take(held, sizeof(Slot));
     r.raw = (S *)take(r.from_row, sizeof(S));
     r.sum = (S *)take(r.kept, sizeof(S));
@@ -77,7 +77,7 @@ struct Resampling {
   }
 
   void row(int64_t u) {
-    const lt_taps &z = p->axes[0], &y = p->axes[1];
+    const lt_index_weights &z = p->axes[0], &y = p->axes[1];
     const int64_t j = u % y.outputs, k = u / y.outputs % z.outputs,
                   plane = u / y.outputs / z.outputs;
     S *to = write ? made : (S *)p->to + u * to_row;
@@ -102,20 +102,19 @@ struct Resampling {
     if (write) write((void *)p->to, u * to_row, to_row, to);
   }
 
-  static LT_INLINE int64_t count(const lt_taps &a, int64_t i) {
+  static LT_INLINE int64_t count(const lt_index_weights &a, int64_t i) {
     return a.counts ? ((const int32_t *)a.counts)[i] : a.most;
   }
-  static LT_INLINE S weight(const lt_taps &a, int64_t i, int64_t t) {
+  static LT_INLINE S weight(const lt_index_weights &a, int64_t i, int64_t t) {
     return a.weights ? ((const S *)a.weights)[t * a.outputs + i] : S(1);
   }
-  static LT_INLINE int64_t source(const lt_taps &a, int64_t i, int64_t t) {
+  static LT_INLINE int64_t source(const lt_index_weights &a, int64_t i, int64_t t) {
     return ((const int32_t *)a.index)[t * a.outputs + i];
   }
 
-  // A row of the source that the filter taps of output (k, j) read. Adjacent rows are buffered
-  // together.
+  // A row of the source with neighbors of output (k, j). Adjacent rows are buffered together.
   const S *fetch(int64_t plane, int64_t k, int64_t b, int64_t j, int64_t a) {
-    const lt_taps &z = p->axes[0], &y = p->axes[1];
+    const lt_index_weights &z = p->axes[0], &y = p->axes[1];
     const int64_t iz = source(z, k, b), iy = source(y, j, a);
     const int64_t row = (plane * z.size + iz) * y.size + iy;
     if (!p->along_first && !read) return (const S *)p->from + row * from_row;
@@ -145,7 +144,7 @@ struct Resampling {
 
   // A row of elements from a row of the source.
   void along(const S *from, S *to) const {
-    const lt_taps &x = p->axes[2];
+    const lt_index_weights &x = p->axes[2];
     const int32_t *index = (const int32_t *)x.index;
     const int64_t n = x.outputs, lanes = p->lanes;
     if (lanes == 1 && x.weights)
@@ -158,7 +157,7 @@ struct Resampling {
   }
 
   LT_INLINE void side_by_side(const S *from, S *to) const {
-    const lt_taps &x = p->axes[2];
+    const lt_index_weights &x = p->axes[2];
     constexpr int N = Vec<S>::N;
     const int64_t n = x.outputs;
     int64_t i = 0;
@@ -173,9 +172,9 @@ struct Resampling {
       store(to + i, total);
     }
     for (; i < n; i++) {
-      const int64_t taps = count(x, i);
+      const int64_t neighbors = count(x, i);
       S total = 0;
-      for (int64_t t = 0; t < taps; t++) {
+      for (int64_t t = 0; t < neighbors; t++) {
         S part = from[source(x, i, t)] * weight(x, i, t);
         keep_product(part);
         total += part;
@@ -190,8 +189,8 @@ struct Resampling {
   }
 
   LT_INLINE void channels(const S *from, int64_t i, S *to) const {
-    const lt_taps &x = p->axes[2];
-    const int64_t taps = count(x, i), n = p->lanes;
+    const lt_index_weights &x = p->axes[2];
+    const int64_t neighbors = count(x, i), n = p->lanes;
     if (!x.weights) {
       memcpy((void *)to, (const void *)(from + source(x, i, 0) * n), size_t(n) * sizeof(S));
       return;
@@ -199,7 +198,7 @@ struct Resampling {
     in_lanes<S>(n, [&](auto whole, int64_t c, int lanes) {
       constexpr bool kWhole = whole.value;
       Vec<S> total(S(0));
-      for (int64_t t = 0; t < taps; t++)
+      for (int64_t t = 0; t < neighbors; t++)
         total = total + load_lanes<kWhole>(from + source(x, i, t) * n + c, 1, lanes) *
                             Vec<S>(weight(x, i, t));
       store_lanes<kWhole>(to + c, total, lanes);

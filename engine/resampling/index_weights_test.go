@@ -14,26 +14,26 @@ import (
 )
 
 // matrix returns the weights of source elements for each element.
-func (t *Taps) matrix() map[[2]int64]float64 {
+func (t *IndexWeights) matrix() map[[2]int64]float64 {
 	m := map[[2]int64]float64{}
 	for i := range t.Outputs {
-		for tap := range t.count(i) {
+		for k := range t.neighborCount(i) {
 			weight := 1.0
 			if t.Weights != nil {
-				weight = t.Weights[tap*t.Outputs+i]
+				weight = t.Weights[k*t.Outputs+i]
 			}
-			m[[2]int64{i, int64(t.Index[tap*t.Outputs+i])}] += weight
+			m[[2]int64{i, int64(t.Index[k*t.Outputs+i])}] += weight
 		}
 	}
 	return m
 }
 
-// asRead reports whether the tables meet the kernels' requirements: registers of n elements from a span, and slots for the source
-// elements of an output element, one for each filter tap.
-func asRead(t *Taps, channels int64) bool {
-	back := int32(t.Back())
-	for tap := range t.Most {
-		row := t.Index[tap*t.Outputs : (tap+1)*t.Outputs]
+// isReadable reports whether the tables meet the kernels' requirements: registers of n elements from a span, and slots for the source
+// elements of an output element, one for each neighbor.
+func isReadable(t *IndexWeights, channels int64) bool {
+	back := int32(t.MaxIndexDecrease())
+	for k := range t.Most {
+		row := t.Index[k*t.Outputs : (k+1)*t.Outputs]
 		if slices.Min(row) < 0 || int64(slices.Max(row)) >= t.Size {
 			return false
 		}
@@ -48,18 +48,18 @@ func asRead(t *Taps, channels int64) bool {
 	}
 	for i := range t.Outputs {
 		first, last := t.Size, int64(0)
-		for tap := range t.count(i) {
-			at := int64(t.Index[tap*t.Outputs+i])
+		for k := range t.neighborCount(i) {
+			at := int64(t.Index[k*t.Outputs+i])
 			first, last = min(first, at), max(last, at)
 		}
-		if t.count(i) > t.Most || (last-first)/channels >= t.Most {
+		if t.neighborCount(i) > t.Most || (last-first)/channels >= t.Most {
 			return false
 		}
 	}
 	return true
 }
 
-func TestFilterTapTables(t *testing.T) {
+func TestIndexWeights(t *testing.T) {
 	filters := []backend.Resampling{
 		{Filter: "nearest"}, {Filter: "nearest-exact"}, {Filter: "linear"}, {Filter: "linear", AlignCorners: true}, {Filter: "cubic"},
 		{Filter: "cubic", AlignCorners: true},
@@ -78,20 +78,20 @@ func TestFilterTapTables(t *testing.T) {
 						there, back := w, w
 						there.From, there.To = source, made
 						back.From, back.To, back.Transposed = made, source, true
-						plain := Of(d, there, size, outputs, scale)
+						plain := newIndexWeights(d, there, size, outputs, scale)
 						what := []any{"%v %v: %d of %d by %v", w.Filter, d, outputs, size, scale}
-						require.True(t, asRead(&plain, 1), what...)
-						channels := plain.Each(3)
-						require.True(t, asRead(&channels, 3), what...)
+						require.True(t, isReadable(&plain, 1), what...)
+						channels := plain.RepeatChannels(3)
+						require.True(t, isReadable(&channels, 3), what...)
 						if d == dtype.Uint8 || d == dtype.BFloat16 && w.Filter == "linear" {
 							continue // rounded weights have no transpose
 						}
-						reverse := Of(d, back, size, outputs, scale).Transposed()
-						require.True(t, asRead(&reverse, 1), what...)
-						channels = reverse.Each(3)
-						require.True(t, asRead(&channels, 3), what...)
+						reverse := newIndexWeights(d, back, size, outputs, scale).Transpose()
+						require.True(t, isReadable(&reverse, 1), what...)
+						channels = reverse.RepeatChannels(3)
+						require.True(t, isReadable(&channels, 3), what...)
 						if w.Filter != "cubic" && !w.Antialias {
-							assert.Zero(t, plain.Back()+reverse.Back(), what...)
+							assert.Zero(t, plain.MaxIndexDecrease()+reverse.MaxIndexDecrease(), what...)
 						}
 						expected, found := plain.matrix(), reverse.matrix()
 						require.Len(t, found, len(expected), what...)
