@@ -12,10 +12,10 @@ import (
 
 var alignmentKernel = kernel.Of(kernelapi.Alignment)
 
-// align sums the probabilities of alignments, or takes the gradients of their logarithms; threads share examples.
-func align(op string, w backend.Alignment) (err error) {
+// runAlignment sums the probabilities of alignments, or takes the gradients of their logarithms; threads share examples.
+func runAlignment(op string, w backend.Alignment) (err error) {
 	steps, examples, classes := w.Logs.Sizes()[0], w.Logs.Sizes()[1], w.Logs.Sizes()[2]
-	if err := w.CheckLabels(op, elements[int64](w.Targets)); err != nil {
+	if err := w.CheckLabels(op, elementsOf[int64](w.Targets)); err != nil {
 		return err
 	}
 	fn, err := alignmentKernel.For(op, w.Logs.DType())
@@ -25,7 +25,7 @@ func align(op string, w backend.Alignment) (err error) {
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	width := w.Forward.Sizes()[2]
-	losses, line := elements[float64](w.Losses), classes*w.Logs.DType().Size()
+	losses, line := elementsOf[float64](w.Losses), classes*w.Logs.DType().Size()
 	bytes, grain := (4*(width+kernelapi.AlignmentRoom)+classes)*8, max(Grain/(steps*width*8), 1)
 	shareRooms(&s, bytes, examples, grain, func(begin, end int64, room uintptr) {
 		for i := begin; i < end; i++ {
@@ -39,7 +39,7 @@ func align(op string, w backend.Alignment) (err error) {
 				losses[i] = k.Loss
 				continue
 			}
-			k.Gradient, k.Loss, k.Given = at(w.Gradient, i*classes), losses[i], elements[float64](w.Given)[i]
+			k.Gradient, k.Loss, k.Given = at(w.Gradient, i*classes), losses[i], elementsOf[float64](w.Given)[i]
 			if w.Finite && math.IsInf(k.Loss, 1) {
 				k.Steps = 0
 			}

@@ -22,13 +22,13 @@ const (
 	// A tile holds the weights of queryBlock queries for keyBlock keys. A gap between its rows keeps its columns from mapping to few cache
 	// lines.
 	queryBlock, keyBlock, tileGap = 128, 256, 16
-	// Keys and values of a block are packed for many queries if a thread's tiles and packed panels, of at most panelColumns columns each, fit
-	// attentionBytes.
+	// Keys and values of a block are packed for many queries if a thread's tiles and packed panels, of at most panelColumns columns each,
+	// fit attentionBytes.
 	panelColumns, attentionBytes = 32, 1 << 20
 )
 
-// unattended reports whether there is nothing to make, of however many heads.
-func unattended(w backend.Attention) bool {
+// isEmptyAttention reports whether there is nothing to make, of however many heads.
+func isEmptyAttention(w backend.Attention) bool {
 	wanted := w.Given == nil
 	for _, t := range w.Of {
 		wanted = wanted || t != nil && t.Numel() > 0
@@ -36,24 +36,24 @@ func unattended(w backend.Attention) bool {
 	return !wanted || w.LSE.Numel() == 0
 }
 
-// attend makes results, or adds gradients: threads share heads, and blocks of their queries or keys.
-func attend(op string, w backend.Attention) (err error) {
-	if unattended(w) {
+// runAttention makes results, or adds gradients: threads share heads, and blocks of their queries or keys.
+func runAttention(op string, w backend.Attention) (err error) {
+	if isEmptyAttention(w) {
 		return nil
 	}
-	a, err := attending(op, w)
+	a, err := newAttention(op, w)
 	if err != nil {
 		return err
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
-	queries, keys := ceiling(a.rows, queryBlock), ceiling(a.keys, keyBlock)
+	queries, keys := ceilDiv(a.rows, queryBlock), ceilDiv(a.keys, keyBlock)
 	each := max(queries*keys, 1) // work items per head
 	grain := func(share int64) int64 {
 		return max(productGrain/(min(a.rows, queryBlock)*min(a.keys, keyBlock)*(a.width+a.valueWidth)*share+matrixCost), 1)
 	}
 	total := a.heads * max(queries, keys, 1)
-	a.rooms = scratches(&s, a.workspace(w.Given != nil), total)
+	a.rooms = newScratchPool(&s, a.planWorkspace(w.Given != nil), total)
 	switch {
 	case w.Given == nil:
 		a.shareHeads(a.attentionArgs, queries, grain(keys), true)
@@ -74,18 +74,18 @@ func attend(op string, w backend.Attention) (err error) {
 	return nil
 }
 
-// workspace returns the scratch memory per thread in bytes. It sets packs for the kernels.
-func (a *attention) workspace(gradient bool) int64 {
+// planWorkspace returns the scratch memory per thread in bytes. It sets packs for the kernels.
+func (a *attention) planWorkspace(gradient bool) int64 {
 	if a.rounded != 0 && a.rows > backend.FewQueries {
 		return a.rowBlock*a.stride*a.size + roundedBytes(a.width, keyBlock) + roundedBytes(keyBlock, a.valueWidth)
 	}
-	tiles, panels := int64(1), ceiling(a.width, panelColumns)+ceiling(a.valueWidth, panelColumns)
+	tiles, panels := int64(1), ceilDiv(a.width, panelColumns)+ceilDiv(a.valueWidth, panelColumns)
 	if gradient { // keys are there in rows, too
-		tiles, panels = 2, panels+ceiling(a.width, panelColumns)
+		tiles, panels = 2, panels+ceilDiv(a.width, panelColumns)
 	}
 	bytes := tiles * a.rowBlock * a.stride * a.size
 	whole := bytes + panels*panelColumns*keyBlock*a.size
-	if a.packs = flag(whole <= attentionBytes && (gradient || a.rows > backend.FewQueries)); a.packs != 0 {
+	if a.packs = toFlag(whole <= attentionBytes && (gradient || a.rows > backend.FewQueries)); a.packs != 0 {
 		return whole
 	}
 	return bytes
@@ -125,8 +125,8 @@ func queryDim(w backend.Attention) int {
 	return queries
 }
 
-// attending describes w for the kernels.
-func attending(op string, w backend.Attention) (a attention, err error) {
+// newAttention describes w for the kernels.
+func newAttention(op string, w backend.Attention) (a attention, err error) {
 	k := attentionKernel
 	if w.Given != nil {
 		k = attentionGradientKernel
@@ -146,8 +146,8 @@ func attending(op string, w backend.Attention) (a attention, err error) {
 	}
 	a.rows, a.width = w.Query.Sizes()[row], w.Query.Sizes()[last]
 	a.keys, a.valueWidth = w.Value.Sizes()[last-1], w.Value.Sizes()[last]
-	a.rowBlock, a.keyBlock, a.stride = min(a.rows, queryBlock), keyBlock, (ceiling(min(a.keys, keyBlock), tileGap)+1)*tileGap
-	a.scale, a.causal = w.Scale, flag(w.Causal)
+	a.rowBlock, a.keyBlock, a.stride = min(a.rows, queryBlock), keyBlock, (ceilDiv(min(a.keys, keyBlock), tileGap)+1)*tileGap
+	a.scale, a.causal = w.Scale, toFlag(w.Causal)
 	for _, m := range []struct {
 		t         *tensor.Tensor
 		of        func(*attentionArgs) *uintptr

@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/owner"
 )
 
-// convolution creates one of the tensors of a convolution.
-func convolution(op string, w backend.Convolution) (err error) {
+// runConvolution creates one of the tensors of a convolution.
+func runConvolution(op string, w backend.Convolution) (err error) {
 	c := &convolver{Scope: owner.Scope{Op: op}, Convolution: w, d: w.Images.DType()}
 	defer c.Close(&err)
 	if _, err := convolutionKernel.For(op, c.d); err != nil {
@@ -19,21 +19,21 @@ func convolution(op string, w backend.Convolution) (err error) {
 		c.unit = dtype.Int32
 	}
 	c.alignChannels()
-	c.place()
+	c.setAxes()
 	switch {
-	case c.pointwise():
+	case c.runPointwise():
 	case w.Making == backend.Results:
-		c.results()
+		c.computeResults()
 	case w.Making == backend.Images:
-		c.images()
+		c.computeImages()
 	default:
-		c.kernels()
+		c.computeKernels()
 	}
 	return nil
 }
 
-// results makes results of images.
-func (c *convolver) results() {
+// computeResults computes results from images.
+func (c *convolver) computeResults() {
 	k := kernel.Convolution{Bias: c.biasOf()}
 	for i, a := range c.axes {
 		k.Axes[i] = kernel.Axis{Size: a.image, Taps: a.taps, Stride: a.stride, Step: a.dilation, Origin: -a.padding,
@@ -42,9 +42,9 @@ func (c *convolver) results() {
 	c.byBoxes(k, c.Kernels, c.Results, c.Images, at(c.Results, 0))
 }
 
-// images computes the images from the results (a transposed convolution). The elements at a distance of one stride are themselves the
-// results of a convolution.
-func (c *convolver) images() {
+// computeImages computes the images from the results (a transposed convolution). The elements at a distance of one stride are themselves
+// the results of a convolution.
+func (c *convolver) computeImages() {
 	if c.imagesByColumns() {
 		return
 	}
@@ -52,7 +52,7 @@ func (c *convolver) images() {
 	var lists [3][]phase
 	met := true
 	for i, a := range c.axes {
-		lists[i] = a.phases()
+		lists[i] = a.listPhases()
 		met = met && int64(len(lists[i])) == min(a.stride, a.image)
 	}
 	if !met {
@@ -66,7 +66,7 @@ func (c *convolver) images() {
 					k.Axes[i] = p.axis
 					to += p.start * c.axes[i].imageStep
 				}
-				c.byBoxes(k, c.turned(phases), c.Images, c.Results, at(c.Images, to))
+				c.byBoxes(k, c.transposeKernels(phases), c.Images, c.Results, at(c.Images, to))
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func (c *convolver) images() {
 // fillImages fills images with the value of elements that no kernel element reaches: the bias, or zero.
 func (c *convolver) fillImages() {
 	if c.Bias == nil {
-		c.Check(fill(c.Op, backend.Filling{To: c.Images, Value: dtype.IntScalar(0)}))
+		c.Check(fillTensor(c.Op, backend.Filling{To: c.Images, Value: dtype.IntScalar(0)}))
 		return
 	}
 	strides := make([]int64, c.Images.Dim())

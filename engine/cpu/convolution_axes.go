@@ -57,8 +57,8 @@ func (c *convolver) alignChannels() {
 	c.Check(copyTo(c.Op, backend.Copying{To: c.Results, From: from}))
 }
 
-// place sets the axes. Axes of a single element come first, and the batch replaces the first of them.
-func (c *convolver) place() {
+// setAxes sets the axes. Axes of a single element come first, and the batch replaces the first of them.
+func (c *convolver) setAxes() {
 	var axes []axis
 	for i := range c.Stride {
 		d := i + 2
@@ -71,29 +71,29 @@ func (c *convolver) place() {
 	for len(axes) < len(c.axes) {
 		axes = append(axes, axis{image: 1, taps: 1, positions: 1, stride: 1, dilation: 1})
 	}
-	slices.SortStableFunc(axes, func(a, b axis) int { return a.rank() - b.rank() })
+	slices.SortStableFunc(axes, func(a, b axis) int { return a.sortRank() - b.sortRank() })
 	c.taps = 1
 	for i, a := range axes {
 		c.axes[i] = a
 		c.taps *= a.taps
 	}
 	c.apart = c.Images.Sizes()[0]
-	if a := &c.axes[0]; a.rank() == 0 {
+	if a := &c.axes[0]; a.sortRank() == 0 {
 		a.image, a.positions, a.imageStep, a.positionStep = c.apart, c.apart, c.Images.Strides()[0], c.Results.Strides()[0]
 		a.stride, a.dilation, c.apart = 1, 1, 1
 	}
 }
 
-// rank returns 0 for an axis with a single element and kernel element, and 1 for others.
-func (a axis) rank() int {
+// sortRank returns 0 for an axis with a single element and kernel element, and 1 for others.
+func (a axis) sortRank() int {
 	if a.image == 1 && a.taps == 1 && a.positions == 1 && a.padding == 0 {
 		return 0
 	}
 	return 1
 }
 
-// turned returns the kernel elements of some phases in the dtype of products, with a row for each channel of images.
-func (c *convolver) turned(phases [3]phase) *tensor.Tensor {
+// transposeKernels returns the kernel elements of some phases in the dtype of products, with a row for each channel of images.
+func (c *convolver) transposeKernels(phases [3]phase) *tensor.Tensor {
 	size, strides := c.Kernels.Sizes(), c.Kernels.Strides()
 	m, n := size[0]/c.Groups, size[1]
 	t := kernel.ConvolutionTurn{Channels: m, RowStep: strides[1], ChannelStep: strides[0]}
@@ -134,13 +134,13 @@ type phase struct {
 	axis               kernel.Axis
 }
 
-// phases returns the phases with kernel elements.
-func (a axis) phases() (list []phase) {
+// listPhases returns the phases with kernel elements.
+func (a axis) listPhases() (list []phase) {
 	common := gcd(a.stride, a.dilation)
 	each := a.stride / common
 	for t := range min(each, a.taps) {
 		// Kernel element t and image element e contribute to position (e + padding - t * dilation) / stride.
-		start := modulo(t*a.dilation-a.padding, a.stride)
+		start := floorMod(t*a.dilation-a.padding, a.stride)
 		if start >= a.image {
 			continue
 		}
@@ -160,14 +160,14 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// modulo returns the remainder that is not negative.
-func modulo(a, n int64) int64 { return (a%n + n) % n }
+// floorMod returns the remainder that is not negative.
+func floorMod(a, n int64) int64 { return (a%n + n) % n }
 
-// ceiling is n divided by size, rounded up.
-func ceiling(n, size int64) int64 { return (n + size - 1) / max(size, 1) }
+// ceilDiv is n divided by size, rounded up.
+func ceilDiv(n, size int64) int64 { return (n + size - 1) / max(size, 1) }
 
-// halve halves a box along the first axis on which that leaves enough adjacent positions.
-func halve(box *[3]int64) bool {
+// halveBox halves a box along the first axis on which that leaves enough adjacent positions.
+func halveBox(box *[3]int64) bool {
 	const least = 64
 	for i, n := range box {
 		if n > 1 && (i < 2 || n > least) {

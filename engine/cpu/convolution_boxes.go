@@ -19,7 +19,8 @@ const (
 	// Boxes of positions are halved until a thread's scratch memory for one fits roomBytes, with the sums, up to sumBytes, in the L2 cache,
 	// and until each thread gets blocksPerThread boxes. Boxes of fewer than leastLanes positions are not halved.
 	sumBytes, leastLanes = 1 << 19, 192
-	// rowBlock is the largest number of weight rows per im2col tile, and leastRows the smallest for which several threads fill separate tiles.
+	// rowBlock is the largest number of weight rows per im2col tile, and leastRows the smallest for which several threads fill separate
+	// tiles.
 	rowBlock, leastRows = 256, 32
 )
 
@@ -43,21 +44,21 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 	if p.Channels == 1 && p.rows == 1 && p.ImageGroup == 1 && p.ResultGroup == 1 { // channels are adjacent: they are vector lanes
 		p.together = p.groups
 	}
-	work, apart := p.cut(unit), p.groups/p.together
-	total := p.calls()
-	shareRooms(&c.Scope, p.room(), total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
+	work, apart := p.chooseBlocks(unit), p.groups/p.together
+	total := p.countCalls()
+	shareRooms(&c.Scope, p.queryRoom(), total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
 		for t := begin; t < end; {
 			part, at, group := p.Convolution, t/apart, t%apart
 			calls := min(apart-group, end-t)
 			part.Groups = calls * p.together
 			t += calls
 			for i := range p.box {
-				n := ceiling(p.Axes[i].End, p.box[i])
+				n := ceilDiv(p.Axes[i].End, p.box[i])
 				part.Axes[i].Begin = at % n * p.box[i]
 				part.Axes[i].End = min(part.Axes[i].Begin+p.box[i], p.Axes[i].End)
 				at /= n
 			}
-			blocks := ceiling(p.rows, p.block)
+			blocks := ceilDiv(p.rows, p.block)
 			row, image := at%blocks*p.block, at/blocks
 			part.Rows, part.Room = min(p.block, p.rows-row), room
 			part.Image += uintptr((image*from.Strides()[0] + group*p.ImageGroup) * size)
@@ -81,8 +82,8 @@ type cutting struct {
 	block                         int64
 }
 
-// cut finds box and block, and counts the multiplications of all calls.
-func (p *cutting) cut(unit int64) (work int64) {
+// chooseBlocks sets box and block, and counts the multiplications of all calls.
+func (p *cutting) chooseBlocks(unit int64) (work int64) {
 	work = p.examples * p.groups * p.rows * p.depth
 	for i, a := range p.Axes {
 		p.box[i] = a.End
@@ -95,19 +96,19 @@ func (p *cutting) cut(unit int64) (work int64) {
 	}
 	for {
 		lanes := p.box[0] * p.box[1] * p.box[2]
-		crowded := lanes*p.block*unit > sumBytes || p.room() > roomBytes
-		if !crowded && (lanes*p.together < 2*leastLanes || p.calls() >= wanted) || !halve(&p.box) {
+		crowded := lanes*p.block*unit > sumBytes || p.queryRoom() > roomBytes
+		if !crowded && (lanes*p.together < 2*leastLanes || p.countCalls() >= wanted) || !halveBox(&p.box) {
 			break
 		}
 	}
-	for p.room() > roomBytes && p.block > 1 || p.calls() < wanted && p.block >= 2*leastRows {
+	for p.queryRoom() > roomBytes && p.block > 1 || p.countCalls() < wanted && p.block >= 2*leastRows {
 		p.block = partOf(p.block, 2, min(p.block/2, 8))
 	}
 	return work
 }
 
-// room returns how many bytes of scratch a call takes.
-func (p *cutting) room() int64 {
+// queryRoom returns how many bytes of scratch a call takes.
+func (p *cutting) queryRoom() int64 {
 	part := p.Convolution
 	part.Groups, part.Rows, part.Room = p.groups, p.block, 0
 	for i := range p.box {
@@ -117,11 +118,11 @@ func (p *cutting) room() int64 {
 	return part.Bytes
 }
 
-// calls counts the boxes and blocks of all examples and groups, or of those that are together.
-func (p *cutting) calls() int64 {
-	n := p.examples * p.groups / p.together * ceiling(p.rows, p.block)
+// countCalls counts the boxes and blocks of all examples and groups, or of those that are together.
+func (p *cutting) countCalls() int64 {
+	n := p.examples * p.groups / p.together * ceilDiv(p.rows, p.block)
 	for i, a := range p.Axes {
-		n *= ceiling(a.End, p.box[i])
+		n *= ceilDiv(a.End, p.box[i])
 	}
 	return n
 }

@@ -10,8 +10,9 @@ import (
 
 var convolutionWeightKernel = kernel.Of(kernelapi.ConvolutionWeight)
 
-// kernels makes kernels of images and results, boxes of positions being summed one after the other. Their size depends on the shapes alone.
-func (c *convolver) kernels() {
+// computeKernels computes kernels from images and results, boxes of positions being summed one after the other. Their size depends on the
+// shapes alone.
+func (c *convolver) computeKernels() {
 	const leastChannels, fewRows = 16, 8
 	mostLanes := int64(512)
 	run := convolutionWeightKernel.Row(c.d)
@@ -34,7 +35,7 @@ func (c *convolver) kernels() {
 	if rows < fewRows { // which use no packed panels
 		mostLanes = 4096
 	}
-	for k.Box[0]*k.Box[1]*k.Box[2] > mostLanes && halve(&k.Box) {
+	for k.Box[0]*k.Box[1]*k.Box[2] > mostLanes && halveBox(&k.Box) {
 	}
 	room := func() int64 {
 		part := k
@@ -46,7 +47,7 @@ func (c *convolver) kernels() {
 	if threads := int64(parallel.Threads()); threads > 1 && work > convolutionGrain {
 		wanted = threads
 	}
-	count := func() int64 { return c.Groups * ceiling(channels, k.Channels) * ceiling(rows, k.Rows) }
+	count := func() int64 { return c.Groups * ceilDiv(channels, k.Channels) * ceilDiv(rows, k.Rows) }
 	smaller := func() bool {
 		crowded := room() > roomBytes
 		switch {
@@ -67,7 +68,7 @@ func (c *convolver) kernels() {
 	shareRooms(&c.Scope, room(), total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
 		for t := begin; t < end; t++ {
 			part := k
-			down, across := ceiling(rows, k.Rows), ceiling(channels, k.Channels)
+			down, across := ceilDiv(rows, k.Rows), ceilDiv(channels, k.Channels)
 			group, row, channel := t/(down*across), t/across%down*k.Rows, t%across*k.Channels
 			part.Rows, part.Channels, part.Room = min(k.Rows, rows-row), min(k.Channels, channels-channel), room
 			part.Image = at(images, (group*channels+channel)*images.Strides()[1])
@@ -78,8 +79,8 @@ func (c *convolver) kernels() {
 	})
 }
 
-// depthwiseKernels is kernels for groups of one channel and one row whose elements are adjacent, as in channels_last. It reports whether
-// there are such.
+// depthwiseKernels is computeKernels for groups of one channel and one row whose elements are adjacent, as in channels_last. It reports
+// whether there are such.
 func (c *convolver) depthwiseKernels(k kernel.ConvolutionWeight, run uintptr, work int64) bool {
 	const leastGroups = 16 // that share cache lines
 	x, size := c.axes[2], c.d.Size()
@@ -92,7 +93,7 @@ func (c *convolver) depthwiseKernels(k kernel.ConvolutionWeight, run uintptr, wo
 		each = min(each, partOf(c.Groups, threads, leastGroups))
 	}
 	k.ResultGroup = c.Kernels.Strides()[0]
-	total := ceiling(c.Groups, each)
+	total := ceilDiv(c.Groups, each)
 	shareRooms(&c.Scope, c.taps*each*size, total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
 		for t := begin; t < end; t++ {
 			part, group := k, t*each

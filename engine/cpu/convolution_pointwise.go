@@ -13,8 +13,8 @@ import (
 // if the elements of all batch elements have one stride.
 type pointwise struct{ products }
 
-// pointwise does a convolution as one of those, and reports whether it is one.
-func (c *convolver) pointwise() bool {
+// runPointwise computes a pointwise convolution, and reports whether it is one.
+func (c *convolver) runPointwise() bool {
 	for _, a := range c.axes {
 		if a.taps != 1 || a.stride != 1 || a.padding != 0 || a.image != a.positions {
 			return false
@@ -22,7 +22,7 @@ func (c *convolver) pointwise() bool {
 	}
 	x, fits := pixelsOf(c.Images)
 	y, fit := pixelsOf(c.Results)
-	joined := x.join() && y.join()
+	joined := x.mergeBatch() && y.mergeBatch()
 	if !fits || !fit || c.Groups != 1 || !joined && c.Making == backend.Kernels && c.d.IsReducedFloat() { // which is rounded once
 		return false
 	}
@@ -32,15 +32,15 @@ func (c *convolver) pointwise() bool {
 	}
 	p := pointwise{products{owner.Scope{Op: c.Op}}}
 	defer p.ReleaseAll()
-	images, results := p.matrices(x), p.matrices(y)
+	images, results := p.viewMatrices(x), p.viewMatrices(y)
 	kernels := p.Track(c.Kernels.View(p.Op, c.Kernels.Sizes()[:2], c.Kernels.Strides()[:2], c.Kernels.Offset()))
 	switch c.Making {
 	case backend.Results:
-		p.each(results, kernels, images, c.Bias)
+		p.multiplyEach(results, kernels, images, c.Bias)
 	case backend.Images:
-		p.each(images, p.turn(kernels), results, c.Bias)
+		p.multiplyEach(images, p.transposeLast(kernels), results, c.Bias)
 	default:
-		p.sum(kernels, results, p.turn(images))
+		p.sumProducts(kernels, results, p.transposeLast(images))
 	}
 	return true
 }
@@ -63,8 +63,8 @@ func pixelsOf(t *tensor.Tensor) (p pixels, ok bool) {
 	return p, ok
 }
 
-// join merges the batch into one matrix if the elements of all batch elements have one stride. It reports whether it did.
-func (p *pixels) join() bool {
+// mergeBatch merges the batch into one matrix if the elements of all batch elements have one stride. It reports whether it did.
+func (p *pixels) mergeBatch() bool {
 	switch {
 	case p.examples == 1:
 	case p.count == 1:
@@ -76,14 +76,14 @@ func (p *pixels) join() bool {
 	return true
 }
 
-// matrices returns those of each example, with a row for each channel.
-func (p *pointwise) matrices(x pixels) *tensor.Tensor {
+// viewMatrices returns those of each example, with a row for each channel.
+func (p *pointwise) viewMatrices(x pixels) *tensor.Tensor {
 	return p.Track(x.t.View(p.Op, []int64{x.examples, x.t.Sizes()[1], x.count}, []int64{x.exampleStep, x.channel, x.step}, x.t.Offset()))
 }
 
-// each writes the products of kernels and matrices, plus the bias of each row, to to. If channels are adjacent in to, it computes the
-// transposed products.
-func (p *pointwise) each(to, kernels, matrices, bias *tensor.Tensor) {
+// multiplyEach writes the products of kernels and matrices, plus the bias of each row, to to. If channels are adjacent in to, it computes
+// the transposed products.
+func (p *pointwise) multiplyEach(to, kernels, matrices, bias *tensor.Tensor) {
 	beta := dtype.IntScalar(0)
 	kernels = p.Track(view.Expand(p.Op, kernels, append([]int64{to.Sizes()[0]}, kernels.Sizes()...)))
 	if bias != nil {
@@ -91,16 +91,16 @@ func (p *pointwise) each(to, kernels, matrices, bias *tensor.Tensor) {
 		bias = p.Track(view.Unsqueeze(p.Op, nil, bias, 1))
 	}
 	if to.Strides()[1] == 1 && to.Strides()[2] != 1 {
-		to, kernels, matrices = p.turn(to), p.turn(matrices), p.turn(kernels)
+		to, kernels, matrices = p.transposeLast(to), p.transposeLast(matrices), p.transposeLast(kernels)
 		if bias != nil {
-			bias = p.turn(bias)
+			bias = p.transposeLast(bias)
 		}
 	}
-	p.multiply(backend.Product{To: to, Self: bias, A: kernels, B: matrices, Alpha: dtype.IntScalar(1), Beta: beta})
+	p.multiplyMatrices(backend.Product{To: to, Self: bias, A: kernels, B: matrices, Alpha: dtype.IntScalar(1), Beta: beta})
 }
 
-// sum adds the products of each example's two matrices up.
-func (p *pointwise) sum(to, a, b *tensor.Tensor) {
+// sumProducts writes the sum of the products of each example's two matrices to to.
+func (p *pointwise) sumProducts(to, a, b *tensor.Tensor) {
 	var before *tensor.Tensor
 	for i := range a.Sizes()[0] {
 		p.addProduct(to, before, a, b, i)
@@ -113,5 +113,5 @@ func (p *pointwise) addProduct(to, before, a, b *tensor.Tensor, i int64) {
 	one := pointwise{products{owner.Scope{Op: p.Op}}}
 	defer one.ReleaseAll()
 	x, y := one.Track(view.Select(p.Op, a, 0, i)), one.Track(view.Select(p.Op, b, 0, i))
-	one.multiply(backend.Product{To: to, Self: before, A: x, B: y, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(1)})
+	one.multiplyMatrices(backend.Product{To: to, Self: before, A: x, B: y, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(1)})
 }

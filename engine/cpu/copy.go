@@ -39,12 +39,12 @@ func copyTo(op string, w backend.Copying) error {
 		pair := [2]*tensor.Tensor{w.To, w.From}
 		tensoriter.Arrange(l, 1, pair[:])
 	}
-	split(l, kernel.Copy)
+	splitLoop(l, kernel.Copy)
 	return nil
 }
 
-// fill writes one value everywhere.
-func fill(op string, w backend.Filling) (err error) {
+// fillTensor writes one value everywhere.
+func fillTensor(op string, w backend.Filling) (err error) {
 	to, d := w.To, w.To.DType()
 	if d.IsQuantized() {
 		return status.NotImplementedf("%s: not implemented for dtype %v; call dequantize() first", op, d)
@@ -72,13 +72,13 @@ func fill(op string, w backend.Filling) (err error) {
 	value := unsafe.Pointer(&l.Params)
 	tensor.Put(value, d, w.Value)
 	l.Data[1], l.Strides[1] = uintptr(value), [64]int64{}
-	once(l)
-	split(l, kernel.Copy)
+	dropRepeatedDims(l)
+	splitLoop(l, kernel.Copy)
 	return nil
 }
 
-// join copies the memory of tensors, one after the other: shared out to threads by bytes, however many tensors there are.
-func join(_ string, w backend.Joining) error {
+// joinTensors copies the memory of tensors, one after the other: shared out to threads by bytes, however many tensors there are.
+func joinTensors(_ string, w backend.Joining) error {
 	size := w.To.DType().Size()
 	ends := make([]int64, len(w.From))
 	total := int64(0)
@@ -97,8 +97,8 @@ func join(_ string, w backend.Joining) error {
 	return nil
 }
 
-// triangle clears one side of a diagonal in the rows of matrices.
-func triangle(_ string, w backend.Triangle) error {
+// clearTriangle clears one side of a diagonal in the rows of matrices.
+func clearTriangle(_ string, w backend.Triangle) error {
 	t := w.To
 	if t.Numel() == 0 {
 		return nil
@@ -118,9 +118,9 @@ func triangle(_ string, w backend.Triangle) error {
 	return nil
 }
 
-func read(_ string, t *tensor.Tensor) ([]byte, error) { return bytesOf(t), nil }
+func readBytes(_ string, t *tensor.Tensor) ([]byte, error) { return bytesOf(t), nil }
 
-func write(_ string, w backend.Writing) error {
+func writeBytes(_ string, w backend.Writing) error {
 	if bytes := bytesOf(w.To); bytes != nil {
 		w.Set(bytes)
 	}

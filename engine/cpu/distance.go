@@ -8,15 +8,15 @@ import (
 	"github.com/libtensor/libtensor/engine/parallel"
 )
 
-// distance runs a kernel over the rows of the result, each of a row of A and all rows of B's matrix.
-func distance(op string, w backend.Distance) error {
+// runDistance runs a kernel over the rows of the result, each of a row of A and all rows of B's matrix.
+func runDistance(op string, w backend.Distance) error {
 	to := w.To
 	fn, err := kernel.Of(w.Kernel).For(op, to.DType())
 	if err != nil || to.Numel() == 0 {
 		return err
 	}
 	if w.B == nil {
-		pairs(fn, w)
+		runPairs(fn, w)
 		return nil
 	}
 	rows, columns := to.Sizes()[to.Dim()-2], to.Sizes()[to.Dim()-1]
@@ -35,8 +35,8 @@ func distance(op string, w backend.Distance) error {
 	return nil
 }
 
-// pairs runs a kernel over each row of A with all later rows.
-func pairs(fn uintptr, w backend.Distance) {
+// runPairs runs a kernel over each row of A with all later rows.
+func runPairs(fn uintptr, w backend.Distance) {
 	rows, width := w.A.Sizes()[0], w.A.Sizes()[1]
 	parallel.ForInterruptible(rows, max(Grain/max(rows*width, 1), 1), func(begin, end int64) {
 		for i := begin; i < end; i++ {

@@ -18,8 +18,8 @@ var dotKernel, sumKernel = kernel.Of(kernelapi.Dot), kernelapi.Sum
 // dotPiece is the number of products that one call sums. The partial sums are added in order.
 const dotPiece = 1 << 16
 
-// dot sums the products of two vectors.
-func dot(op string, w backend.Dot) (err error) {
+// runDot sums the products of two vectors.
+func runDot(op string, w backend.Dot) (err error) {
 	a, b, d := w.A, w.B, w.A.DType()
 	fn, err := dotKernel.For(op, d)
 	if err != nil {
@@ -57,5 +57,5 @@ func dot(op string, w backend.Dot) (err error) {
 	if pieces == 1 {
 		return copyTo(op, backend.Copying{To: w.To, From: sums})
 	}
-	return reduce(op, backend.Reduction{Kernel: sumKernel, Compute: td, Out: [2]*tensor.Tensor{w.To}, In: sums, Mask: []bool{true}})
+	return runReduction(op, backend.Reduction{Kernel: sumKernel, Compute: td, Out: [2]*tensor.Tensor{w.To}, In: sums, Mask: []bool{true}})
 }

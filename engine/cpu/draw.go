@@ -9,23 +9,23 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// draw fills a tensor with random numbers.
-func draw(op string, w backend.Drawing) (err error) {
+// drawSamples fills a tensor with random numbers.
+func drawSamples(op string, w backend.Drawing) (err error) {
 	var each random.Span
 	if w.Each != nil {
-		each = span(w.Each)
+		each = newSpan(w.Each)
 	}
 	t := w.To
 	if w.Generator.Kind() == random.Philox && !t.IsContiguous() {
 		return drawCounted(op, w)
 	}
 	if t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides()) {
-		return w.Generator.Fill(span(t), each, w.From, t.IsContiguous())
+		return w.Generator.Fill(newSpan(t), each, w.From, t.IsContiguous())
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	filled := s.Track(tensor.EmptyStrided(op, t.Sizes(), shape.PreserveStrides(t.Sizes(), t.Strides()), t.DType(), device.Host))
-	s.Check(w.Generator.Fill(span(filled), each, w.From, false))
+	s.Check(w.Generator.Fill(newSpan(filled), each, w.From, false))
 	s.Check(copyTo(op, backend.Copying{To: t, From: filled}))
 	return nil
 }
@@ -41,15 +41,15 @@ func drawCounted(op string, w backend.Drawing) (err error) {
 	if w.Each != nil {
 		each := rowMajor(w.Each)
 		s.Check(copyTo(op, backend.Copying{To: each, From: w.Each}))
-		from = span(each)
+		from = newSpan(each)
 	}
-	s.Check(w.Generator.Fill(span(to), from, w.From, true))
+	s.Check(w.Generator.Fill(newSpan(to), from, w.From, true))
 	s.Check(copyTo(op, backend.Copying{To: w.To, From: to}))
 	return nil
 }
 
-// span returns the memory of a tensor whose elements are adjacent.
-func span(t *tensor.Tensor) random.Span {
+// newSpan returns the memory of a tensor whose elements are adjacent.
+func newSpan(t *tensor.Tensor) random.Span {
 	if t.Numel() == 0 {
 		return random.Span{DType: t.DType()}
 	}

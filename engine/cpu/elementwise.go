@@ -35,8 +35,8 @@ func init() {
 
 var loops = sync.Pool{New: func() any { return new(kernelapi.Loop) }}
 
-// elementwise runs a kernel over operands.
-func elementwise(op string, w backend.Elementwise) error {
+// runElementwise runs a kernel over operands.
+func runElementwise(op string, w backend.Elementwise) error {
 	k, compute := w.Kernel, w.Compute
 	row, err := kernel.Of(k).For(op, compute)
 	if err != nil || w.Operands[0].Numel() == 0 {
@@ -56,10 +56,10 @@ func elementwise(op string, w backend.Elementwise) error {
 	if w.Params != nil {
 		l.Params = *w.Params
 	}
-	if err := prepare(op, l, k, compute, operands); err != nil {
+	if err := prepareLoop(op, l, k, compute, operands); err != nil {
 		return err
 	}
-	split(l, kernel.Elementwise)
+	splitLoop(l, kernel.Elementwise)
 	return nil
 }
 
@@ -91,8 +91,8 @@ func storedForm(k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tens
 	return form
 }
 
-// anywhere reports whether a kernel without outputs finds a match: it stops once the flag in its parameters is set.
-func anywhere(op string, w backend.Elementwise) (bool, error) {
+// hasMatch reports whether a kernel without outputs finds a match: it stops once the flag in its parameters is set.
+func hasMatch(op string, w backend.Elementwise) (bool, error) {
 	row, err := kernel.Of(w.Kernel).For(op, w.Compute)
 	if err != nil || w.Operands[0].Numel() == 0 {
 		return false, err
@@ -101,17 +101,17 @@ func anywhere(op string, w backend.Elementwise) (bool, error) {
 	defer loops.Put(l)
 	l.Row = row
 	l.Params = backend.Params{}
-	if err := prepare(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands())]); err != nil {
+	if err := prepareLoop(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands())]); err != nil {
 		return false, err
 	}
-	once(l)
-	return seek(l, func(flag *int64) bool { return *flag != 0 }) != nil, nil
+	dropRepeatedDims(l)
+	return findMatch(l, func(flag *int64) bool { return *flag != 0 }) != nil, nil
 }
 
-// seek runs a kernel that reports a match in its parameters. It returns the parameters of a part with a match, or nil.
-func seek[T any](l *kernelapi.Loop, found func(*T) bool) *T {
+// findMatch runs a kernel that reports a match in its parameters. It returns the parameters of a part with a match, or nil.
+func findMatch[T any](l *kernelapi.Loop, found func(*T) bool) *T {
 	var at atomic.Pointer[T]
-	split(l, func(piece *kernelapi.Loop) {
+	splitLoop(l, func(piece *kernelapi.Loop) {
 		kernel.Elementwise(piece)
 		if p := *paramsOf[T](piece); found(&p) {
 			at.Store(&p)
@@ -120,11 +120,11 @@ func seek[T any](l *kernelapi.Loop, found func(*T) bool) *T {
 	return at.Load()
 }
 
-// errFloat8 is the error of prepare for operands that need withoutFloat8.
+// errFloat8 is the error of prepareLoop for operands that need withoutFloat8.
 var errFloat8 = status.NotImplementedf("not implemented for float8 dtypes; convert to float32")
 
-// prepare fills in l for a kernel, whose row is set, and its operands.
-func prepare(op string, l *kernelapi.Loop, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
+// prepareLoop fills in l for a kernel, whose row is set, and its operands.
+func prepareLoop(op string, l *kernelapi.Loop, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	l.Fixed = k.Fixed()
 	for i, t := range operands {
 		l.Memory[i], l.Compute[i] = t.DType(), tensoriter.OperandDType(k.Operands()[i], compute)
@@ -136,12 +136,12 @@ func prepare(op string, l *kernelapi.Loop, k kernelapi.Kernel, compute dtype.DTy
 		}
 	}
 	tensoriter.Arrange(l, k.Outputs(), operands)
-	l.Stream = k.IsWhole() && operands[0].Numel()*operands[0].DType().Size() >= StreamBytes && apart(l)
+	l.Stream = k.IsWhole() && operands[0].Numel()*operands[0].DType().Size() >= StreamBytes && hasDisjointOutputs(l)
 	return nil
 }
 
-// once reduces the loop to one iteration of the dimensions that all operands repeat.
-func once(l *kernelapi.Loop) {
+// dropRepeatedDims reduces the loop to one iteration of the dimensions that all operands repeat.
+func dropRepeatedDims(l *kernelapi.Loop) {
 	for d := range l.Ndim {
 		repeated := true
 		for k := range l.Operands {
@@ -153,8 +153,8 @@ func once(l *kernelapi.Loop) {
 	}
 }
 
-// apart reports whether the memory between the first and the last byte of every output is free of inputs.
-func apart(l *kernelapi.Loop) bool {
+// hasDisjointOutputs reports whether the memory between the first and the last byte of every output is free of inputs.
+func hasDisjointOutputs(l *kernelapi.Loop) bool {
 	span := func(k int32) (lo, hi uintptr) {
 		lo, hi = l.Data[k], l.Data[k]+uintptr(l.Memory[k].Size())
 		for d := range l.Ndim {
@@ -210,8 +210,8 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 // Rows are divided into parts of at least leastRow elements, or of a thread's share, up to mostRow.
 const leastRow, mostRow = 128, 4096
 
-// split runs l. It divides a large l along its longest outer dimension for several threads.
-func split(l *kernelapi.Loop, run func(*kernelapi.Loop)) {
+// splitLoop runs l. It divides a large l along its longest outer dimension for several threads.
+func splitLoop(l *kernelapi.Loop, run func(*kernelapi.Loop)) {
 	total := int64(1)
 	for _, s := range l.Sizes[:l.Ndim] {
 		total *= s
@@ -220,7 +220,7 @@ func split(l *kernelapi.Loop, run func(*kernelapi.Loop)) {
 		run(l)
 		return
 	}
-	d := cut(l)
+	d := chooseSplitDim(l)
 	if d < 0 {
 		run(l)
 		return
@@ -242,9 +242,9 @@ func split(l *kernelapi.Loop, run func(*kernelapi.Loop)) {
 	})
 }
 
-// cut returns the outermost dimension that can be shared out to threads, -1 when there is none: along a dimension in which an output stays
-// in place, several elements are written to the same memory, in order.
-func cut(l *kernelapi.Loop) int {
+// chooseSplitDim returns the outermost dimension that can be shared out to threads, -1 when there is none: along a dimension in which an
+// output stays in place, several elements are written to the same memory, in order.
+func chooseSplitDim(l *kernelapi.Loop) int {
 	d := int(l.Ndim) - 1
 	for ; d >= 0; d-- {
 		moves := l.Sizes[d] >= int64(parallel.Threads())

@@ -22,7 +22,7 @@ func convertFloat8(op string, w backend.Copying) (err error) {
 	defer s.Close(&err)
 	to, from := w.To.DType(), w.From.DType()
 	e := backend.Elementwise{Compute: dtype.Uint8, Params: new(backend.Params)}
-	e.Operands[0], e.Operands[1] = codes(&s, w.To), codes(&s, w.From)
+	e.Operands[0], e.Operands[1] = viewCodes(&s, w.To), viewCodes(&s, w.From)
 	switch {
 	case !from.IsFloat8():
 		e.Kernel = encodeFloat8
@@ -34,12 +34,12 @@ func convertFloat8(op string, w backend.Copying) (err error) {
 		e.Kernel = translateFloat8
 		*(*uintptr)(unsafe.Pointer(e.Params)) = uintptr(from.Float8Codes(to))
 	}
-	s.Check(elementwise(op, e))
+	s.Check(runElementwise(op, e))
 	return nil
 }
 
-// codes views an eight-bit float as uint8, and is any other tensor itself.
-func codes(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
+// viewCodes views an eight-bit float as uint8, and is any other tensor itself.
+func viewCodes(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsFloat8() {
 		return t
 	}

@@ -9,30 +9,30 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// anyElementwise is elementwise for operands of any dtype.
-func anyElementwise(op string, w backend.Elementwise) error {
-	if err := elementwise(op, w); err != errFloat8 {
+// runElementwiseAnyDType is runElementwise for operands of any dtype.
+func runElementwiseAnyDType(op string, w backend.Elementwise) error {
+	if err := runElementwise(op, w); err != errFloat8 {
 		return err
 	}
-	return withoutFloat8(op, w, elementwise)
+	return withoutFloat8(op, w, runElementwise)
 }
 
-// anyAnywhere is anywhere for operands of any dtype.
-func anyAnywhere(op string, w backend.Elementwise) (bool, error) {
-	found, err := anywhere(op, w)
+// hasMatchAnyDType is hasMatch for operands of any dtype.
+func hasMatchAnyDType(op string, w backend.Elementwise) (bool, error) {
+	found, err := hasMatch(op, w)
 	if err != errFloat8 {
 		return found, err
 	}
 	err = withoutFloat8(op, w, func(op string, w backend.Elementwise) (err error) {
-		found, err = anywhere(op, w)
+		found, err = hasMatch(op, w)
 		return err
 	})
 	return found, err
 }
 
-// anyReduce is reduce for operands of any dtype.
-func anyReduce(op string, w backend.Reduction) error {
-	if err := reduce(op, w); err != errFloat8 {
+// runReductionAnyDType is runReduction for operands of any dtype.
+func runReductionAnyDType(op string, w backend.Reduction) error {
+	if err := runReduction(op, w); err != errFloat8 {
 		return err
 	}
 	return reduceWithoutFloat8(op, w)
@@ -44,25 +44,25 @@ func needsFloat8(t *tensor.Tensor, d dtype.DType) bool {
 	return t != nil && t.DType().IsFloat8() && t.DType() != d
 }
 
-// decoded replaces an input that needsFloat8 by a copy of dtype d.
-func decoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+// decodeInput replaces an input that needsFloat8 by a copy of dtype d.
+func decodeInput(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if !needsFloat8(t, d) {
 		return t
 	}
-	made := encoded(s, t, d)
+	made := newOutput(s, t, d)
 	s.Check(copyTo(s.Op, backend.Copying{To: made, From: t}))
 	return made
 }
 
-// encoded returns t, or, if t needsFloat8, a temporary output, which store copies to t.
-func encoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+// newOutput returns t, or, if t needsFloat8, a temporary output, which storeOutput copies to t.
+func newOutput(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if !needsFloat8(t, d) {
 		return t
 	}
 	return s.Track(tensor.Empty(s.Op, t.Sizes(), d, device.Host))
 }
 
-func store(s *owner.Scope, t, made *tensor.Tensor) {
+func storeOutput(s *owner.Scope, t, made *tensor.Tensor) {
 	if made != t {
 		s.Check(copyTo(s.Op, backend.Copying{To: t, From: made}))
 	}
@@ -74,15 +74,15 @@ func withoutFloat8(op string, w backend.Elementwise, run func(string, backend.El
 	defer s.Close(&err)
 	operands := w.Operands
 	for i, t := range operands[:len(w.Kernel.Operands())] {
-		copied := decoded
+		copied := decodeInput
 		if i < w.Kernel.Outputs() {
-			copied = encoded
+			copied = newOutput
 		}
 		w.Operands[i] = copied(&s, t, tensoriter.OperandDType(w.Kernel.Operands()[i], w.Compute))
 	}
 	s.Check(run(op, w))
 	for i := range w.Kernel.Outputs() {
-		store(&s, operands[i], w.Operands[i])
+		storeOutput(&s, operands[i], w.Operands[i])
 	}
 	return nil
 }
@@ -91,14 +91,14 @@ func withoutFloat8(op string, w backend.Elementwise, run func(string, backend.El
 func reduceWithoutFloat8(op string, w backend.Reduction) (err error) {
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
-	w.In = decoded(&s, w.In, w.Compute)
+	w.In = decodeInput(&s, w.In, w.Compute)
 	out := w.Out
 	for i, t := range out {
-		w.Out[i] = encoded(&s, t, dtype.Float32)
+		w.Out[i] = newOutput(&s, t, dtype.Float32)
 	}
-	s.Check(reduce(op, w))
+	s.Check(runReduction(op, w))
 	for i, t := range out {
-		store(&s, t, w.Out[i])
+		storeOutput(&s, t, w.Out[i])
 	}
 	return nil
 }

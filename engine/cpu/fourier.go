@@ -63,16 +63,16 @@ func planFor(op string, key planKey) (*fftPlan, error) {
 	}
 	plans.Lock()
 	defer plans.Unlock()
-	forget(plans.byKey[key])
+	dropPlan(plans.byKey[key])
 	plans.byKey[key] = plans.order.PushFront(p)
 	for plans.bytes += p.PlanBytes; plans.bytes > planBytes && plans.order.Len() > 1; {
-		forget(plans.order.Back())
+		dropPlan(plans.order.Back())
 	}
 	return p, nil
 }
 
-// forget drops a plan that is kept.
-func forget(e *list.Element) {
+// dropPlan drops a plan that is kept.
+func dropPlan(e *list.Element) {
 	if e == nil {
 		return
 	}
@@ -104,29 +104,29 @@ func makePlan(op string, key planKey) (_ *fftPlan, err error) {
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	finish := p.FFTPlan
-	finish.Own, finish.Shared = scratch(&s, p.OwnBytes), scratch(&s, p.SharedBytes)
+	finish.Own, finish.Shared = newScratch(&s, p.OwnBytes), newScratch(&s, p.SharedBytes)
 	kernel.Call(fn, unsafe.Pointer(&finish))
 	return p, nil
 }
 
-// scratch returns the address of some bytes that the scope owns.
-func scratch(s *owner.Scope, bytes int64) uintptr {
+// newScratch returns the address of some bytes that the scope owns.
+func newScratch(s *owner.Scope, bytes int64) uintptr {
 	t := s.Track(tensor.Empty(s.Op, []int64{max(bytes, 1)}, dtype.Uint8, device.Host))
 	return uintptr(t.Data())
 }
 
-// scratches returns the scratch buffers of the threads that share the work items. It returns an error before anything is written.
-func scratches(s *owner.Scope, bytes, pieces int64) chan uintptr {
+// newScratchPool returns the scratch buffers of the threads that share the work items. It returns an error before anything is written.
+func newScratchPool(s *owner.Scope, bytes, pieces int64) chan uintptr {
 	list := make(chan uintptr, min(int64(parallel.Threads()), pieces))
 	for range cap(list) {
-		list <- scratch(s, bytes)
+		list <- newScratch(s, bytes)
 	}
 	return list
 }
 
 // shareRooms distributes n work items over threads. Each thread has a scratch buffer of the given size.
 func shareRooms(s *owner.Scope, bytes, n, grain int64, f func(begin, end int64, room uintptr)) {
-	rooms := scratches(s, bytes, n)
+	rooms := newScratchPool(s, bytes, n)
 	parallel.For(n, grain, func(begin, end int64) {
 		room := <-rooms
 		defer func() { rooms <- room }()
@@ -134,8 +134,8 @@ func shareRooms(s *owner.Scope, bytes, n, grain int64, f func(begin, end int64, 
 	})
 }
 
-// fourier transforms along one dimension after another: from From to To, and from there on in To.
-func fourier(op string, w backend.Fourier) error {
+// runFourier transforms along one dimension after another: from From to To, and from there on in To.
+func runFourier(op string, w backend.Fourier) error {
 	if w.To.Numel() == 0 {
 		return nil
 	}
@@ -204,8 +204,8 @@ func wholeLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines 
 	rooms := make(chan *kernel.FFT, min(int64(parallel.Threads()), (lines-1)/grain+1))
 	for range cap(rooms) {
 		room := *f
-		room.Own = scratch(s, plan.OwnBytes)
-		share(s, plan, &room)
+		room.Own = newScratch(s, plan.OwnBytes)
+		assignScratch(s, plan, &room)
 		rooms <- &room
 	}
 	parallel.For(lines, grain, func(begin, end int64) {
@@ -217,17 +217,17 @@ func wholeLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines 
 	return nil
 }
 
-// share returns a call the scratch of a line.
-func share(s *owner.Scope, plan *fftPlan, f *kernel.FFT) {
-	f.Shared = scratch(s, plan.SharedBytes+f.CopyBytes+f.MadeBytes)
+// assignScratch passes the scratch memory of a line to its call.
+func assignScratch(s *owner.Scope, plan *fftPlan, f *kernel.FFT) {
+	f.Shared = newScratch(s, plan.SharedBytes+f.CopyBytes+f.MadeBytes)
 	f.Copy = f.Shared + uintptr(plan.SharedBytes)
 	f.Made = f.Copy + uintptr(f.CopyBytes)
 }
 
 // sharedLines does one line after another, of which threads share the groups.
 func sharedLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines int64) error {
-	share(s, plan, f)
-	rooms := scratches(s, plan.OwnBytes, max(plan.Groups[0], plan.Groups[1], 1))
+	assignScratch(s, plan, f)
+	rooms := newScratchPool(s, plan.OwnBytes, max(plan.Groups[0], plan.Groups[1], 1))
 	step := func(line, step, groups int64) {
 		parallel.For(groups, 1, func(begin, end int64) {
 			own := <-rooms

@@ -18,7 +18,7 @@ func forgetPlans() {
 	plans.Lock()
 	defer plans.Unlock()
 	for plans.order.Len() > 0 {
-		forget(plans.order.Back())
+		dropPlan(plans.order.Back())
 	}
 }
 
@@ -80,7 +80,7 @@ func TestPlansAreSharedByThreads(t *testing.T) {
 					return
 				}
 				tensor.Put(x.Data(), dtype.Complex128, dtype.ComplexScalar(3+4i))
-				assert.NoError(t, fourier("test", backend.Fourier{To: x, From: x, Dims: []int{0}, Scale: 1}))
+				assert.NoError(t, runFourier("test", backend.Fourier{To: x, From: x, Dims: []int{0}, Scale: 1}))
 				last := x.At([]int64{n - 1}).Complex()
 				assert.InDelta(t, 3, real(last), 1e-12)
 				assert.InDelta(t, 4, imag(last), 1e-12)

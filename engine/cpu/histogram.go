@@ -15,8 +15,8 @@ import (
 
 var bincountKernel, histogramKernel = kernel.Of(kernelapi.Bincount), kernel.Of(kernelapi.Histogram)
 
-// count computes a histogram.
-func count(op string, w backend.Counting) error {
+// countBins computes a histogram.
+func countBins(op string, w backend.Counting) error {
 	args := histogramArgs{n: w.In.Numel(), size: w.To.Numel(), in: at(w.In, 0), out: at(w.To, 0), weights: atOr0(w.Weights)}
 	fn, err := bincountKernel.For(op, w.In.DType())
 	if err != nil {
@@ -29,8 +29,8 @@ func count(op string, w backend.Counting) error {
 	return nil
 }
 
-// histogram sorts points into bins.
-func histogram(op string, w backend.Histogram) (err error) {
+// runHistogram sorts points into bins.
+func runHistogram(op string, w backend.Histogram) (err error) {
 	fn, err := histogramKernel.For(op, w.In.DType())
 	if err != nil || w.In.Sizes()[0] == 0 {
 		return err
@@ -40,7 +40,7 @@ func histogram(op string, w backend.Histogram) (err error) {
 	dims := int64(len(w.Edges))
 	grid := s.Track(tensor.Empty(op, []int64{2 * dims}, dtype.Int64, device.Host)) // the edges, and the numbers of bins
 	for i, e := range w.Edges {
-		elements[int64](grid)[i], elements[int64](grid)[dims+int64(i)] = int64(at(e, 0)), e.Numel()-1
+		elementsOf[int64](grid)[i], elementsOf[int64](grid)[dims+int64(i)] = int64(at(e, 0)), e.Numel()-1
 	}
 	args := &histogramArgs{n: w.In.Sizes()[0], dims: dims, place: int64(w.Bin), in: at(w.In, 0), out: at(w.To, 0), weights: atOr0(w.Weights),
 		edges: at(grid, 0), bins: at(grid, dims)}

@@ -16,8 +16,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// missed reports whether an index was out of range.
-func missed(p *kernelapi.PlaceParams) bool { return p.Failed != 0 }
+// hasMissed reports whether an index was out of range.
+func hasMissed(p *kernelapi.PlaceParams) bool { return p.Failed != 0 }
 
 const (
 	// An index whose elements are each used more than reuse times is checked once, into a copy.
@@ -26,9 +26,9 @@ const (
 	copiedFrom = 4096
 )
 
-// indexed runs a kernel that checks every index as it uses it, as another thread may write to it at any time; one out of range
+// runIndexed runs a kernel that checks every index as it uses it, as another thread may write to it at any time; one out of range
 // ends the run with an error.
-func indexed(op string, w backend.Indexed) error {
+func runIndexed(op string, w backend.Indexed) error {
 	k, operands := w.Kernel, w.Operands[:]
 	row, err := kernel.Of(k).For(op, w.Compute)
 	if err != nil || operands[0].Numel() == 0 {
@@ -61,10 +61,10 @@ func runPlaces(op string, row uintptr, k kernelapi.Kernel, compute dtype.DType, 
 	defer loops.Put(l)
 	l.Row = row
 	*paramsOf[kernelapi.PlaceParams](l) = p
-	if err := prepare(op, l, k, compute, operands); err != nil {
+	if err := prepareLoop(op, l, k, compute, operands); err != nil {
 		return err
 	}
-	if p := seek(l, missed); p != nil {
+	if p := findMatch(l, hasMissed); p != nil {
 		return refusal(p.Bad)
 	}
 	return nil
@@ -72,11 +72,11 @@ func runPlaces(op string, row uintptr, k kernelapi.Kernel, compute dtype.DType, 
 
 // usedOften reports whether the elements of an index are used often enough for a separate check: strides of 0 repeat them.
 func usedOften(out, index *tensor.Tensor) bool {
-	return out.Numel() >= copiedFrom && distinct(index)*reuse <= out.Numel()
+	return out.Numel() >= copiedFrom && countDistinct(index)*reuse <= out.Numel()
 }
 
-// distinct returns the number of elements of t at distinct addresses.
-func distinct(t *tensor.Tensor) int64 {
+// countDistinct returns the number of elements of t at distinct addresses.
+func countDistinct(t *tensor.Tensor) int64 {
 	n := int64(1)
 	for d, size := range t.Sizes() {
 		if t.Strides()[d] != 0 {
@@ -126,16 +126,16 @@ func checkBounds(op string, w backend.Bounds) error {
 	}
 	*p = start
 	l.Row = kernel.Of(kernelapi.OutOfRange).Row(dtype.Int64)
-	if err := prepare(op, l, kernelapi.OutOfRange, dtype.Int64, []*tensor.Tensor{w.Index}); err != nil {
+	if err := prepareLoop(op, l, kernelapi.OutOfRange, dtype.Int64, []*tensor.Tensor{w.Index}); err != nil {
 		return err
 	}
-	once(l)
-	if seek(l, missed) == nil {
+	dropRepeatedDims(l)
+	if findMatch(l, hasMissed) == nil {
 		return nil
 	}
 	*p = start
 	kernel.Elementwise(l)
-	if !missed(p) { // it was written to meanwhile
+	if !hasMissed(p) { // it was written to meanwhile
 		return nil
 	}
 	return w.Refusal(p.Bad)

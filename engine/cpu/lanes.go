@@ -10,8 +10,8 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
-// scan runs a kernel along a dimension, over lanes that are distributed over threads.
-func scan(op string, w backend.Lanes) error {
+// runScan runs a kernel along a dimension, over lanes that are distributed over threads.
+func runScan(op string, w backend.Lanes) error {
 	if w.Out.Numel() == 0 {
 		return nil
 	}
@@ -42,8 +42,8 @@ func scan(op string, w backend.Lanes) error {
 
 var searchKernel = kernel.Of(kernelapi.Searchsorted)
 
-// search finds positions in sorted rows.
-func search(op string, w backend.Searching) error {
+// searchSorted finds positions in sorted rows.
+func searchSorted(op string, w backend.Searching) error {
 	d := w.Keys.DType()
 	fn, err := searchKernel.For(op, d)
 	if err != nil || w.Found.Numel() == 0 {

@@ -11,8 +11,8 @@ import (
 // tasks maps tasks to functions for matrices that are not empty.
 var tasks = map[backend.Task]func(w *matrixWork){
 	backend.FactorLU:        (*matrixWork).factorLU,
-	backend.Invert:          (*matrixWork).invert,
-	backend.SolveLinear:     (*matrixWork).solve,
+	backend.Invert:          (*matrixWork).invertMatrices,
+	backend.SolveLinear:     (*matrixWork).solveSystem,
 	backend.FactorCholesky:  (*matrixWork).factorCholesky,
 	backend.SolveTriangular: (*matrixWork).solveTriangular,
 	backend.FactorQR:        (*matrixWork).factorQR,
@@ -43,7 +43,7 @@ func linearAlgebra(op string, l backend.LinearAlgebra) (err error) {
 		return status.NotImplementedf("%s: a matrix of %d by %d is too large for this OpenBLAS, which uses 32-bit integers; set %s to the path of one with 64-bit integers",
 			op, w.m, w.n, blas.Variable)
 	}
-	if !w.small() {
+	if !w.runSmall() {
 		tasks[l.Task](w)
 	}
 	return nil

@@ -29,8 +29,8 @@ type block struct {
 	rows, cols, row, column int64
 }
 
-// turned returns the transpose.
-func (b block) turned() block { return block{b.at, b.cols, b.rows, b.column, b.row} }
+// swapDims returns the transpose.
+func (b block) swapDims() block { return block{b.at, b.cols, b.rows, b.column, b.row} }
 
 // blocks computes with submatrices of one dtype. It halves a task until kernels can process it, so that most of the time is spent in matrix
 // products.
@@ -64,14 +64,14 @@ func blocksOf(d dtype.DType, shared bool) blocks {
 	return blocks{d, d.Size(), panelKernel.Row(d), triangleKernel.Row(d), exchangeKernel.Row(d), gemmKernel.Row(d), threads, share}
 }
 
-// part returns the given number of rows and columns of b, from row i and column j on.
-func (k *blocks) part(b block, i, j, rows, cols int64) block {
+// subBlock returns the given number of rows and columns of b, from row i and column j on.
+func (k *blocks) subBlock(b block, i, j, rows, cols int64) block {
 	return block{unsafe.Add(b.at, (i*b.row+j*b.column)*k.size), rows, cols, b.row, b.column}
 }
 
-// width returns how many of n columns one thread processes at a time: with more columns, the other operand is packed less often. The
-// kernels' results do not depend on it; those of OpenBLAS, used for complex products, may.
-func (k *blocks) width(n, threads int64) int64 {
+// columnsPerThread returns how many of n columns one thread processes at a time: with more columns, the other operand is packed less often.
+// The kernels' results do not depend on it; those of OpenBLAS, used for complex products, may.
+func (k *blocks) columnsPerThread(n, threads int64) int64 {
 	if k.d.IsComplex() {
 		return blockWidth
 	}
@@ -85,14 +85,14 @@ func (k *blocks) width(n, threads int64) int64 {
 
 // byColumns shares the columns of b out.
 func (k *blocks) byColumns(b block, do func(part block)) {
-	width := k.width(b.cols, k.threads)
+	width := k.columnsPerThread(b.cols, k.threads)
 	k.share((b.cols+width-1)/width, func(i int64) {
 		first := i * width
-		do(k.part(b, 0, first, b.rows, min(width, b.cols-first)))
+		do(k.subBlock(b, 0, first, b.rows, min(width, b.cols-first)))
 	})
 }
 
-// subtractShared is subtract, with the rows of c shared out.
+// subtractShared is subtractProduct, with the rows of c shared out.
 func (k *blocks) subtractShared(c, a, b block) {
 	height := c.rows
 	if c.rows*c.cols*a.cols >= sharedWork {
@@ -101,28 +101,28 @@ func (k *blocks) subtractShared(c, a, b block) {
 	k.share((c.rows+height-1)/height, func(i int64) {
 		first := i * height
 		rows := min(height, c.rows-first)
-		k.subtract(k.part(c, first, 0, rows, c.cols), k.part(a, first, 0, rows, a.cols), b)
+		k.subtractProduct(k.subBlock(c, first, 0, rows, c.cols), k.subBlock(a, first, 0, rows, a.cols), b)
 	})
 }
 
-// half returns where n rows or columns, more than a kernel takes, are cut.
-func half(n int64) int64 {
+// splitPoint returns where n rows or columns, more than a kernel takes, are cut.
+func splitPoint(n int64) int64 {
 	const least = kernel.LULimit
 	return (n/2 + least - 1) / least * least
 }
 
-// subtract takes a b from c.
-func (k *blocks) subtract(c, a, b block) {
+// subtractProduct takes a b from c.
+func (k *blocks) subtractProduct(c, a, b block) {
 	if c.row == 1 {
 		// Kernels and BLAS are given matrices with adjacent columns.
-		c, a, b = c.turned(), b.turned(), a.turned()
+		c, a, b = c.swapDims(), b.swapDims(), a.swapDims()
 	}
 	if k.d.IsComplex() {
 		p := blas.Product{A: uintptr(a.at), B: uintptr(b.at), C: uintptr(c.at), M: c.rows, N: c.cols, K: a.cols, Alpha: [2]float64{-1},
 			Beta: [2]float64{1}}
-		p.Lda, p.ATransposed = a.leading()
-		p.Ldb, p.BTransposed = b.leading()
-		p.Ldc, _ = c.leading()
+		p.Lda, p.ATransposed = a.leadingDim()
+		p.Ldb, p.BTransposed = b.leadingDim()
+		p.Ldc, _ = c.leadingDim()
 		blas.Gemm(k.d, &p)
 		return
 	}
@@ -133,42 +133,42 @@ func (k *blocks) subtract(c, a, b block) {
 	kernel.Call(k.product, unsafe.Pointer(&g))
 }
 
-// leading returns the distance between stored rows, which are columns where turned is set.
-func (b block) leading() (ld int64, turned bool) {
+// leadingDim returns the distance between stored rows, which are columns where turned is set.
+func (b block) leadingDim() (ld int64, turned bool) {
 	if b.column == 1 {
 		return max(b.row, b.cols), false
 	}
 	return max(b.column, b.rows), true
 }
 
-// swap exchanges row i with row pivots[i]-1, one after the other; rows are adjacent.
-func (k *blocks) swap(b block, pivots []int32) {
+// swapRows exchanges row i with row pivots[i]-1, one after the other; rows are adjacent.
+func (k *blocks) swapRows(b block, pivots []int32) {
 	p := kernel.LU{B: uintptr(b.at), Pivots: uintptr(unsafe.Pointer(&pivots[0])), M: int64(len(pivots)), N: b.cols, BCol: b.column}
 	kernel.Call(k.exchange, unsafe.Pointer(&p))
 }
 
-// solve solves a x = b, and writes x to b, for the upper or the lower triangle of a, on one thread.
-func (k *blocks) solve(a, b block, upper, unit bool) {
+// solveTriangular solves a x = b, and writes x to b, for the upper or the lower triangle of a, on one thread.
+func (k *blocks) solveTriangular(a, b block, upper, unit bool) {
 	n := a.rows
 	if n <= kernel.LULimit {
 		k.solveEach(1, a, b, 0, 0, upper, unit)
 		return
 	}
-	h := half(n)
-	first, second := k.part(b, 0, 0, h, b.cols), k.part(b, h, 0, n-h, b.cols)
-	before, behind := k.part(a, 0, 0, h, h), k.part(a, h, h, n-h, n-h)
+	h := splitPoint(n)
+	first, second := k.subBlock(b, 0, 0, h, b.cols), k.subBlock(b, h, 0, n-h, b.cols)
+	before, behind := k.subBlock(a, 0, 0, h, h), k.subBlock(a, h, h, n-h, n-h)
 	if upper {
-		k.solve(behind, second, upper, unit)
-		k.subtract(first, k.part(a, 0, h, h, n-h), second)
-		k.solve(before, first, upper, unit)
+		k.solveTriangular(behind, second, upper, unit)
+		k.subtractProduct(first, k.subBlock(a, 0, h, h, n-h), second)
+		k.solveTriangular(before, first, upper, unit)
 		return
 	}
-	k.solve(before, first, upper, unit)
-	k.subtract(second, k.part(a, h, 0, n-h, h), first)
-	k.solve(behind, second, upper, unit)
+	k.solveTriangular(before, first, upper, unit)
+	k.subtractProduct(second, k.subBlock(a, h, 0, n-h, h), first)
+	k.solveTriangular(behind, second, upper, unit)
 }
 
-// solveEach is solve for a batch of small matrices and right-hand sides with the given strides.
+// solveEach is solveTriangular for a batch of small matrices and right-hand sides with the given strides.
 func (k *blocks) solveEach(batch int64, a, b block, aStep, bStep int64, upper, unit bool) {
 	p := kernel.LU{A: uintptr(a.at), B: uintptr(b.at), M: a.rows, N: b.cols, ARow: a.row, ACol: a.column, BRow: b.row, BCol: b.column,
 		Batch: batch, AStep: aStep, BStep: bStep}
@@ -181,9 +181,9 @@ func (k *blocks) solveEach(batch int64, a, b block, aStep, bStep int64, upper, u
 	kernel.Call(k.triangle, unsafe.Pointer(&p))
 }
 
-// factor is LAPACK's getrf for a, whose rows are adjacent. It writes a pivot for each column up to the last row, and returns which of them
-// is the first that is zero, or 0.
-func (k *blocks) factor(a block, pivots []int32) int64 {
+// factorLU is LAPACK's getrf for a, whose rows are adjacent. It writes a pivot for each column up to the last row, and returns which of
+// them is the first that is zero, or 0.
+func (k *blocks) factorLU(a block, pivots []int32) int64 {
 	if a.cols <= kernel.LULimit {
 		p := kernel.LU{A: uintptr(a.at), Pivots: uintptr(unsafe.Pointer(&pivots[0])), M: a.rows, N: a.cols, ARow: a.row, ACol: a.column}
 		kernel.Call(k.panel, unsafe.Pointer(&p))
@@ -192,59 +192,59 @@ func (k *blocks) factor(a block, pivots []int32) int64 {
 	short := int64(len(pivots))
 	h := short
 	if short > kernel.LULimit {
-		h = half(short)
+		h = splitPoint(short)
 	}
-	info := k.factor(k.part(a, 0, 0, a.rows, h), pivots[:h])
-	top, left := k.part(a, 0, 0, h, h), k.part(a, h, 0, a.rows-h, h)
-	k.byColumns(k.part(a, 0, h, a.rows, a.cols-h), func(part block) {
-		k.swap(part, pivots[:h])
-		above := k.part(part, 0, 0, h, part.cols)
-		k.solve(top, above, false, true)
+	info := k.factorLU(k.subBlock(a, 0, 0, a.rows, h), pivots[:h])
+	top, left := k.subBlock(a, 0, 0, h, h), k.subBlock(a, h, 0, a.rows-h, h)
+	k.byColumns(k.subBlock(a, 0, h, a.rows, a.cols-h), func(part block) {
+		k.swapRows(part, pivots[:h])
+		above := k.subBlock(part, 0, 0, h, part.cols)
+		k.solveTriangular(top, above, false, true)
 		if left.rows == 0 {
 			return
 		}
-		below := k.part(part, h, 0, left.rows, part.cols)
+		below := k.subBlock(part, h, 0, left.rows, part.cols)
 		if part.cols == a.cols-h { // the only part
 			k.subtractShared(below, left, above)
 		} else {
-			k.subtract(below, left, above)
+			k.subtractProduct(below, left, above)
 		}
 	})
 	if h == short {
 		return info
 	}
 	rest := pivots[h:]
-	if more := k.factor(k.part(a, h, h, a.rows-h, a.cols-h), rest); info == 0 && more != 0 {
+	if more := k.factorLU(k.subBlock(a, h, h, a.rows-h, a.cols-h), rest); info == 0 && more != 0 {
 		info = h + more
 	}
-	k.byColumns(left, func(part block) { k.swap(part, rest) })
+	k.byColumns(left, func(part block) { k.swapRows(part, rest) })
 	for i := range rest {
 		rest[i] += int32(h)
 	}
 	return info
 }
 
-// backward solves with the factors that factor made.
-func (k *blocks) backward(lu, b block, pivots []int32) {
-	k.swap(b, pivots)
-	k.solve(lu, b, false, true)
-	k.solve(lu, b, true, false)
+// solveFactored solves with the factors that factorLU made.
+func (k *blocks) solveFactored(lu, b block, pivots []int32) {
+	k.swapRows(b, pivots)
+	k.solveTriangular(lu, b, false, true)
+	k.solveTriangular(lu, b, true, false)
 }
 
-// invert overwrites a, the result of factor, with the inverse. It uses memory of the same size.
-func (k *blocks) invert(a, memory block, pivots []int32) {
+// invertFactored overwrites a, the result of factorLU, with the inverse. It uses memory of the same size.
+func (k *blocks) invertFactored(a, memory block, pivots []int32) {
 	n := a.rows
 	clear(unsafe.Slice((*byte)(memory.at), n*n*k.size))
 	one := dtype.IntScalar(1)
 	k.share((n+blockWidth-1)/blockWidth, func(i int64) {
 		// Above its ones a part of the identity has zeros, of which solving with L makes zeros again.
 		first := i * blockWidth
-		part := k.part(memory, 0, first, n, min(blockWidth, n-first))
+		part := k.subBlock(memory, 0, first, n, min(blockWidth, n-first))
 		for j := range part.cols {
-			tensor.Put(k.part(part, first+j, j, 1, 1).at, k.d, one)
+			tensor.Put(k.subBlock(part, first+j, j, 1, 1).at, k.d, one)
 		}
-		k.solve(k.part(a, first, first, n-first, n-first), k.part(part, first, 0, n-first, part.cols), false, true)
-		k.solve(a, part, true, false)
+		k.solveTriangular(k.subBlock(a, first, first, n-first, n-first), k.subBlock(part, first, 0, n-first, part.cols), false, true)
+		k.solveTriangular(a, part, true, false)
 	})
 	// The columns are those of the matrix with its rows in the order of the pivots.
 	order := make([]int64, n)
@@ -256,6 +256,6 @@ func (k *blocks) invert(a, memory block, pivots []int32) {
 	}
 	bytes := n * k.size
 	for i, to := range order {
-		copy(unsafe.Slice((*byte)(k.part(a, 0, to, n, 1).at), bytes), unsafe.Slice((*byte)(k.part(memory, 0, int64(i), n, 1).at), bytes))
+		copy(unsafe.Slice((*byte)(k.subBlock(a, 0, to, n, 1).at), bytes), unsafe.Slice((*byte)(k.subBlock(memory, 0, int64(i), n, 1).at), bytes))
 	}
 }

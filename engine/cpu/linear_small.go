@@ -22,8 +22,8 @@ var smallTasks = map[backend.Task]*kernel.Kernel{
 	backend.FormQ:          kernel.Of(kernelapi.SmallQ),
 }
 
-// small does the task by a kernel, if there is one.
-func (w *matrixWork) small() bool {
+// runSmall runs the task by a kernel, if there is one.
+func (w *matrixWork) runSmall() bool {
 	k := smallTasks[w.Task]
 	if k == nil || max(w.m, w.n) > kernel.SmallLimit || w.Factored {
 		return false
@@ -32,7 +32,8 @@ func (w *matrixWork) small() bool {
 	if infos == nil && w.Task != backend.FactorQR && w.Task != backend.FormQ {
 		infos = w.Track(tensor.Zeros(w.Op, []int64{w.batch}, dtype.Int32, w.A.Device()))
 	}
-	call := kernel.Small{A: start(w.A), B: start(w.B), Values: start(w.Values), Pivots: start(w.Pivots), Info: start(infos), M: w.m, N: w.n}
+	call := kernel.Small{A: dataAddress(w.A), B: dataAddress(w.B), Values: dataAddress(w.Values), Pivots: dataAddress(w.Pivots),
+		Info: dataAddress(infos), M: w.m, N: w.n}
 	if w.B != nil {
 		call.Right = w.B.Numel() / w.batch / w.n
 	}
@@ -52,8 +53,8 @@ func (w *matrixWork) small() bool {
 	return true
 }
 
-// start returns the address of an operand, or 0 for nil.
-func start(t *tensor.Tensor) uintptr {
+// dataAddress returns the address of an operand, or 0 for nil.
+func dataAddress(t *tensor.Tensor) uintptr {
 	if t == nil {
 		return 0
 	}

@@ -12,33 +12,33 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// solve factors, unless that is done, and solves with the factors for some columns at a time, which threads share.
-func (w *matrixWork) solve() {
+// solveSystem factors, unless that is done, and solves with the factors for some columns at a time, which threads share.
+func (w *matrixWork) solveSystem() {
 	if !w.Factored {
 		w.factorLU()
 	}
 	_, right := shape.Matrix(w.B.Sizes())
 	k := blocksOf(w.d, false)
-	width := k.width(right, w.sharers())
+	width := k.columnsPerThread(right, w.threadsPerMatrix())
 	parts := (right + width - 1) / width
 	w.inParts(parts, w.n*w.n*2*min(right, width), nil, func([]unsafe.Pointer) worker {
 		return func(at int64) {
 			i, first := at/parts, at%parts*width
-			if !w.failed(i) {
-				k.backward(w.block(w.A, i), k.part(w.block(w.B, i), 0, first, w.n, min(right-first, width)), w.rowPivots(i))
+			if !w.hasFailed(i) {
+				k.solveFactored(w.blockOf(w.A, i), k.subBlock(w.blockOf(w.B, i), 0, first, w.n, min(right-first, width)), w.rowPivots(i))
 			}
 		}
 	})
 }
 
-func (w *matrixWork) invert() {
+func (w *matrixWork) invertMatrices() {
 	w.eachInBlocks(2*w.n*w.n*w.n, []int64{w.n * w.n * w.d.Size(), 4 * w.n}, func(k *blocks, memory []unsafe.Pointer) worker {
 		pivots := unsafe.Slice((*int32)(memory[1]), w.n)
 		return func(i int64) {
-			a := w.block(w.A, i)
-			info := k.factor(a, pivots)
-			if w.say(i, info); info == 0 {
-				k.invert(a, block{memory[0], w.n, w.n, 1, w.n}, pivots)
+			a := w.blockOf(w.A, i)
+			info := k.factorLU(a, pivots)
+			if w.setInfo(i, info); info == 0 {
+				k.invertFactored(a, block{memory[0], w.n, w.n, 1, w.n}, pivots)
 			}
 		}
 	})
@@ -55,24 +55,24 @@ func (w *matrixWork) solveTriangular() {
 	// The right-hand sides of large batches of small matrices are not cut: kernels take several matrices.
 	if w.n <= kernel.LULimit && w.batch >= int64(parallel.Threads()) {
 		parallel.For(w.batch, max(Grain/(w.n*w.n*right), 1), func(begin, end int64) {
-			a, b := w.block(w.A, begin), w.block(w.B, begin)
+			a, b := w.blockOf(w.A, begin), w.blockOf(w.B, begin)
 			if w.Right {
-				a, b = a.turned(), b.turned()
+				a, b = a.swapDims(), b.swapDims()
 			}
 			k.solveEach(end-begin, a, b, w.n*w.n, w.n*right, w.Upper != w.Right, w.Unit)
 		})
 		return
 	}
-	width := k.width(right, w.sharers())
+	width := k.columnsPerThread(right, w.threadsPerMatrix())
 	parts := (right + width - 1) / width
 	w.inParts(parts, w.n*w.n*min(right, width), nil, func([]unsafe.Pointer) worker {
 		return func(at int64) {
 			i, first := at/parts, at%parts*width
-			a, b := w.block(w.A, i), w.block(w.B, i)
+			a, b := w.blockOf(w.A, i), w.blockOf(w.B, i)
 			if w.Right {
-				a, b = a.turned(), b.turned()
+				a, b = a.swapDims(), b.swapDims()
 			}
-			k.solve(a, k.part(b, 0, first, w.n, min(right-first, width)), w.Upper != w.Right, w.Unit)
+			k.solveTriangular(a, k.subBlock(b, 0, first, w.n, min(right-first, width)), w.Upper != w.Right, w.Unit)
 		}
 	})
 }
@@ -80,12 +80,13 @@ func (w *matrixWork) solveTriangular() {
 func (w *matrixWork) solveLDL() {
 	_, right := shape.Matrix(w.B.Sizes())
 	n := blas.Int(w.n)
-	w.each(2*w.n*w.n*right, []int64{8 * w.n}, func(memory []unsafe.Pointer) worker {
-		solve := w.call(w.symmetric("trs"), uplo(w.Upper), n, blas.Int(right), blas.At(nil), n, blas.At(memory[0]), blas.At(nil), n, blas.Int(0))
+	w.runEach(2*w.n*w.n*right, []int64{8 * w.n}, func(memory []unsafe.Pointer) worker {
+		solve := w.newCall(w.symmetricName("trs"), uploLetter(w.Upper), n, blas.Int(right), blas.At(nil), n,
+			blas.At(memory[0]), blas.At(nil), n, blas.Int(0))
 		return func(i int64) {
 			w.takePivots(i, memory[0])
-			solve.Set(3, w.of(w.A, i))
-			solve.Set(6, w.of(w.B, i))
+			solve.Set(3, w.matrixArgument(w.A, i))
+			solve.Set(6, w.matrixArgument(w.B, i))
 			solve.Run()
 		}
 	})
@@ -121,10 +122,10 @@ func (w *matrixWork) leastSquares() {
 	if w.Driver == backend.GELSD {
 		rooms, more = w.roomsByDivision(name, arguments)
 	} else {
-		rooms = []int64{w.room(name, arguments, work)}
+		rooms = []int64{w.queryWorkspace(name, arguments, work)}
 	}
-	w.each(2*w.m*w.n*short, append(more, rooms...), func(memory []unsafe.Pointer) worker {
-		solve := w.call(name, arguments...)
+	w.runEach(2*w.m*w.n*short, append(more, rooms...), func(memory []unsafe.Pointer) worker {
+		solve := w.newCall(name, arguments...)
 		last := len(memory) - 1
 		solve.Set(work, blas.At(memory[last]))
 		solve.Set(work+1, blas.Int(rooms[0]/w.d.Size()))
@@ -132,21 +133,21 @@ func (w *matrixWork) leastSquares() {
 			solve.Set(work+1+k, blas.At(memory[k]))
 		}
 		return w.ofFinite(func(i int64) {
-			solve.Set(a, w.of(w.A, i))
-			solve.Set(a+2, w.of(w.B, i))
+			solve.Set(a, w.matrixArgument(w.A, i))
+			solve.Set(a+2, w.matrixArgument(w.B, i))
 			switch w.Driver {
 			case backend.GELSY:
 				clear(unsafe.Slice((*byte)(memory[0]), 8*w.n))
 				solve.Set(7, blas.At(memory[0]))
 			case backend.GELSD, backend.GELSS:
-				solve.Set(7, w.of(w.Values, i))
+				solve.Set(7, w.matrixArgument(w.Values, i))
 			}
 			solve.Run()
-			w.say(i, solve.Info())
+			w.setInfo(i, solve.Info())
 			if w.Rank != nil {
-				*(*int64)(w.address(w.Rank, i)) = solve.Result(9)
+				*(*int64)(w.matrixAddress(w.Rank, i)) = solve.Result(9)
 			}
-		}, func(i int64) bool { return w.finite(w.A, i) && w.finite(w.B, i) })
+		}, func(i int64) bool { return w.isFinite(w.A, i) && w.isFinite(w.B, i) })
 	})
 }
 
@@ -154,9 +155,9 @@ func (w *matrixWork) leastSquares() {
 // arguments.
 func (w *matrixWork) roomsByDivision(name string, arguments []blas.Argument) (rooms, more []int64) {
 	const answer = 16
-	memory := w.bytes(3 * answer)
+	memory := w.newBytes(3 * answer)
 	at := func(k int) unsafe.Pointer { return unsafe.Add(memory.Data(), answer*k) }
-	ask := w.call(name, arguments...)
+	ask := w.newCall(name, arguments...)
 	ask.Set(10, blas.At(at(0)))
 	ask.Set(11, blas.Int(-1))
 	for k := range len(arguments) - 13 {

@@ -8,16 +8,16 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
-// wanted returns the letter for vectors that are computed or not.
-func wanted(vectors bool) blas.Argument {
+// vectorsLetter returns the letter for vectors that are computed or not.
+func vectorsLetter(vectors bool) blas.Argument {
 	if vectors {
 		return blas.Letter('V')
 	}
 	return blas.Letter('N')
 }
 
-// give passes memory to a LAPACK call: buffer k at the k-th argument position, followed by the number of its elements.
-func give(c *blas.LapackCall, places []int, memory []unsafe.Pointer, rooms []int64, dtypes ...dtype.DType) {
+// setWorkspaces passes memory to a LAPACK call: buffer k at the k-th argument position, followed by the number of its elements.
+func setWorkspaces(c *blas.LapackCall, places []int, memory []unsafe.Pointer, rooms []int64, dtypes ...dtype.DType) {
 	for k, i := range places {
 		c.Set(i, blas.At(memory[k]))
 		c.Set(i+1, blas.Int(rooms[k]/dtypes[k].Size()))
@@ -27,7 +27,7 @@ func give(c *blas.LapackCall, places []int, memory []unsafe.Pointer, rooms []int
 func (w *matrixWork) eigenHermitian() {
 	n := blas.Int(w.n)
 	name := w.realOr("syevd", "heevd")
-	arguments := []blas.Argument{wanted(w.V != nil), uplo(w.Upper), n, blas.At(nil), n, blas.At(nil)}
+	arguments := []blas.Argument{vectorsLetter(w.V != nil), uploLetter(w.Upper), n, blas.At(nil), n, blas.At(nil)}
 	dtypes := []dtype.DType{w.d, blas.Integer()}
 	places := []int{6, 8}
 	if w.d.IsComplex() {
@@ -38,16 +38,16 @@ func (w *matrixWork) eigenHermitian() {
 		arguments = append(arguments, blas.At(nil), blas.Int(0))
 	}
 	arguments = append(arguments, blas.Int(0))
-	rooms := w.rooms(name, arguments, places, dtypes...)
-	w.each(9*w.n*w.n*w.n, rooms, func(memory []unsafe.Pointer) worker {
-		solve := w.call(name, arguments...)
-		give(solve, places, memory, rooms, dtypes...)
+	rooms := w.queryWorkspaces(name, arguments, places, dtypes...)
+	w.runEach(9*w.n*w.n*w.n, rooms, func(memory []unsafe.Pointer) worker {
+		solve := w.newCall(name, arguments...)
+		setWorkspaces(solve, places, memory, rooms, dtypes...)
 		return w.ofFinite(func(i int64) {
-			solve.Set(3, w.of(w.A, i))
-			solve.Set(5, w.of(w.Values, i))
+			solve.Set(3, w.matrixArgument(w.A, i))
+			solve.Set(5, w.matrixArgument(w.Values, i))
 			solve.Run()
-			w.say(i, solve.Info())
-		}, w.finiteTriangle)
+			w.setInfo(i, solve.Info())
+		}, w.isTriangleFinite)
 	})
 }
 
@@ -57,7 +57,7 @@ func (w *matrixWork) eigenGeneral() {
 	n := blas.Int(w.n)
 	size := w.d.Size()
 	complexes := w.d.IsComplex()
-	arguments := []blas.Argument{blas.Letter('N'), wanted(w.V != nil), n, blas.At(nil), n, blas.At(nil)}
+	arguments := []blas.Argument{blas.Letter('N'), vectorsLetter(w.V != nil), n, blas.At(nil), n, blas.At(nil)}
 	if !complexes {
 		arguments = append(arguments, blas.At(nil))
 	}
@@ -68,13 +68,13 @@ func (w *matrixWork) eigenGeneral() {
 		arguments = append(arguments, blas.At(nil))
 	}
 	arguments = append(arguments, blas.Int(0))
-	room := w.room("geev", arguments, work)
+	room := w.queryWorkspace("geev", arguments, work)
 	rooms := []int64{room, 2 * w.n * w.d.ToReal().Size()}
 	if !complexes && w.V != nil {
 		rooms = append(rooms, w.n*w.n*size)
 	}
-	w.each(25*w.n*w.n*w.n, rooms, func(memory []unsafe.Pointer) worker {
-		solve := w.call("geev", arguments...)
+	w.runEach(25*w.n*w.n*w.n, rooms, func(memory []unsafe.Pointer) worker {
+		solve := w.newCall("geev", arguments...)
 		solve.Set(work, blas.At(memory[0]))
 		solve.Set(work+1, blas.Int(room/size))
 		if complexes {
@@ -87,15 +87,15 @@ func (w *matrixWork) eigenGeneral() {
 			}
 		}
 		return w.ofFinite(func(i int64) {
-			solve.Set(3, w.of(w.A, i))
+			solve.Set(3, w.matrixArgument(w.A, i))
 			if complexes {
-				solve.Set(5, w.of(w.Values, i))
+				solve.Set(5, w.matrixArgument(w.Values, i))
 				if w.V != nil {
-					solve.Set(vectors, w.of(w.V, i))
+					solve.Set(vectors, w.matrixArgument(w.V, i))
 				}
 			}
 			solve.Run()
-			w.say(i, solve.Info())
+			w.setInfo(i, solve.Info())
 			switch {
 			case complexes:
 			case w.d == dtype.Float32:
@@ -103,7 +103,7 @@ func (w *matrixWork) eigenGeneral() {
 			default:
 				unpackEigen[float64](w, i, memory)
 			}
-		}, w.finiteMatrix)
+		}, w.isMatrixFinite)
 	})
 }
 
@@ -112,14 +112,14 @@ func unpackEigen[T float32 | float64](w *matrixWork, i int64, memory []unsafe.Po
 	n := int(w.n)
 	at := func(address unsafe.Pointer, count int) []T { return unsafe.Slice((*T)(address), count) }
 	parts := at(memory[1], 2*n)
-	values := at(w.address(w.Values, i), 2*n)
+	values := at(w.matrixAddress(w.Values, i), 2*n)
 	for k := range n {
 		values[2*k], values[2*k+1] = parts[k], parts[n+k]
 	}
 	if w.V == nil {
 		return
 	}
-	from, to := at(memory[2], n*n), at(w.address(w.V, i), 2*n*n)
+	from, to := at(memory[2], n*n), at(w.matrixAddress(w.V, i), 2*n*n)
 	for k := 0; k < n; k++ {
 		column, first := from[k*n:][:n], to[2*k*n:][:2*n]
 		if parts[n+k] == 0 || k == n-1 {
@@ -157,10 +157,10 @@ func (w *matrixWork) singularValues() {
 		arguments = append(arguments, blas.At(nil))
 	}
 	arguments = append(arguments, blas.At(nil), blas.Int(0))
-	room := w.room("gesdd", arguments, 10)
+	room := w.queryWorkspace("gesdd", arguments, 10)
 	rooms := []int64{room, 64 * short, values * w.d.ToReal().Size()}
-	w.each(12*w.m*w.n*short, rooms, func(memory []unsafe.Pointer) worker {
-		solve := w.call("gesdd", arguments...)
+	w.runEach(12*w.m*w.n*short, rooms, func(memory []unsafe.Pointer) worker {
+		solve := w.newCall("gesdd", arguments...)
 		solve.Set(10, blas.At(memory[0]))
 		solve.Set(11, blas.Int(room/w.d.Size()))
 		solve.Set(len(arguments)-2, blas.At(memory[1]))
@@ -168,14 +168,14 @@ func (w *matrixWork) singularValues() {
 			solve.Set(12, blas.At(memory[2]))
 		}
 		return w.ofFinite(func(i int64) {
-			solve.Set(3, w.of(w.A, i))
-			solve.Set(5, w.of(w.Values, i))
+			solve.Set(3, w.matrixArgument(w.A, i))
+			solve.Set(5, w.matrixArgument(w.Values, i))
 			if w.U != nil {
-				solve.Set(6, w.of(w.U, i))
-				solve.Set(8, w.of(w.V, i))
+				solve.Set(6, w.matrixArgument(w.U, i))
+				solve.Set(8, w.matrixArgument(w.V, i))
 			}
 			solve.Run()
-			w.say(i, solve.Info())
-		}, w.finiteMatrix)
+			w.setInfo(i, solve.Info())
+		}, w.isMatrixFinite)
 	})
 }

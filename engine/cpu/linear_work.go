@@ -24,17 +24,17 @@ type matrixWork struct {
 // worker runs the task on matrix i, with the buffers of one thread.
 type worker func(i int64)
 
-// each runs the task on every matrix. It allocates buffers of the given sizes for each thread and creates a worker of them. Nothing is
+// runEach runs the task on every matrix. It allocates buffers of the given sizes for each thread and creates a worker of them. Nothing is
 // written before all are allocated. work is the number of operations per matrix.
-func (w *matrixWork) each(work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
+func (w *matrixWork) runEach(work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
 	w.inParts(1, work, bytes, made)
 }
 
-// inParts is each for tasks with several parts per matrix.
+// inParts is runEach for tasks with several parts per matrix.
 func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
 	workers := make(chan worker, min(int64(parallel.Threads()), w.batch*parts))
 	for range cap(workers) {
-		memory := w.pieces(bytes)
+		memory := w.newBuffers(bytes)
 		workers <- made(memory)
 	}
 	parallel.For(w.batch*parts, max(Grain/max(work, 1), 1), func(begin, end int64) {
@@ -46,78 +46,80 @@ func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory 
 	})
 }
 
-// eachInBlocks is each for tasks that several threads can share. They do so if there are fewer large matrices than threads.
+// eachInBlocks is runEach for tasks that several threads can share. They do so if there are fewer large matrices than threads.
 func (w *matrixWork) eachInBlocks(work int64, bytes []int64, made func(k *blocks, memory []unsafe.Pointer) worker) {
 	shared := w.batch < int64(parallel.Threads()) && min(w.m, w.n) >= sharedRows
 	k := blocksOf(w.d, shared)
 	if !shared {
-		w.each(work, bytes, func(memory []unsafe.Pointer) worker { return made(&k, memory) })
+		w.runEach(work, bytes, func(memory []unsafe.Pointer) worker { return made(&k, memory) })
 		return
 	}
-	memory := w.pieces(bytes)
+	memory := w.newBuffers(bytes)
 	do := made(&k, memory)
 	for i := range w.batch {
 		do(i)
 	}
 }
 
-// sharers returns how many threads there are for each matrix.
-func (w *matrixWork) sharers() int64 {
+// threadsPerMatrix returns how many threads there are for each matrix.
+func (w *matrixWork) threadsPerMatrix() int64 {
 	return (int64(parallel.Threads()) + w.batch - 1) / w.batch
 }
 
-// pieces allocates buffers of the given sizes.
-func (w *matrixWork) pieces(bytes []int64) []unsafe.Pointer {
+// newBuffers allocates buffers of the given sizes.
+func (w *matrixWork) newBuffers(bytes []int64) []unsafe.Pointer {
 	memory := make([]unsafe.Pointer, len(bytes))
 	for i, n := range bytes {
-		if t := w.bytes(n); t != nil {
+		if t := w.newBytes(n); t != nil {
 			memory[i] = t.Data()
 		}
 	}
 	return memory
 }
 
-// block is matrix i of an operand.
-func (w *matrixWork) block(t *tensor.Tensor, i int64) block {
+// blockOf is matrix i of an operand.
+func (w *matrixWork) blockOf(t *tensor.Tensor, i int64) block {
 	rows, cols := shape.Matrix(t.Sizes())
-	return block{w.address(t, i), rows, cols, 1, rows}
+	return block{w.matrixAddress(t, i), rows, cols, 1, rows}
 }
 
-// bytes returns memory that is given up when all is done.
-func (w *matrixWork) bytes(n int64) *tensor.Tensor {
+// newBytes allocates n bytes, which w owns.
+func (w *matrixWork) newBytes(n int64) *tensor.Tensor {
 	return w.Track(tensor.Empty(w.Op, []int64{n}, dtype.Uint8, device.Host))
 }
 
-// call is a call of a routine for the task's dtype.
-func (w *matrixWork) call(name string, arguments ...blas.Argument) *blas.LapackCall {
+// newCall is a call of a routine for the task's dtype.
+func (w *matrixWork) newCall(name string, arguments ...blas.Argument) *blas.LapackCall {
 	return blas.NewCall(w.d, name, arguments...)
 }
 
-// of returns the address of matrix, or vector, i of an operand.
-func (w *matrixWork) of(t *tensor.Tensor, i int64) blas.Argument { return blas.At(w.address(t, i)) }
+// matrixArgument returns the address of matrix, or vector, i of an operand.
+func (w *matrixWork) matrixArgument(t *tensor.Tensor, i int64) blas.Argument {
+	return blas.At(w.matrixAddress(t, i))
+}
 
-func (w *matrixWork) address(t *tensor.Tensor, i int64) unsafe.Pointer {
+func (w *matrixWork) matrixAddress(t *tensor.Tensor, i int64) unsafe.Pointer {
 	return unsafe.Add(t.Data(), t.Numel()/w.batch*i*t.DType().Size())
 }
 
-// say records the info that a call returned for matrix i.
-func (w *matrixWork) say(i, info int64) {
+// setInfo stores the info that a call returned for matrix i.
+func (w *matrixWork) setInfo(i, info int64) {
 	if w.Info != nil {
 		*(*int32)(unsafe.Add(w.Info.Data(), 4*i)) = int32(info)
 	}
 }
 
-// failed reports whether something was noted about matrix i.
-func (w *matrixWork) failed(i int64) bool {
+// hasFailed reports whether something was noted about matrix i.
+func (w *matrixWork) hasFailed(i int64) bool {
 	return w.Info != nil && *(*int32)(unsafe.Add(w.Info.Data(), 4*i)) != 0
 }
 
-// rooms queries the workspace sizes of a routine: it calls it with lengths of -1 after the arrays at the given argument positions, which
-// have the given dtypes.
-func (w *matrixWork) rooms(name string, arguments []blas.Argument, places []int, dtypes ...dtype.DType) []int64 {
+// queryWorkspaces queries the workspace sizes of a routine: it calls it with lengths of -1 after the arrays at the given argument
+// positions, which have the given dtypes.
+func (w *matrixWork) queryWorkspaces(name string, arguments []blas.Argument, places []int, dtypes ...dtype.DType) []int64 {
 	const answer = 16
-	memory := w.bytes(answer * int64(len(places)+1))
-	ask := w.call(name, arguments...)
+	memory := w.newBytes(answer * int64(len(places)+1))
+	ask := w.newCall(name, arguments...)
 	for i, a := range arguments {
 		if a == blas.At(nil) { // some routines write to other arrays too
 			ask.Set(i, blas.At(unsafe.Add(memory.Data(), answer*len(places))))
@@ -136,34 +138,34 @@ func (w *matrixWork) rooms(name string, arguments []blas.Argument, places []int,
 	return rooms
 }
 
-// room is rooms for one array of the task's dtype.
-func (w *matrixWork) room(name string, arguments []blas.Argument, place int) int64 {
-	return w.rooms(name, arguments, []int{place}, w.d)[0]
+// queryWorkspace is queryWorkspaces for one array of the task's dtype.
+func (w *matrixWork) queryWorkspace(name string, arguments []blas.Argument, place int) int64 {
+	return w.queryWorkspaces(name, arguments, []int{place}, w.d)[0]
 }
 
-// finite reports whether all of n elements from an address on are finite; matrices that are not make iterations go on for ever, or end
+// isFinite reports whether all of n elements from an address on are finite; matrices that are not make iterations go on for ever, or end
 // without a meaning.
-func (w *matrixWork) finite(t *tensor.Tensor, i int64) bool {
-	return w.finiteFrom(w.address(t, i), t.Numel()/w.batch)
+func (w *matrixWork) isFinite(t *tensor.Tensor, i int64) bool {
+	return w.isRangeFinite(w.matrixAddress(t, i), t.Numel()/w.batch)
 }
 
-func (w *matrixWork) finiteMatrix(i int64) bool { return w.finite(w.A, i) }
+func (w *matrixWork) isMatrixFinite(i int64) bool { return w.isFinite(w.A, i) }
 
-// finiteTriangle is finite for the triangle of A that is read.
-func (w *matrixWork) finiteTriangle(i int64) bool {
+// isTriangleFinite is isFinite for the triangle of A that is read.
+func (w *matrixWork) isTriangleFinite(i int64) bool {
 	for column := range w.n {
 		from, to := column, w.n
 		if w.Upper {
 			from, to = 0, column+1
 		}
-		if !w.finiteFrom(unsafe.Add(w.address(w.A, i), (column*w.n+from)*w.d.Size()), to-from) {
+		if !w.isRangeFinite(unsafe.Add(w.matrixAddress(w.A, i), (column*w.n+from)*w.d.Size()), to-from) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *matrixWork) finiteFrom(first unsafe.Pointer, n int64) bool {
+func (w *matrixWork) isRangeFinite(first unsafe.Pointer, n int64) bool {
 	real := w.d.ToReal()
 	n *= w.d.Size() / real.Size()
 	if real == dtype.Float32 {
@@ -178,7 +180,7 @@ func (w *matrixWork) ofFinite(do worker, finite func(i int64) bool) worker {
 		if finite(i) {
 			do(i)
 		} else {
-			w.say(i, backend.NotFinite)
+			w.setInfo(i, backend.NotFinite)
 		}
 	}
 }
@@ -197,16 +199,16 @@ func allFinite[T float32 | float64](list []T) bool {
 	return a+b+c+d == 0
 }
 
-// uplo returns the letter of a triangle.
-func uplo(upper bool) blas.Argument {
+// uploLetter returns the letter of a triangle.
+func uploLetter(upper bool) blas.Argument {
 	if upper {
 		return blas.Letter('U')
 	}
 	return blas.Letter('L')
 }
 
-// turned returns LAPACK's letter for a matrix, its transpose or its adjoint.
-func (w *matrixWork) turned() blas.Argument {
+// transposeLetter returns LAPACK's letter for a matrix, its transpose or its adjoint.
+func (w *matrixWork) transposeLetter() blas.Argument {
 	switch {
 	case !w.Adjoint:
 		return blas.Letter('N')
@@ -216,8 +218,8 @@ func (w *matrixWork) turned() blas.Argument {
 	return blas.Letter('T')
 }
 
-// side returns the letter of the side of A.
-func (w *matrixWork) side() blas.Argument {
+// sideLetter returns the letter of the side of A.
+func (w *matrixWork) sideLetter() blas.Argument {
 	if w.Right {
 		return blas.Letter('R')
 	}

@@ -36,7 +36,7 @@ func countMask(mask *tensor.Tensor) maskPieces {
 	m := maskPieces{data: uintptr(mask.Data()), n: mask.Numel()}
 	pieces := (m.n + maskPiece - 1) / maskPiece
 	m.starts = make([]int64, pieces+1)
-	m.each(func(p int64, args *maskArgs) {
+	m.forEach(func(p int64, args *maskArgs) {
 		kernel.Call(maskCount, unsafe.Pointer(args))
 		m.starts[p+1] = args.count
 	})
@@ -46,10 +46,10 @@ func countMask(mask *tensor.Tensor) maskPieces {
 	return m
 }
 
-func (m *maskPieces) total() int64 { return m.starts[len(m.starts)-1] }
+func (m *maskPieces) countSelected() int64 { return m.starts[len(m.starts)-1] }
 
-// each calls body for every block, on several threads.
-func (m *maskPieces) each(body func(p int64, args *maskArgs)) {
+// forEach calls body for every block, on several threads.
+func (m *maskPieces) forEach(body func(p int64, args *maskArgs)) {
 	parallel.For(int64(len(m.starts)-1), 1, func(begin, end int64) {
 		args := new(maskArgs)
 		for p := begin; p < end; p++ {
@@ -60,11 +60,11 @@ func (m *maskPieces) each(body func(p int64, args *maskArgs)) {
 	})
 }
 
-// move runs a kernel that copies the selected elements of every block; place sets the address. Another thread may write to the mask after
-// it was counted: args.limit keeps the kernel within the buffer.
-func (m *maskPieces) move(op string, fn uintptr, place func(p int64, args *maskArgs)) error {
+// copySelected runs a kernel that copies the selected elements of every block; place sets the address. Another thread may write to the mask
+// after it was counted: args.limit keeps the kernel within the buffer.
+func (m *maskPieces) copySelected(op string, fn uintptr, place func(p int64, args *maskArgs)) error {
 	var changed atomic.Bool
-	m.each(func(p int64, args *maskArgs) {
+	m.forEach(func(p int64, args *maskArgs) {
 		args.limit = m.starts[p+1] - m.starts[p]
 		place(p, args)
 		kernel.Call(fn, unsafe.Pointer(args))
@@ -88,8 +88,8 @@ func selectSet(op string, w backend.Selection) (_ *tensor.Tensor, err error) {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
-	out := s.Track(tensor.Empty(op, []int64{m.total()}, d, device.Host))
-	s.Check(m.move(op, fn, func(p int64, args *maskArgs) {
+	out := s.Track(tensor.Empty(op, []int64{m.countSelected()}, d, device.Host))
+	s.Check(m.copySelected(op, fn, func(p int64, args *maskArgs) {
 		args.to = at(out, m.starts[p])
 		if w.From != nil {
 			args.from = at(w.From, args.base)
@@ -98,20 +98,20 @@ func selectSet(op string, w backend.Selection) (_ *tensor.Tensor, err error) {
 	return s.Return(out)
 }
 
-// place writes values where a mask is set.
-func place(op string, w backend.Placement) error {
+// placeMasked writes values where a mask is set.
+func placeMasked(op string, w backend.Placement) error {
 	m := countMask(w.Mask)
-	if err := w.Fits(m.total()); err != nil {
+	if err := w.Fits(m.countSelected()); err != nil {
 		return err
 	}
-	return m.move(op, maskGive.Row(w.To.DType().Raw()), func(p int64, args *maskArgs) {
+	return m.copySelected(op, maskGive.Row(w.To.DType().Raw()), func(p int64, args *maskArgs) {
 		args.from, args.to = at(w.Values, m.starts[p]), at(w.To, args.base)
 	})
 }
 
-// unravel turns row-major numbers into coordinates.
-func unravel(_ string, w backend.Coordinates) error {
-	numbers, dims := elements[int64](w.Numbers), len(w.Sizes)
+// unravelIndices turns row-major numbers into coordinates.
+func unravelIndices(_ string, w backend.Coordinates) error {
+	numbers, dims := elementsOf[int64](w.Numbers), len(w.Sizes)
 	if len(numbers) == 0 || dims == 0 {
 		return nil
 	}
@@ -122,7 +122,7 @@ func unravel(_ string, w backend.Coordinates) error {
 	}
 	for d := range columns {
 		if w.To == nil {
-			columns[d] = elements[int64](w.Columns[d])
+			columns[d] = elementsOf[int64](w.Columns[d])
 		} else {
 			columns[d] = unsafe.Slice((*int64)(unsafe.Add(w.To.Data(), 8*int64(d)*w.To.Strides()[1])), int64(len(numbers)-1)*step+1)
 		}

@@ -32,7 +32,7 @@ func given(t *testing.T, d dtype.DType, sizes []int64, values ...float64) *tenso
 func vectorOf(t *testing.T, values ...int64) *tensor.Tensor {
 	t.Helper()
 	x := given(t, dtype.Int64, []int64{int64(len(values))})
-	copy(elements[int64](x), values)
+	copy(elementsOf[int64](x), values)
 	return x
 }
 
@@ -51,7 +51,7 @@ func flat(t *testing.T, x *tensor.Tensor) []float64 {
 	t.Helper()
 	whole := given(t, dtype.Float64, x.Sizes())
 	require.NoError(t, backend.Copy("test", whole, x))
-	return slices.Clone(elements[float64](whole))
+	return slices.Clone(elementsOf[float64](whole))
 }
 
 // A mask that changes after it was counted selects no more elements than fit the buffer.
@@ -61,21 +61,21 @@ func TestMasksAreCheckedWhereTheyAreUsed(t *testing.T) {
 		for _, change := range []byte{0, 1} {
 			mask := given(t, dtype.Bool, []int64{n}, slices.Repeat([]float64{0, 1, 0}, n/3)...)
 			m := countMask(mask)
-			bytes := elements[byte](mask)
+			bytes := elementsOf[byte](mask)
 			for i := range bytes {
 				bytes[i] = change
 			}
 			from, to := ramp(t, d, n), given(t, d, []int64{n}, slices.Repeat([]float64{5}, n)...)
-			err := m.move("test", maskTake.Row(d.Raw()), func(_ int64, args *maskArgs) {
+			err := m.copySelected("test", maskTake.Row(d.Raw()), func(_ int64, args *maskArgs) {
 				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
 			})
 			assert.ErrorContains(t, err, "another thread wrote to the mask")
 			assert.Equal(t, slices.Repeat([]float64{5}, n-100), flat(t, to)[100:])
 			list := vectorOf(t, slices.Repeat([]int64{7}, n)...)
-			err = m.move("test", maskPositions, func(_ int64, args *maskArgs) { args.to = uintptr(list.Data()) })
+			err = m.copySelected("test", maskPositions, func(_ int64, args *maskArgs) { args.to = uintptr(list.Data()) })
 			assert.ErrorContains(t, err, "another thread wrote to the mask")
 			assert.Equal(t, slices.Repeat([]float64{7}, n-100), flat(t, list)[100:])
-			err = m.move("test", maskGive.Row(d.Raw()), func(_ int64, args *maskArgs) {
+			err = m.copySelected("test", maskGive.Row(d.Raw()), func(_ int64, args *maskArgs) {
 				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
 			})
 			assert.ErrorContains(t, err, "another thread wrote to the mask")
@@ -105,5 +105,5 @@ func TestCountsStayInTheirMemory(t *testing.T) {
 
 // The power of 0 to NaN is NaN.
 func TestPowersOfNaN(t *testing.T) {
-	assert.True(t, math.IsNaN(real(power(0, complex(math.NaN(), 2)))))
+	assert.True(t, math.IsNaN(real(powComplex(0, complex(math.NaN(), 2)))))
 }

@@ -15,13 +15,13 @@ const smallProduct = 16 * 16 * 16
 // products owns the copies that a product needs.
 type products struct{ owner.Scope }
 
-// copy writes t, broadcast, to c.
-func (s *products) copy(c, t *tensor.Tensor) {
+// copyBroadcast writes t, broadcast, to c.
+func (s *products) copyBroadcast(c, t *tensor.Tensor) {
 	s.Check(copyTo(s.Op, backend.Copying{To: c, From: t}))
 }
 
-// turn returns t with its last two dimensions exchanged.
-func (s *products) turn(t *tensor.Tensor) *tensor.Tensor {
+// transposeLast returns t with its last two dimensions exchanged.
+func (s *products) transposeLast(t *tensor.Tensor) *tensor.Tensor {
 	return s.Track(view.Transpose(s.Op, nil, t, -2, -1))
 }
 
@@ -44,11 +44,11 @@ func matricesOf(t *tensor.Tensor) matrices {
 	return m
 }
 
-// factors views the operands and the result of a product as matrices.
-func factors(w backend.Product) (a, b, c matrices) {
+// viewFactors views the operands and the result of a product as matrices.
+func viewFactors(w backend.Product) (a, b, c matrices) {
 	a, b, c = matricesOf(w.A), matricesOf(w.B), matricesOf(w.To)
 	if w.Turned {
-		b = b.transposed()
+		b = b.swapDims()
 	}
 	return a, b, c
 }
@@ -66,15 +66,15 @@ func broadcastOf(t, c *tensor.Tensor) matrices {
 	return m
 }
 
-func (m matrices) transposed() matrices {
+func (m matrices) swapDims() matrices {
 	m.rows, m.cols, m.row, m.column = m.cols, m.rows, m.column, m.row
 	return m
 }
 
-// served reports whether OpenBLAS's integers hold the sizes and steps.
-func (m matrices) served() bool { return blas.Reaches(m.rows, m.cols, m.row, m.column) }
+// canUseBLAS reports whether OpenBLAS's integers hold the sizes and steps.
+func (m matrices) canUseBLAS() bool { return blas.Reaches(m.rows, m.cols, m.row, m.column) }
 
-// leading returns the distance between stored rows, and whether these are the matrix's columns.
-func (m matrices) leading() (ld int64, turned, ok bool) {
+// leadingDim returns the distance between stored rows, and whether these are the matrix's columns.
+func (m matrices) leadingDim() (ld int64, turned, ok bool) {
 	return tensoriter.Leading(m.rows, m.cols, m.row, m.column)
 }

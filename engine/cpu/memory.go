@@ -17,8 +17,8 @@ func bytesOf(t *tensor.Tensor) []byte {
 	return unsafe.Slice((*byte)(t.Data()), t.Numel()*t.DType().Size())
 }
 
-// elements returns the elements of a contiguous tensor.
-func elements[T any](t *tensor.Tensor) []T {
+// elementsOf returns the elements of a contiguous tensor.
+func elementsOf[T any](t *tensor.Tensor) []T {
 	if t.Numel() == 0 {
 		return nil
 	}

@@ -24,15 +24,15 @@ var (
 	columnGradientKernel    = kernel.Of(kernelapi.ColumnGradient)
 )
 
-func flag(b bool) int32 {
+func toFlag(b bool) int32 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// normalize normalizes units, which threads share, or takes their gradient.
-func normalize(op string, w backend.Normalization) error {
+// runNormalization normalizes units, which threads share, or takes their gradient.
+func runNormalization(op string, w backend.Normalization) error {
 	if w.In.Numel() == 0 {
 		return nil
 	}
@@ -40,11 +40,11 @@ func normalize(op string, w backend.Normalization) error {
 		return normalizeColumns(op, w)
 	}
 	args := normalizeArgs{
-		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean),
-		rstd: start(w.Rstd), variance: start(w.Variance),
-		sums:  [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
+		in: dataAddress(w.In), out: dataAddress(w.Out), given: dataAddress(w.Given), weight: dataAddress(w.Weight), bias: dataAddress(w.Bias),
+		mean: dataAddress(w.Mean), rstd: dataAddress(w.Rstd), variance: dataAddress(w.Variance),
+		sums:  [2]uintptr{dataAddress(w.Sums[0]), dataAddress(w.Sums[1])},
 		units: w.Units, strips: w.Strips, runs: w.Runs, span: w.Span, unitStep: w.Runs * w.Span, stripStep: w.Units * w.Span, groups: w.Groups,
-		eps: w.Eps, centred: flag(w.Centred), fixed: flag(w.Fixed), rounded: flag(w.Rounded),
+		eps: w.Eps, centred: toFlag(w.Centred), fixed: toFlag(w.Fixed), rounded: toFlag(w.Rounded),
 	}
 	k := normalizeKernel
 	if w.Given != nil {
@@ -66,8 +66,8 @@ func normalize(op string, w backend.Normalization) error {
 	return nil
 }
 
-// evenly divides n items of a size into blocks that depend only on these: their length and number.
-func evenly(n, size int64) (length, count int64) {
+// divideEvenly divides n items of a size into blocks that depend only on these: their length and number.
+func divideEvenly(n, size int64) (length, count int64) {
 	length = max((n+maxPieces/4-1)/(maxPieces/4), pieceElements/max(size, 1), 1)
 	count = (n + length - 1) / length
 	return (n + count - 1) / count, count
@@ -75,12 +75,12 @@ func evenly(n, size int64) (length, count int64) {
 
 // normalizePieces sums blocks of the units and adds their sums in order.
 func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normalization) (err error) {
-	length, count := evenly(w.Units, w.Runs)
+	length, count := divideEvenly(w.Units, w.Runs)
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	numbers := w.Groups * w.Runs
 	parts := s.Track(tensor.Empty(op, []int64{2, count, numbers}, w.Mean.DType(), device.Host))
-	s.Check(fill(op, backend.Filling{To: parts, Value: dtype.IntScalar(0)}))
+	s.Check(fillTensor(op, backend.Filling{To: parts, Value: dtype.IntScalar(0)}))
 	parallel.ForInterruptible(count, 1, func(begin, end int64) {
 		for i := begin; i < end; i++ {
 			part := args
@@ -91,25 +91,25 @@ func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normal
 	})
 	for i, to := range w.Sums {
 		of := s.Track(parts.View(op, []int64{count, numbers}, []int64{numbers, 1}, int64(i)*count*numbers))
-		s.Check(reduce(op, backend.Reduction{Kernel: sumKernel, Compute: to.DType(), Out: [2]*tensor.Tensor{to}, In: of,
+		s.Check(runReduction(op, backend.Reduction{Kernel: sumKernel, Compute: to.DType(), Out: [2]*tensor.Tensor{to}, In: of,
 			Mask: []bool{true, false}}))
 	}
 	return nil
 }
 
-// normalizeColumns is normalize for columns: threads share blocks of rows, and then units.
+// normalizeColumns is runNormalization for columns: threads share blocks of rows, and then units.
 func normalizeColumns(op string, w backend.Normalization) (err error) {
 	matrices, columns := w.Units/w.Groups, w.Groups*w.Runs
-	length, count := evenly(w.Strips, columns)
+	length, count := divideEvenly(w.Strips, columns)
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	parts := s.Track(tensor.Empty(op, []int64{matrices * count, 2, columns}, dtype.Float64, device.Host))
 	args := columnsArgs{
-		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean),
-		rstd: start(w.Rstd), variance: start(w.Variance),
-		sums:   [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
+		in: dataAddress(w.In), out: dataAddress(w.Out), given: dataAddress(w.Given), weight: dataAddress(w.Weight), bias: dataAddress(w.Bias),
+		mean: dataAddress(w.Mean), rstd: dataAddress(w.Rstd), variance: dataAddress(w.Variance),
+		sums:   [2]uintptr{dataAddress(w.Sums[0]), dataAddress(w.Sums[1])},
 		pieces: at(parts, 0), matrices: matrices, rows: w.Strips, columns: columns, runs: w.Runs, piece: length, count: count, eps: w.Eps,
-		fixed: flag(w.Fixed), rounded: flag(w.Rounded),
+		fixed: toFlag(w.Fixed), rounded: toFlag(w.Rounded),
 	}
 	share := func(k *kernel.Kernel, d dtype.DType, n, size int64) {
 		fn, err := k.For(op, d)

@@ -22,8 +22,9 @@ var (
 // poolBlock is kBlock of pooling.h, the channels that share a plane of gradients.
 const poolBlock = 64
 
-// pooling runs a kernel on windows of images. Threads share rows of the result, or planes of images, to which elements are added in order.
-func pooling(op string, w backend.Pooling) (err error) {
+// runPooling runs a kernel on windows of images. Threads share rows of the result, or planes of images, to which elements are added in
+// order.
+func runPooling(op string, w backend.Pooling) (err error) {
 	fn, err := kernel.Of(w.Kernel).For(op, w.Images.DType())
 	if err != nil {
 		return err

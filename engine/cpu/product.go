@@ -22,26 +22,26 @@ const (
 // wideTiles is true if the kernels for real floats use 64-byte vectors, which OpenBLAS uses on some CPUs only.
 var wideTiles = kernel.Tier() == "avx512"
 
-// product multiplies matrices. Nothing is written before all that the product needs is there.
-func product(op string, w backend.Product) (err error) {
+// runProduct multiplies matrices. Nothing is written before all that the product needs is there.
+func runProduct(op string, w backend.Product) (err error) {
 	if w.To.Numel() == 0 {
 		return nil
 	}
 	s := products{owner.Scope{Op: op}}
 	defer s.Close(&err)
-	s.multiply(w)
+	s.multiplyMatrices(w)
 	return nil
 }
 
-// multiply is product with temporaries owned by s.
-func (s *products) multiply(w backend.Product) {
+// multiplyMatrices is runProduct with temporaries owned by s.
+func (s *products) multiplyMatrices(w backend.Product) {
 	switch w.Self {
 	case nil:
 		w.Beta = dtype.IntScalar(0)
 	case w.To:
 		w.Self = nil
 	}
-	if d := w.To.DType(); !blas.Serves(d) || wideTiles && d.IsFloatingPoint() || !servedByBLAS(factors(w)) {
+	if d := w.To.DType(); !blas.Serves(d) || wideTiles && d.IsFloatingPoint() || !servedByBLAS(viewFactors(w)) {
 		w.A, w.B = backend.Computed(&s.Scope, w.A), backend.Computed(&s.Scope, w.B)
 		s.multiplyBlocks(w)
 	} else {
@@ -51,23 +51,23 @@ func (s *products) multiply(w backend.Product) {
 
 // servedByBLAS reports whether a product is so large that a call of BLAS pays, and BLAS's integers hold its sizes and steps.
 func servedByBLAS(a, b, c matrices) bool {
-	return c.rows*c.cols*a.cols > smallProduct && a.served() && b.served() && c.served()
+	return c.rows*c.cols*a.cols > smallProduct && a.canUseBLAS() && b.canUseBLAS() && c.canUseBLAS()
 }
 
-// multiplyByBLAS is multiply for dtypes and layouts that BLAS supports.
+// multiplyByBLAS is multiplyMatrices for dtypes and layouts that BLAS supports.
 func (s *products) multiplyByBLAS(w backend.Product) {
 	c, self, d := w.To, w.Self, w.To.DType()
-	ma, mb, mc := factors(w)
+	ma, mb, mc := viewFactors(w)
 	work := mc.rows * mc.cols * ma.cols
-	ld, turned, ok := mc.leading()
+	ld, turned, ok := mc.leadingDim()
 	if !ok {
 		// BLAS writes adjacent elements only.
 		if self == nil && !w.Beta.Equal(0) {
 			w.Self = c
 		}
 		w.To = s.Track(tensor.Empty(s.Op, c.Sizes(), d, device.Host))
-		s.multiply(w)
-		s.copy(c, w.To)
+		s.multiplyMatrices(w)
+		s.copyBroadcast(c, w.To)
 		return
 	}
 	for _, x := range []struct {
@@ -75,34 +75,34 @@ func (s *products) multiplyByBLAS(w backend.Product) {
 		t      *tensor.Tensor
 		turned bool
 	}{{&ma, w.A, false}, {&mb, w.B, w.Turned}} {
-		if _, _, ok := x.m.leading(); !ok {
+		if _, _, ok := x.m.leadingDim(); !ok {
 			if x.turned {
-				x.t = s.turn(x.t)
+				x.t = s.transposeLast(x.t)
 			}
 			whole := backend.RowMajorCopy(&s.Scope, x.t, d)
 			*x.m = matricesOf(whole)
 		}
 	}
 	if self != nil {
-		s.copy(c, self)
+		s.copyBroadcast(c, self)
 	}
 	ta, tb := w.A, w.B
 	if turned {
-		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
+		ma, mb, mc = mb.swapDims(), ma.swapDims(), mc.swapDims()
 		ta, tb = tb, ta
 	}
 	p := blas.Product{M: mc.rows, N: mc.cols, K: ma.cols, Ldc: ld}
-	p.Lda, p.ATransposed, _ = ma.leading()
-	p.Ldb, p.BTransposed, _ = mb.leading()
+	p.Lda, p.ATransposed, _ = ma.leadingDim()
+	p.Ldb, p.BTransposed, _ = mb.leadingDim()
 	p.AConjugated, p.BConjugated = ta.Lazy() != 0, tb.Lazy() != 0
 	if p.AConjugated && (!p.ATransposed || mc.rows == 1) {
-		ma = s.computed(ta, turned)
-		p.Lda, p.ATransposed, _ = ma.leading()
+		ma = s.resolveConjugate(ta, turned)
+		p.Lda, p.ATransposed, _ = ma.leadingDim()
 		p.AConjugated = false
 	}
 	if p.BConjugated && (!p.BTransposed || mc.rows == 1 || mc.cols == 1) {
-		mb = s.computed(tb, turned)
-		p.Ldb, p.BTransposed, _ = mb.leading()
+		mb = s.resolveConjugate(tb, turned)
+		p.Ldb, p.BTransposed, _ = mb.leadingDim()
 		p.BConjugated = false
 	}
 	p.Alpha = [2]float64{real(w.Alpha.Complex()), imag(w.Alpha.Complex())}
@@ -124,11 +124,12 @@ func (s *products) multiplyByBLAS(w backend.Product) {
 	})
 }
 
-// computed returns the matrices of t with conjugation resolved, transposed if turned is set: BLAS can conjugate only transposed operands.
-func (s *products) computed(t *tensor.Tensor, turned bool) matrices {
+// resolveConjugate returns the matrices of t with conjugation resolved, transposed if turned is set: BLAS can conjugate only transposed
+// operands.
+func (s *products) resolveConjugate(t *tensor.Tensor, turned bool) matrices {
 	whole := backend.Computed(&s.Scope, t)
 	if turned {
-		return matricesOf(whole).transposed()
+		return matricesOf(whole).swapDims()
 	}
 	return matricesOf(whole)
 }

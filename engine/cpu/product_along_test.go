@@ -42,7 +42,7 @@ func TestProductsAlongMemoryAreExactOnBothSidesOfMostAlong(t *testing.T) {
 					productTraits.MostAlong = most
 					to := grid(t, d, m, n, 0, func() int64 { return 99 })
 					w := backend.Product{To: to, A: a, B: b, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(0)}
-					require.NoError(t, product("test", w))
+					require.NoError(t, runProduct("test", w))
 					for i := range m {
 						for j := range n {
 							require.Equal(t, get(want, i, j), get(to, i, j), "%d, %d of %v %v, most %d, %d threads", i, j, d, s, most, threads)

@@ -35,7 +35,7 @@ func TestBFloat16ProductsOfBothKernels(t *testing.T) {
 				productTraits.WidensBFloat16 = i%2 == 0
 				parallel.SetThreads(1 + i/2*4)
 				to := grid(t, dtype.BFloat16, m, n, layout%3, func() int64 { return 99 })
-				require.NoError(t, product("test", backend.Product{To: to, A: a, B: b, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(0)}))
+				require.NoError(t, runProduct("test", backend.Product{To: to, A: a, B: b, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(0)}))
 				for i := range m {
 					for j := range n {
 						require.Equal(t, sums[i*n+j], get(to, i, j).Float(), "%d, %d of %v layout %d", i, j, s, layout)

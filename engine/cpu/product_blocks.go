@@ -20,13 +20,13 @@ const (
 	leastAlong, alongSteps, pairSteps, alongBytes = 32, 8, 24, 1 << 19
 	// A product of at most skinny columns, and more rows, is computed transposed.
 	skinny = 8
-	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs the
-	// second operand once more.
+	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs
+	// the second operand once more.
 	leastBlockRows, leastBlockColumns = 32, 32
 	// blocksPerThread is about how many blocks each thread gets, so that a late one costs little.
 	blocksPerThread = 4
-	// A row-contiguous first operand is read in place. But if the column stride is a multiple of cachePage, columns map to the same few cache
-	// lines, and a product of more than patient columns copies it.
+	// A row-contiguous first operand is read in place. But if the column stride is a multiple of cachePage, columns map to the same few
+	// cache lines, and a product of more than patient columns copies it.
 	cachePage, patient = 1 << 10, 128
 	// slabBytes is the approximate size of the first operand to copy at a time, in no fewer rows than share a packed panel.
 	slabBytes, leastSlabRows = 2 << 20, 256
@@ -79,30 +79,30 @@ func productKernelsOf(d dtype.DType, rows, columns, work int64) productKernels {
 	return k
 }
 
-// multiplyBlocks is multiply by kernels of ours, for every dtype and any strides. Products of 16-bit floats are summed in
+// multiplyBlocks is multiplyMatrices by kernels of ours, for every dtype and any strides. Products of 16-bit floats are summed in
 // 32 bits and rounded once.
 func (s *products) multiplyBlocks(w backend.Product) {
 	a, flipped, d := w.A, false, w.To.DType()
-	ma, mb, mc := factors(w)
+	ma, mb, mc := viewFactors(w)
 	work := mc.rows * mc.cols * ma.cols
 	kernels := productKernelsOf(d, mc.rows, mc.cols, mc.batch*work)
 	turned := mc.cols < mc.rows && mc.cols <= skinny
 	if turned {
 		a, flipped = w.B, !w.Turned
-		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
+		ma, mb, mc = mb.swapDims(), ma.swapDims(), mc.swapDims()
 	}
 	fn := kernels.panels
 	along := kernels.dots.function != 0 && mb.row == 1 && kernels.dots.readsAlong(mc.rows, ma.cols, d)
 	if along {
 		fn = kernels.dots
 	}
-	if fn.left != d || ma.column != 1 && (along || fn.left.Size() <= 2 || work > smallProduct && !readable(ma, mc.cols, d.Size())) {
+	if fn.left != d || ma.column != 1 && (along || fn.left.Size() <= 2 || work > smallProduct && !canReadInPlace(ma, mc.cols, d.Size())) {
 		if n := max(slabBytes/max(mc.batch*ma.cols*fn.left.Size(), 1), leastSlabRows); n < mc.rows {
 			s.multiplySlabs(n, w)
 			return
 		}
 		if flipped {
-			a = s.turn(a)
+			a = s.transposeLast(a)
 		}
 		whole := backend.RowMajorCopy(&s.Scope, a, fn.left)
 		ma = matricesOf(whole)
@@ -115,7 +115,7 @@ func (s *products) multiplyBlocks(w backend.Product) {
 	} else {
 		md := broadcastOf(w.Self, w.To)
 		if turned {
-			md = md.transposed()
+			md = md.swapDims()
 		}
 		g.D, g.DBatch, g.DRow, g.DCol = md.data, md.batchStep, md.row, md.column
 	}
@@ -158,9 +158,9 @@ func (s *products) multiplySlab(i, n int64, w backend.Product) {
 	slab.multiplyBlocks(w)
 }
 
-// readable reports whether the kernels read a row-contiguous first operand in place as fast as a copy, which costs as much as some of the
-// product's columns.
-func readable(a matrices, columns, size int64) bool {
+// canReadInPlace reports whether the kernels read a row-contiguous first operand in place as fast as a copy, which costs as much as some of
+// the product's columns.
+func canReadInPlace(a matrices, columns, size int64) bool {
 	return a.row == 1 && (columns <= patient || a.column*size%cachePage != 0)
 }
 

@@ -37,8 +37,8 @@ func quantizedKernels(d dtype.DType) (multiply, pack uintptr, left dtype.DType) 
 	return quantizedKernel.Row(0), packQuantizedKernel.Row(0), dtype.Int16
 }
 
-// packing returns a matrix that is to be packed, and how many bytes that takes.
-func packing(b *tensor.Tensor) kernel.GemmPacking {
+// newPacking returns a matrix that is to be packed, and how many bytes that takes.
+func newPacking(b *tensor.Tensor) kernel.GemmPacking {
 	m := matricesOf(b)
 	p := kernel.GemmPacking{B: m.data, N: m.cols, K: m.rows, BRow: m.row, BCol: m.column}
 	_, pack, _ := quantizedKernels(b.DType())
@@ -48,7 +48,7 @@ func packing(b *tensor.Tensor) kernel.GemmPacking {
 
 // packQuantized packs the second operand of products.
 func packQuantized(op string, b *tensor.Tensor) (*tensor.Tensor, error) {
-	p := packing(b)
+	p := newPacking(b)
 	packed, err := tensor.Empty(op, []int64{p.Bytes}, dtype.Uint8, device.Host)
 	if err != nil || p.Bytes == 0 {
 		return packed, err
@@ -75,7 +75,7 @@ func quantizedProduct(op string, w backend.QuantizedProduct) (err error) {
 	q := kernel.GemmQuantized{AZero: zero, Zero: w.Zero, Low: float32(w.Low - w.Zero), High: float32(w.High - w.Zero),
 		DType: int32(w.To.DType())}
 	if w.Packed != nil {
-		if n := packing(w.B).Bytes; w.Packed.DType() != dtype.Uint8 || !w.Packed.IsContiguous() || w.Packed.Numel() != n {
+		if n := newPacking(w.B).Bytes; w.Packed.DType() != dtype.Uint8 || !w.Packed.IsContiguous() || w.Packed.Numel() != n {
 			return status.Runtimef("%s: packed must be the result of quantized.linear_pack for this weight on this machine, a contiguous tensor of %d bytes, but got %v of sizes %v",
 				op, n, w.Packed.DType(), w.Packed.Sizes())
 		}
@@ -90,11 +90,11 @@ func quantizedProduct(op string, w backend.QuantizedProduct) (err error) {
 	switch {
 	case w.Bias == nil:
 	case w.Bias.DType() == dtype.Int32:
-		for j, v := range elements[int32](w.Bias) {
+		for j, v := range elementsOf[int32](w.Bias) {
 			offsets[j] += v
 		}
 	default:
-		copy(bias, elements[float32](w.Bias))
+		copy(bias, elementsOf[float32](w.Bias))
 	}
 	if slices.ContainsFunc(w.BZeros, func(zero int32) bool { return zero != 0 }) {
 		zeros, sums := eachColumn[int32](&s, mc.cols, dtype.Int32, &q.Zeros), s.rowSums(w.A)
@@ -130,8 +130,8 @@ func (s *products) leftOf(a *tensor.Tensor, d dtype.DType, zero int32) (*tensor.
 		return backend.RowMajorCopy(&s.Scope, a, d), zero
 	}
 	a = backend.RowMajorCopy(&s.Scope, a, dtype.Int8)
-	for i := range elements[uint8](a) {
-		elements[uint8](a)[i] ^= 0x80
+	for i := range elementsOf[uint8](a) {
+		elementsOf[uint8](a)[i] ^= 0x80
 	}
 	return a, zero + 0x80
 }
@@ -139,7 +139,7 @@ func (s *products) leftOf(a *tensor.Tensor, d dtype.DType, zero int32) (*tensor.
 // rowSums returns the sums of rows, which wrap.
 func (s *products) rowSums(a *tensor.Tensor) *tensor.Tensor {
 	sums := s.Track(tensor.Empty(s.Op, a.Sizes()[:1], dtype.Int64, device.Host))
-	s.Check(reduce(s.Op, backend.Reduction{Kernel: sumKernel, Compute: dtype.Int64, Out: [2]*tensor.Tensor{sums}, In: a,
+	s.Check(runReduction(s.Op, backend.Reduction{Kernel: sumKernel, Compute: dtype.Int64, Out: [2]*tensor.Tensor{sums}, In: a,
 		Mask: []bool{false, true}}))
 	return backend.RowMajorCopy(&s.Scope, sums, dtype.Int32)
 }
@@ -148,8 +148,8 @@ func (s *products) rowSums(a *tensor.Tensor) *tensor.Tensor {
 func eachColumn[T any](s *products, n int64, d dtype.DType, at *uintptr) []T {
 	items := s.Track(tensor.Empty(s.Op, []int64{n + pastColumns}, d, device.Host))
 	*at = uintptr(items.Data())
-	clear(elements[T](items))
-	return elements[T](items)
+	clear(elementsOf[T](items))
+	return elementsOf[T](items)
 }
 
 // itemOf returns the item for column j from one for all columns or one for each; it is 0 without items.

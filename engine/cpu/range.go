@@ -34,7 +34,7 @@ func fillRange(op string, w backend.Range) (err error) {
 	}
 	args := kernelapi.RangeArgs{
 		Out: at(to, 0), Steps: t.Numel(), Istart: w.Start.Int(), Istep: w.Step.Int(),
-		Start: parts(w.Start.Complex()), Step: parts(w.Step.Complex()), Stop: parts(w.Stop),
+		Start: splitComplex(w.Start.Complex()), Step: splitComplex(w.Step.Complex()), Stop: splitComplex(w.Stop),
 	}
 	parallel.For(args.Steps, Grain, func(begin, end int64) {
 		piece := args
@@ -44,15 +44,15 @@ func fillRange(op string, w backend.Range) (err error) {
 	switch {
 	case w.Base != nil && d == dtype.Float64:
 		base := s.Track(tensor.Empty(op, nil, d, device.Host))
-		elements[float64](base)[0] = *w.Base
-		if err := elementwise(op, backend.Elementwise{Kernel: kernelapi.Pow, Compute: d,
+		elementsOf[float64](base)[0] = *w.Base
+		if err := runElementwise(op, backend.Elementwise{Kernel: kernelapi.Pow, Compute: d,
 			Operands: [backend.MaxOperands]*tensor.Tensor{to, base, to}}); err != nil {
 			return err
 		}
 	case w.Base != nil:
-		powers := elements[complex128](to)
+		powers := elementsOf[complex128](to)
 		for i, x := range powers {
-			powers[i] = power(*w.Base, x)
+			powers[i] = powComplex(*w.Base, x)
 		}
 	}
 	if to != t {
@@ -61,10 +61,10 @@ func fillRange(op string, w backend.Range) (err error) {
 	return nil
 }
 
-func parts(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
+func splitComplex(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
 
-// power returns base to the power of x; 0 to the power of NaN is NaN. Roots of negative numbers are complex.
-func power(base float64, x complex128) complex128 {
+// powComplex returns base to the power of x; 0 to the power of NaN is NaN. Roots of negative numbers are complex.
+func powComplex(base float64, x complex128) complex128 {
 	switch {
 	case imag(x) == 0 && !(base < 0 && real(x) != math.Trunc(real(x))):
 		return complex(math.Pow(base, real(x)), 0)

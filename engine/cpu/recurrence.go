@@ -29,8 +29,8 @@ const panelVectors = 4
 // first row's sequence, and its rows in the steps before and after, or -1.
 type stretch struct{ at, rows, sequence, before, after int64 }
 
-// stretches returns those of all steps, in the order of their steps in time.
-func stretches(batches []int64, reverse bool) []stretch {
+// listStretches returns those of all steps, in the order of their steps in time.
+func listStretches(batches []int64, reverse bool) []stretch {
 	starts, order := make([]int64, len(batches)), make([]int, len(batches))
 	row := int64(0)
 	for t, n := range batches {
@@ -81,8 +81,8 @@ type recurring struct {
 	lanes, panels int64
 }
 
-// recur runs the cells of a layer over all steps, one after another, whose units threads share.
-func recur(op string, w backend.Recurrence) (err error) {
+// runRecurrence runs the cells of a layer over all steps, one after another, whose units threads share.
+func runRecurrence(op string, w backend.Recurrence) (err error) {
 	if w.Hidden.Numel() == 0 {
 		return nil
 	}
@@ -99,11 +99,11 @@ func recur(op string, w backend.Recurrence) (err error) {
 	var p kernel.RecurrencePacking
 	kernel.Call(r.packing, unsafe.Pointer(&p))
 	r.lanes = p.Lanes
-	list := stretches(w.Batches, w.Reverse)
+	list := listStretches(w.Batches, w.Reverse)
 	if w.Slopes == nil {
-		r.forward(list)
+		r.runForward(list)
 	} else {
-		r.backward(list)
+		r.runBackward(list)
 	}
 	return nil
 }
@@ -114,10 +114,10 @@ func (r *recurring) panelsOf(vectors, units int64) {
 	r.panels = (r.units + units - 1) / units
 }
 
-// pack allocates a packed matrix and packs parts into it.
-func (r *recurring) pack(depth int64, parts ...kernel.RecurrencePacking) {
+// packWeights allocates a packed matrix and packs parts into it.
+func (r *recurring) packWeights(depth int64, parts ...kernel.RecurrencePacking) {
 	size := r.w.Weight.DType().Size()
-	r.k.Weight = scratch(&r.Scope, r.panels*depth*r.k.Vectors*r.lanes*size)
+	r.k.Weight = newScratch(&r.Scope, r.panels*depth*r.k.Vectors*r.lanes*size)
 	for _, p := range parts {
 		p.Packed, p.Whole, p.Vectors, p.Units = r.k.Weight, depth, r.k.Vectors, r.units
 		parallel.For(r.panels, max(Grain/(p.Depth*p.Vectors*r.lanes), 1), func(begin, end int64) {
@@ -128,8 +128,8 @@ func (r *recurring) pack(depth int64, parts ...kernel.RecurrencePacking) {
 	}
 }
 
-// step runs k, with its packed panels distributed over threads.
-func (r *recurring) step(k kernel.Recurrence) {
+// runStep runs k, with its packed panels distributed over threads.
+func (r *recurring) runStep(k kernel.Recurrence) {
 	work := k.Rows * k.Vectors * r.lanes * (k.Depth + cellWork)
 	parallel.For(r.panels, max(stepWork/work, 1), func(begin, end int64) {
 		part := k
@@ -141,20 +141,20 @@ func (r *recurring) step(k kernel.Recurrence) {
 // cellWork is the approximate cost of a cell in products, and stepWork the work that justifies another thread.
 const cellWork, stepWork = 64, 8 * Grain
 
-// row returns the address of row i of a matrix, or 0 of none.
-func row(t *tensor.Tensor, i int64) uintptr {
+// rowAddress returns the address of row i of a matrix, or 0 of none.
+func rowAddress(t *tensor.Tensor, i int64) uintptr {
 	if t == nil {
 		return 0
 	}
 	return at(t, i*t.Sizes()[1])
 }
 
-// either returns the address of row i of t, or, if i is -1, of row j of other.
-func either(t *tensor.Tensor, i int64, other *tensor.Tensor, j int64) uintptr {
+// eitherRowAddress returns the address of row i of t, or, if i is -1, of row j of other.
+func eitherRowAddress(t *tensor.Tensor, i int64, other *tensor.Tensor, j int64) uintptr {
 	if i < 0 {
-		return row(other, j)
+		return rowAddress(other, j)
 	}
-	return row(t, i)
+	return rowAddress(t, i)
 }
 
 // rowsOf returns rows of a matrix from i on, or, if i is -1, of other from j on.
@@ -166,7 +166,7 @@ func rowsOf(t *tensor.Tensor, i int64, other *tensor.Tensor, j, rows int64) []by
 	return bytesOf(t)[i*width : (i+rows)*width]
 }
 
-func (r *recurring) forward(list []stretch) {
+func (r *recurring) runForward(list []stretch) {
 	r.panelsOf(panelVectors, panelVectors*r.lanes)
 	gate := int64(0)
 	if r.gates > 1 {
@@ -178,10 +178,10 @@ func (r *recurring) forward(list []stretch) {
 	if rounded {
 		r.packRounded(list)
 	} else if len(list) > 1 {
-		r.pack(r.units, kernel.RecurrencePacking{Matrix: at(r.w.Weight, 0), Depth: r.units, Step: 1, Unit: r.units, Gate: gate})
+		r.packWeights(r.units, kernel.RecurrencePacking{Matrix: at(r.w.Weight, 0), Depth: r.units, Step: 1, Unit: r.units, Gate: gate})
 	} else { // packing would take as long as the product
 		sums := r.Track(tensor.Empty(r.Op, r.w.X.Sizes(), r.w.X.DType(), device.Host))
-		r.Check(product(r.Op, backend.Product{To: sums, A: r.w.H, B: r.w.Weight, Turned: true, Alpha: dtype.IntScalar(1)}))
+		r.Check(runProduct(r.Op, backend.Product{To: sums, A: r.w.H, B: r.w.Weight, Turned: true, Alpha: dtype.IntScalar(1)}))
 		r.k.Depth = 0
 		r.k.Sums = at(sums, 0)
 	}
@@ -190,13 +190,14 @@ func (r *recurring) forward(list []stretch) {
 	}
 	for _, s := range list {
 		k := r.k
-		k.Rows, k.H = s.rows, either(r.w.Hidden, s.before, r.w.H, s.sequence)
-		k.From, k.C = k.H, either(r.w.Cells, s.before, r.w.C, s.sequence)
-		k.X, k.Gates, k.Cell, k.Hidden = row(r.w.X, s.at), row(r.w.Gates, s.at), row(r.w.Cells, s.at), row(r.w.Hidden, s.at)
+		k.Rows, k.H = s.rows, eitherRowAddress(r.w.Hidden, s.before, r.w.H, s.sequence)
+		k.From, k.C = k.H, eitherRowAddress(r.w.Cells, s.before, r.w.C, s.sequence)
+		k.X, k.Gates = rowAddress(r.w.X, s.at), rowAddress(r.w.Gates, s.at)
+		k.Cell, k.Hidden = rowAddress(r.w.Cells, s.at), rowAddress(r.w.Hidden, s.at)
 		if rounded {
 			r.multiplyRounded(k)
 		}
-		r.step(k)
+		r.runStep(k)
 		if s.after >= 0 {
 			continue
 		}
@@ -216,7 +217,7 @@ func (r *recurring) packRounded(list []stretch) {
 	for _, s := range list {
 		most = max(most, s.rows)
 	}
-	r.k.Depth, r.k.Sums = 0, scratch(&r.Scope, most*columns*dtype.Float32.Size())
+	r.k.Depth, r.k.Sums = 0, newScratch(&r.Scope, most*columns*dtype.Float32.Size())
 	g := kernel.Gemm{Batch: 1, N: columns, K: r.units, B: at(r.w.Weight, 0), ARow: r.units, ACol: 1, BRow: 1, BCol: r.units, CRow: columns,
 		CCol: 1, DRow: columns, DCol: 1}
 	tensor.Put(unsafe.Pointer(&g.Alpha), dtype.Float32, dtype.IntScalar(1))
@@ -226,7 +227,7 @@ func (r *recurring) packRounded(list []stretch) {
 	}
 	p := kernel.GemmPacking{B: g.B, N: g.N, K: g.K, BRow: g.BRow, BCol: g.BCol}
 	kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
-	p.Packed = scratch(&r.Scope, p.Bytes)
+	p.Packed = newScratch(&r.Scope, p.Bytes)
 	r.rounded.Packed = p.Packed
 	kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
 }
@@ -235,7 +236,7 @@ func (r *recurring) packRounded(list []stretch) {
 func (r *recurring) multiplyRounded(k kernel.Recurrence) {
 	g := r.rounded
 	g.A, g.C, g.M = k.From, k.Sums, k.Rows
-	panels := ceiling(g.N, roundedPanel)
+	panels := ceilDiv(g.N, roundedPanel)
 	parallel.For(panels, max(stepWork/(g.M*g.K*roundedPanel), 1), func(begin, end int64) {
 		part := g
 		part.Column = begin * roundedPanel
@@ -249,7 +250,7 @@ func (r *recurring) multiplyRounded(k kernel.Recurrence) {
 	})
 }
 
-func (r *recurring) backward(list []stretch) {
+func (r *recurring) runBackward(list []stretch) {
 	r.panelsOf(panelVectors, panelVectors*r.lanes)
 	depth := r.gates * r.units
 	square := r.units * r.units
@@ -258,9 +259,9 @@ func (r *recurring) backward(list []stretch) {
 		last, rest := whole, whole
 		last.Matrix, last.Depth = at(r.w.Weight, 2*square), r.units
 		rest.First, rest.Depth = r.units, 2*r.units
-		r.pack(depth, last, rest)
+		r.packWeights(depth, last, rest)
 	} else {
-		r.pack(depth, whole)
+		r.packWeights(depth, whole)
 	}
 	r.k.Backward, r.k.FromRow = 1, r.w.Slopes.Sizes()[1]
 	weight := r.k.Weight
@@ -268,18 +269,18 @@ func (r *recurring) backward(list []stretch) {
 		k := r.k
 		k.Rows, k.Weight = s.rows, 0
 		if s.after >= 0 {
-			k.Weight, k.Depth, k.From = weight, depth, row(r.w.Slopes, s.after)
+			k.Weight, k.Depth, k.From = weight, depth, rowAddress(r.w.Slopes, s.after)
 		}
-		k.H, k.C = either(r.w.Hidden, s.before, r.w.H, s.sequence), either(r.w.Cells, s.before, r.w.C, s.sequence)
-		k.Gates, k.Cell, k.Hidden = row(r.w.Gates, s.at), row(r.w.Cells, s.at), row(r.w.Hidden, s.at)
-		k.Given, k.Slopes = row(r.w.Given, s.at), row(r.w.Slopes, s.at)
-		k.Carry, k.CarryCell = row(r.w.Last, s.sequence), row(r.w.LastCell, s.sequence)
-		r.step(k)
+		k.H, k.C = eitherRowAddress(r.w.Hidden, s.before, r.w.H, s.sequence), eitherRowAddress(r.w.Cells, s.before, r.w.C, s.sequence)
+		k.Gates, k.Cell, k.Hidden = rowAddress(r.w.Gates, s.at), rowAddress(r.w.Cells, s.at), rowAddress(r.w.Hidden, s.at)
+		k.Given, k.Slopes = rowAddress(r.w.Given, s.at), rowAddress(r.w.Slopes, s.at)
+		k.Carry, k.CarryCell = rowAddress(r.w.Last, s.sequence), rowAddress(r.w.LastCell, s.sequence)
+		r.runStep(k)
 		copy(rowsOf(r.w.Previous, s.at, nil, 0, s.rows), rowsOf(r.w.Hidden, s.before, r.w.H, s.sequence, s.rows))
 		if s.before >= 0 {
 			continue
 		}
-		r.step(kernel.Recurrence{Kind: kernel.CarryCell, Backward: 1, Units: r.units, Vectors: r.k.Vectors, FromRow: r.k.FromRow, Rows: s.rows,
+		r.runStep(kernel.Recurrence{Kind: kernel.CarryCell, Backward: 1, Units: r.units, Vectors: r.k.Vectors, FromRow: r.k.FromRow, Rows: s.rows,
 			Weight: weight, Depth: depth, From: k.Slopes, Carry: k.Carry})
 	}
 }

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// pieceElements is the smallest number of elements per block of one large reduction. Blocks depend on the shape alone and are combined in
-	// order, so that results are the same for any number of threads.
+	// pieceElements is the smallest number of elements per block of one large reduction. Blocks depend on the shape alone and are combined
+	// in order, so that results are the same for any number of threads.
 	pieceElements = 1 << 16
 	maxPieces     = 256
 	// Reductions to at most fewOutputs outputs are cut along the reduced dimensions, others along the kept ones, but not across
@@ -33,8 +33,8 @@ var (
 	reductions   = sync.Pool{New: func() any { return new(kernelapi.Reduction) }}
 )
 
-// reduce runs a reduction kernel.
-func reduce(op string, w backend.Reduction) error {
+// runReduction runs a reduction kernel.
+func runReduction(op string, w backend.Reduction) error {
 	row, err := kernel.Of(w.Kernel).For(op, w.Compute)
 	if err != nil {
 		return err

@@ -19,8 +19,8 @@ var resampleKernel = kernel.Of(kernelapi.Resample)
 // fewLanes is the number of adjacent channels below which each channel has separate weights, so that registers hold several positions.
 const fewLanes = 8
 
-// resample resizes images, or computes the gradient. Threads share rows of the result.
-func resample(op string, w backend.Resampling) (err error) {
+// runResampling resizes images, or computes the gradient. Threads share rows of the result.
+func runResampling(op string, w backend.Resampling) (err error) {
 	d := w.To.DType()
 	fn, err := resampleKernel.For(op, d)
 	if err != nil {

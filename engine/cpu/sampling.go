@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// sample runs a kernel on images at points. Threads share blocks of points, or the channels of images to which values are added.
-func sample(op string, w backend.Sampling) (err error) {
+// runSampling runs a kernel on images at points. Threads share blocks of points, or the channels of images to which values are added.
+func runSampling(op string, w backend.Sampling) (err error) {
 	fn, err := kernel.Of(w.Kernel).For(op, w.Images.DType())
 	if err != nil {
 		return err

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// sortSlab is the approximate number of bytes of lines and results to copy at a time if their layout does not suit the kernels. Fewer than
-	// leastSorted lines would waste cache lines and occupy too few threads.
+	// sortSlab is the approximate number of bytes of lines and results to copy at a time if their layout does not suit the kernels. Fewer
+	// than leastSorted lines would waste cache lines and occupy too few threads.
 	sortSlab, leastSorted = 1 << 20, 16
-	// Rows of more than longRow elements are sorted in stages, which keep to the caches and which threads share; for the threads, a single row
-	// of half of that is, too.
+	// Rows of more than longRow elements are sorted in stages, which keep to the caches and which threads share; for the threads, a single
+	// row of half of that is, too.
 	longRow = 1 << 18
 	// Stages sort into buckets of at least bucketWords on average, by up to mostBits bits, and count elements in up to sortBlocks blocks. A
 	// word has a key and an index.
@@ -32,8 +32,8 @@ const (
 
 var sortStages = kernel.Of(kernelapi.SortStages)
 
-// sort runs a sorting kernel on the lines of a tensor, in blocks if they have to be copied.
-func sort(op string, w backend.Sorting) error {
+// runSort runs a sorting kernel on the lines of a tensor, in blocks if they have to be copied.
+func runSort(op string, w backend.Sorting) error {
 	if w.In.Numel() == 0 || w.Keep == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func alongLast(t *tensor.Tensor, dim int) bool {
 	return t.IsContiguous() && shape.Product(t.Sizes()[min(dim+1, t.Dim()):]) == 1
 }
 
-// sortLines is sort for all lines, which threads share.
+// sortLines is runSort for all lines, which threads share.
 func sortLines(op string, w backend.Sorting) (err error) {
 	self, size := w.In, w.In.DType().Size()
 	fn, err := kernel.Of(w.Kernel).For(op, self.DType())
@@ -183,7 +183,7 @@ func sortLong(op string, args sortStageArgs, d dtype.DType) (err error) {
 	defer s.Close(&err)
 	counts := s.Track(tensor.Zeros(op, []int64{blocks + 1, buckets}, dtype.Int32, device.Host))
 	each := func(stage int64) {
-		pieces(args.n, step, func(p, begin, end int64) {
+		forEachBlock(args.n, step, func(p, begin, end int64) {
 			a := args
 			a.stage, a.begin, a.end, a.counts = stage, begin, end, at(counts, p*buckets)
 			kernel.Call(fn, unsafe.Pointer(&a))
@@ -196,7 +196,7 @@ func sortLong(op string, args sortStageArgs, d dtype.DType) (err error) {
 		args.least, args.most = min(args.least, r.least), max(args.most, r.most)
 	}
 	each(sortCount)
-	next, all, largest := elements[uint32](counts), uint32(0), uint32(0)
+	next, all, largest := elementsOf[uint32](counts), uint32(0), uint32(0)
 	ends := next[blocks*buckets:]
 	for b := range buckets {
 		start := all
@@ -208,7 +208,7 @@ func sortLong(op string, args sortStageArgs, d dtype.DType) (err error) {
 		ends[b], largest = all, max(largest, all-start)
 	}
 	// Threads are limited by the largest bucket, so that their scratch never exceeds one row.
-	rooms := scratches(&s, int64(largest)*sortWord, max(args.n/int64(largest), 1))
+	rooms := newScratchPool(&s, int64(largest)*sortWord, max(args.n/int64(largest), 1))
 	each(sortSpread)
 	parallel.For(buckets, 1, func(begin, end int64) {
 		a := args

@@ -34,8 +34,8 @@ const (
 	bucketBits    = 11
 )
 
-// pieces calls visit for equal blocks of [0, n); their number does not depend on the number of threads.
-func pieces(n, step int64, visit func(p, begin, end int64)) {
+// forEachBlock calls visit for equal blocks of [0, n); their number does not depend on the number of threads.
+func forEachBlock(n, step int64, visit func(p, begin, end int64)) {
 	parallel.For((n+step-1)/step, 1, func(first, last int64) {
 		for p := first; p < last; p++ {
 			visit(p, p*step, min(n, (p+1)*step))
@@ -43,7 +43,7 @@ func pieces(n, step int64, visit func(p, begin, end int64)) {
 	})
 }
 
-// grouping is the state of group: keys are the positions of all entries as row-major indices.
+// grouping is the state of groupEntries: keys are the positions of all entries as row-major indices.
 type grouping struct {
 	owner.Scope
 	backend.Grouping
@@ -51,12 +51,12 @@ type grouping struct {
 	keys *tensor.Tensor
 }
 
-func (s *grouping) ints(n int64) *tensor.Tensor {
+func (s *grouping) newInts(n int64) *tensor.Tensor {
 	return s.Track(tensor.Empty(s.Op, []int64{n}, dtype.Int64, device.Host))
 }
 
-// group sorts entries by their positions: two ascending lists are merged, others are sorted.
-func group(op string, w backend.Grouping) (_ backend.Grouped, err error) {
+// groupEntries sorts entries by their positions: two ascending lists are merged, others are sorted.
+func groupEntries(op string, w backend.Grouping) (_ backend.Grouped, err error) {
 	s := &grouping{Scope: owner.Scope{Op: op}, Grouping: w}
 	defer s.Close(&err)
 	for _, l := range w.Lists {
@@ -65,25 +65,25 @@ func group(op string, w backend.Grouping) (_ backend.Grouped, err error) {
 	if s.n > 1<<32-1 {
 		return backend.Grouped{}, status.Runtimef("%s: %d entries exceed the maximum of 4294967295 for sorting", op, s.n)
 	}
-	s.keys = s.ints(s.n)
-	rising := s.number()
+	s.keys = s.newInts(s.n)
+	rising := s.computeKeys()
 	if rising && len(w.Lists) == 1 {
 		return backend.Grouped{}, nil
 	}
-	order := s.ints(s.n)
+	order := s.newInts(s.n)
 	if rising && len(w.Lists) == 2 {
-		s.merge(order)
+		s.mergeEntries(order)
 	} else {
-		s.sort(order)
+		s.sortEntries(order)
 	}
-	places, starts := s.groups()
+	places, starts := s.findGroups()
 	order, _ = s.Return(order)
 	places, starts, _ = s.ReturnBoth(places, starts)
 	return backend.Grouped{Places: places, Order: order, Starts: starts}, nil
 }
 
-// number finds the keys, and whether those of each list rise.
-func (s *grouping) number() bool {
+// computeKeys computes the keys, and reports whether those of each list ascend.
+func (s *grouping) computeKeys() bool {
 	rising := true
 	for first, i := int64(0), 0; i < len(s.Lists); i++ {
 		l := s.Lists[i]
@@ -92,7 +92,7 @@ func (s *grouping) number() bool {
 			dims: int64(len(s.Sizes))}
 		copy(args.sizes[:], s.Sizes)
 		falls, failed := atomic.Bool{}, atomic.Pointer[placeKeysArgs]{}
-		pieces(n, Grain, func(_, begin, end int64) {
+		forEachBlock(n, Grain, func(_, begin, end int64) {
 			a := args
 			a.begin, a.end, a.rising = begin, end, 1
 			kernel.Call(placeKeys, unsafe.Pointer(&a))
@@ -112,8 +112,8 @@ func (s *grouping) number() bool {
 	return rising
 }
 
-// sort orders all entries: by the upper bits of their keys into buckets, and then each bucket.
-func (s *grouping) sort(order *tensor.Tensor) {
+// sortEntries orders all entries: by the upper bits of their keys into buckets, and then each bucket.
+func (s *grouping) sortEntries(order *tensor.Tensor) {
 	width := 0 // of the keys, in bits
 	if places := shape.Product(s.Sizes); places > 1 {
 		width = bits.Len64(uint64(places - 1))
@@ -129,14 +129,14 @@ func (s *grouping) sort(order *tensor.Tensor) {
 	args := placeSortArgs{keys: at(s.keys, 0), order: at(order, 0), entries: at(entries, 0), other: at(entries, s.n*kernelapi.SortEntry(8)),
 		shift: int64(width - buckets)}
 	each := func(fn uintptr) {
-		pieces(s.n, step, func(p, begin, end int64) {
+		forEachBlock(s.n, step, func(p, begin, end int64) {
 			a := args
 			a.begin, a.end, a.counts = begin, end, at(counts, p<<buckets)
 			kernel.Call(fn, unsafe.Pointer(&a))
 		})
 	}
 	each(placeCount)
-	next, starts, all := elements[int64](counts), make([]int64, 1<<buckets+1), int64(0)
+	next, starts, all := elementsOf[int64](counts), make([]int64, 1<<buckets+1), int64(0)
 	for b := range int64(1) << buckets {
 		for p := range count {
 			size := next[p<<buckets+b]
@@ -156,10 +156,10 @@ func (s *grouping) sort(order *tensor.Tensor) {
 	})
 }
 
-// merge orders the entries of two lists that rise.
-func (s *grouping) merge(order *tensor.Tensor) {
-	merged := s.ints(s.n)
-	keys, n := elements[int64](s.keys), s.Lists[0].Sizes()[1]
+// mergeEntries orders the entries of two lists that rise.
+func (s *grouping) mergeEntries(order *tensor.Tensor) {
+	merged := s.newInts(s.n)
+	keys, n := elementsOf[int64](s.keys), s.Lists[0].Sizes()[1]
 	// taken reports how many of the first list are among the first `of` of all.
 	taken := func(of int64) int64 {
 		low, high := max(0, of-(s.n-n)), min(of, n)
@@ -172,7 +172,7 @@ func (s *grouping) merge(order *tensor.Tensor) {
 		}
 		return low
 	}
-	pieces(s.n, Grain, func(_, begin, end int64) {
+	forEachBlock(s.n, Grain, func(_, begin, end int64) {
 		i, j := taken(begin), taken(end)
 		a := placeMergeArgs{keys: at(s.keys, 0), merged: at(merged, 0), order: at(order, 0), aBegin: i, aEnd: j, bBegin: n + begin - i,
 			bEnd: n + end - j, to: begin}
@@ -181,12 +181,12 @@ func (s *grouping) merge(order *tensor.Tensor) {
 	s.keys = merged
 }
 
-// groups returns the distinct positions of the sorted keys, and the start of each one's entries.
-func (s *grouping) groups() (places, starts *tensor.Tensor) {
+// findGroups returns the distinct positions of the sorted keys, and the start of each one's entries.
+func (s *grouping) findGroups() (places, starts *tensor.Tensor) {
 	args := placeGroupsArgs{keys: at(s.keys, 0), dims: int64(len(s.Sizes))}
 	copy(args.sizes[:], s.Sizes)
 	before := make([]int64, (s.n+Grain-1)/Grain+1) // the number of groups that start before each block
-	pieces(s.n, Grain, func(p, begin, end int64) {
+	forEachBlock(s.n, Grain, func(p, begin, end int64) {
 		a := args
 		a.begin, a.end = begin, end
 		kernel.Call(placeGroups, unsafe.Pointer(&a))
@@ -197,20 +197,20 @@ func (s *grouping) groups() (places, starts *tensor.Tensor) {
 	}
 	args.groups = before[len(before)-1]
 	places = s.Track(tensor.Empty(s.Op, []int64{args.dims, args.groups}, dtype.Int64, device.Host))
-	starts = s.ints(args.groups + 1)
+	starts = s.newInts(args.groups + 1)
 	args.places, args.starts = at(places, 0), at(starts, 0)
-	pieces(s.n, Grain, func(p, begin, end int64) {
+	forEachBlock(s.n, Grain, func(p, begin, end int64) {
 		a := args
 		a.begin, a.end, a.found = begin, end, before[p]
 		kernel.Call(placeGroups, unsafe.Pointer(&a))
 	})
-	elements[int64](starts)[args.groups] = s.n
+	elementsOf[int64](starts)[args.groups] = s.n
 	return places, starts
 }
 
-// lines compresses the numbers of lines.
-func lines(op string, w backend.Lines) error {
-	to := elements[int64](w.To)
+// compressLines compresses the numbers of lines.
+func compressLines(op string, w backend.Lines) error {
+	to := elementsOf[int64](w.To)
 	clear(to)
 	n := w.From.Numel()
 	if n == 0 {
@@ -219,7 +219,7 @@ func lines(op string, w backend.Lines) error {
 	args := placeLinesArgs{lines: uintptr(w.From.Data()), compressed: at(w.To, 0), step: w.From.Strides()[0] * w.From.DType().Size(), n: n,
 		size: w.To.Numel() - 1}
 	failed := atomic.Pointer[placeLinesArgs]{}
-	pieces(n, Grain, func(_, begin, end int64) {
+	forEachBlock(n, Grain, func(_, begin, end int64) {
 		a := args
 		a.begin, a.end = begin, end
 		kernel.Call(placeLines, unsafe.Pointer(&a))
@@ -237,16 +237,16 @@ func lines(op string, w backend.Lines) error {
 	}
 }
 
-// expand finds the line of each entry.
-func expand(op string, w backend.Expansion) error {
-	clear(elements[int64](w.To))
+// expandLines finds the line of each entry.
+func expandLines(op string, w backend.Expansion) error {
+	clear(elementsOf[int64](w.To))
 	matrices, n := w.From.Sizes()[0], w.From.Sizes()[1]-1
 	if n == 0 || matrices == 0 {
 		return nil
 	}
 	args := placeExpandArgs{compressed: at(w.From, 0), to: at(w.To, 0), lines: n, n: w.To.Sizes()[1]}
 	failed := atomic.Pointer[placeExpandArgs]{}
-	pieces(matrices*n, max(64, Grain/(1+args.n/n)), func(_, begin, end int64) {
+	forEachBlock(matrices*n, max(64, Grain/(1+args.n/n)), func(_, begin, end int64) {
 		a := args
 		a.begin, a.end = begin, end
 		kernel.Call(placeExpand, unsafe.Pointer(&a))
@@ -255,7 +255,7 @@ func expand(op string, w backend.Expansion) error {
 		}
 	})
 	if a := failed.Load(); a != nil {
-		return wrong(op, wrongCompressed, (a.failed-1)%n)
+		return newIndexError(op, wrongCompressed, (a.failed-1)%n)
 	}
 	return nil
 }

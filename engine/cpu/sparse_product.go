@@ -41,8 +41,8 @@ func csrOf(m backend.CSR) csrMatrix {
 	return c
 }
 
-// wrong returns the error of indices that were found to be none.
-func wrong(op string, failed, bad int64) error {
+// newIndexError returns the error of an invalid index.
+func newIndexError(op string, failed, bad int64) error {
 	switch failed {
 	case 0:
 		return nil
@@ -54,11 +54,11 @@ func wrong(op string, failed, bad int64) error {
 	return status.Runtimef("%s: another thread wrote to the indices during the call", op)
 }
 
-// shares splits rows into runs of about as many entries each: where they end, from 0 on.
-func shares(compressed *tensor.Tensor, rows, entries, grain int64) []int64 {
-	line := func(r int64) int64 { return elements[int64](compressed)[r] }
+// shareRows splits rows into runs of about as many entries each: where they end, from 0 on.
+func shareRows(compressed *tensor.Tensor, rows, entries, grain int64) []int64 {
+	line := func(r int64) int64 { return elementsOf[int64](compressed)[r] }
 	if compressed.DType() == dtype.Int32 {
-		line = func(r int64) int64 { return int64(elements[int32](compressed)[r]) }
+		line = func(r int64) int64 { return int64(elementsOf[int32](compressed)[r]) }
 	}
 	ends := []int64{0}
 	for n := min((entries+rows)/grain, rows); n > 1; n-- {
@@ -95,7 +95,7 @@ func sparseDense(op string, w backend.SparseDense) error {
 	if w.B.Sizes()[0] > 0 {
 		args.step = w.B.Strides()[0]
 	}
-	ends := shares(w.A.Compressed, rows, args.a.entries, max(Grain/4/args.columns, 64))
+	ends := shareRows(w.A.Compressed, rows, args.a.entries, max(Grain/4/args.columns, 64))
 	failed := atomic.Pointer[spmmArgs]{}
 	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
 		a := args
@@ -106,13 +106,13 @@ func sparseDense(op string, w backend.SparseDense) error {
 		}
 	})
 	if a := failed.Load(); a != nil {
-		return wrong(op, a.failed, a.bad)
+		return newIndexError(op, a.failed, a.bad)
 	}
 	return nil
 }
 
-// sampled multiplies two dense matrices where a sparse one has entries.
-func sampled(op string, w backend.Sampled) error {
+// runSampledProduct multiplies two dense matrices where a sparse one has entries.
+func runSampledProduct(op string, w backend.Sampled) error {
 	fn, err := sddmmKernel.For(op, w.At.Values.DType())
 	if err != nil || w.At.Values.Numel() == 0 {
 		return err
@@ -121,7 +121,7 @@ func sampled(op string, w backend.Sampled) error {
 	args := sddmmArgs{at: csrOf(w.At), a: uintptr(w.A.Data()), b: uintptr(w.B.Data()), inner: w.A.Sizes()[1],
 		rows: w.At.Compressed.Numel() - 1}
 	args.aStep, args.bStep = w.A.Strides()[0], w.B.Strides()[0]
-	ends := shares(w.At.Compressed, args.rows, args.at.entries, max(Grain/4/max(args.inner, 1), 64))
+	ends := shareRows(w.At.Compressed, args.rows, args.at.entries, max(Grain/4/max(args.inner, 1), 64))
 	failed := atomic.Pointer[sddmmArgs]{}
 	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
 		a := args
@@ -132,7 +132,7 @@ func sampled(op string, w backend.Sampled) error {
 		}
 	})
 	if a := failed.Load(); a != nil {
-		return wrong(op, a.failed, a.bad)
+		return newIndexError(op, a.failed, a.bad)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func sparseSum(op string, w backend.SparseSum) (_ backend.CSR, err error) {
 	rows := w.A.Compressed.Numel() - 1
 	made := backend.CSR{Compressed: empty(dtype.Int64, rows+1), Columns: w.A.Columns}
 	args := spaddArgs{a: csrOf(w.A), b: csrOf(w.B), starts: at(made.Compressed, 0)}
-	ends := shares(w.A.Compressed, rows, args.a.entries, Grain/4)
+	ends := shareRows(w.A.Compressed, rows, args.a.entries, Grain/4)
 	each := func(fn uintptr) {
 		failed := atomic.Pointer[spaddArgs]{}
 		parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
@@ -164,11 +164,11 @@ func sparseSum(op string, w backend.SparseSum) (_ backend.CSR, err error) {
 			}
 		})
 		if a := failed.Load(); a != nil {
-			s.Check(wrong(op, a.failed, a.bad))
+			s.Check(newIndexError(op, a.failed, a.bad))
 		}
 	}
 	each(spaddCounts)
-	starts := elements[int64](made.Compressed)
+	starts := elementsOf[int64](made.Compressed)
 	starts[0] = 0
 	for r := range rows {
 		starts[r+1] += starts[r]
@@ -195,7 +195,7 @@ func sparseSparse(op string, w backend.SparseSparse) (_ backend.CSR, err error) 
 	}
 	s := &sparseProduct{Scope: owner.Scope{Op: op}, SparseSparse: w, fn: fn, rows: w.A.Compressed.Numel() - 1}
 	defer s.Close(&err)
-	made := s.run()
+	made := s.computeProduct()
 	made.Compressed, _ = s.Return(made.Compressed)
 	made.Plain, made.Values, _ = s.ReturnBoth(made.Plain, made.Values)
 	return made, nil
@@ -208,7 +208,7 @@ type sparseProduct struct {
 	rows int64
 }
 
-func (s *sparseProduct) empty(d dtype.DType, n int64) *tensor.Tensor {
+func (s *sparseProduct) newVector(d dtype.DType, n int64) *tensor.Tensor {
 	return s.Track(tensor.Empty(s.Op, []int64{n}, d, device.Host))
 }
 
@@ -221,12 +221,12 @@ type part struct {
 	err             error
 }
 
-func (s *sparseProduct) run() (made backend.CSR) {
+func (s *sparseProduct) computeProduct() (made backend.CSR) {
 	d := s.A.Values.DType()
 	args := spgemmArgs{a: csrOf(s.A), b: csrOf(s.B)}
-	bounds, compressed := s.empty(dtype.Int64, s.rows), s.empty(dtype.Int64, s.rows+1)
+	bounds, compressed := s.newVector(dtype.Int64, s.rows), s.newVector(dtype.Int64, s.rows+1)
 	args.bounds, args.counts = at(bounds, 0), at(compressed, 1)
-	ends := shares(s.A.Compressed, s.rows, args.a.entries, Grain/8)
+	ends := shareRows(s.A.Compressed, s.rows, args.a.entries, Grain/8)
 	failed := atomic.Pointer[spgemmArgs]{}
 	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
 		a := args
@@ -237,9 +237,9 @@ func (s *sparseProduct) run() (made backend.CSR) {
 		}
 	})
 	if a := failed.Load(); a != nil {
-		s.Check(wrong(s.Op, a.failed, a.bad))
+		s.Check(newIndexError(s.Op, a.failed, a.bad))
 	}
-	most := elements[int64](bounds)
+	most := elementsOf[int64](bounds)
 	parts := []*part{}
 	for r, p := int64(0), (*part)(nil); r < s.rows; r++ {
 		if p == nil || p.most+most[r] > mostProducts {
@@ -253,7 +253,7 @@ func (s *sparseProduct) run() (made backend.CSR) {
 	}
 	parallel.For(int64(len(parts)), 1, func(begin, end int64) {
 		for _, p := range parts[begin:end] {
-			p.err = s.multiply(p, args, most)
+			p.err = s.multiplyRows(p, args, most)
 		}
 	})
 	all := int64(0)
@@ -265,23 +265,23 @@ func (s *sparseProduct) run() (made backend.CSR) {
 	for _, p := range parts {
 		s.Check(p.err)
 	}
-	made = backend.CSR{Compressed: compressed, Plain: s.empty(dtype.Int64, all), Values: s.empty(d, all), Columns: s.B.Columns}
-	starts := elements[int64](compressed)
+	made = backend.CSR{Compressed: compressed, Plain: s.newVector(dtype.Int64, all), Values: s.newVector(d, all), Columns: s.B.Columns}
+	starts := elementsOf[int64](compressed)
 	starts[0] = 0
 	for r := range s.rows {
 		starts[r+1] += starts[r]
 	}
 	parallel.For(int64(len(parts)), 1, func(begin, end int64) {
 		for _, p := range parts[begin:end] {
-			copy(elements[int64](made.Plain)[starts[p.begin]:], elements[int64](p.columns)[:p.found])
+			copy(elementsOf[int64](made.Plain)[starts[p.begin]:], elementsOf[int64](p.columns)[:p.found])
 			copy(bytesOf(made.Values)[starts[p.begin]*d.Size():], bytesOf(p.values)[:p.found*d.Size()])
 		}
 	})
 	return made
 }
 
-// multiply finds the rows of a part.
-func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) (err error) {
+// multiplyRows finds the rows of a part.
+func (s *sparseProduct) multiplyRows(p *part, args spgemmArgs, most []int64) (err error) {
 	inner := owner.Scope{Op: s.Op}
 	defer inner.Close(&err)
 	empty := func(d dtype.DType, n int64) *tensor.Tensor {
@@ -301,8 +301,8 @@ func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) (err er
 		clear(bytesOf(set))
 		clear(bytesOf(sets))
 	} else {
-		for i := range elements[int64](keys) {
-			elements[int64](keys)[i] = -1
+		for i := range elementsOf[int64](keys) {
+			elementsOf[int64](keys)[i] = -1
 		}
 	}
 	args.begin, args.end = p.begin, p.end
@@ -310,18 +310,18 @@ func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) (err er
 	args.set, args.sets, args.keys, args.sorted = atOr0(set), atOr0(sets), atOr0(keys), atOr0(sorted)
 	kernel.Call(s.fn, unsafe.Pointer(&args))
 	if args.failed != 0 {
-		return wrong(s.Op, args.failed, args.bad)
+		return newIndexError(s.Op, args.failed, args.bad)
 	}
 	p.found = args.found
 	if p.found < p.most/2 { // shrinks the saved tensors to the entries found
-		columns, values = backend.RowMajorCopy(&inner, head(&inner, columns, p.found), dtype.Int64),
-			backend.RowMajorCopy(&inner, head(&inner, values, p.found), d)
+		columns, values = backend.RowMajorCopy(&inner, viewHead(&inner, columns, p.found), dtype.Int64),
+			backend.RowMajorCopy(&inner, viewHead(&inner, values, p.found), d)
 	}
 	p.columns, p.values, err = inner.ReturnBoth(columns, values)
 	return err
 }
 
-// head views the first n elements of a vector.
-func head(s *owner.Scope, t *tensor.Tensor, n int64) *tensor.Tensor {
+// viewHead views the first n elements of a vector.
+func viewHead(s *owner.Scope, t *tensor.Tensor, n int64) *tensor.Tensor {
 	return s.Track(t.View(s.Op, []int64{n}, []int64{1}, t.Offset()))
 }

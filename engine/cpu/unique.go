@@ -18,8 +18,8 @@ import (
 
 var uniqueCounts = kernel.Of(kernelapi.UniqueCounts).Row(0)
 
-// unique groups equal rows.
-func unique(op string, w backend.Distinct) (_ backend.Groups, err error) {
+// groupRows groups equal rows.
+func groupRows(op string, w backend.Distinct) (_ backend.Groups, err error) {
 	fn, err := kernel.Of(w.Kernel).For(op, w.In.DType())
 	n := w.In.Sizes()[0]
 	if err == nil && n > 1<<32-1 {
@@ -34,9 +34,9 @@ func unique(op string, w backend.Distinct) (_ backend.Groups, err error) {
 	}
 	s := groups{owner.Scope{Op: op}, w}
 	defer s.Close(&err)
-	group := s.sorted
+	group := s.findSorted
 	if w.Kernel.Name() == "unique_consecutive" {
-		group = s.consecutive
+		group = s.findConsecutive
 	}
 	rows, counts := group(fn, args)
 	rows, counts, err = s.ReturnBoth(rows, counts)
@@ -48,8 +48,8 @@ type groups struct {
 	backend.Distinct
 }
 
-// empty allocates n rows, and their counts if requested.
-func (s *groups) empty(n int64) (rows, counts *tensor.Tensor) {
+// newRows allocates n rows, and their counts if requested.
+func (s *groups) newRows(n int64) (rows, counts *tensor.Tensor) {
 	counted := n
 	if !s.Counts {
 		counted = 0
@@ -59,31 +59,32 @@ func (s *groups) empty(n int64) (rows, counts *tensor.Tensor) {
 	return rows, counts
 }
 
-// into has the kernel write to rows and counts.
-func (s *groups) into(args *uniqueArgs, rows, counts *tensor.Tensor) {
+// setOutput has the kernel write to rows and counts.
+func (s *groups) setOutput(args *uniqueArgs, rows, counts *tensor.Tensor) {
 	args.values = at(rows, 0)
 	if s.Counts {
 		args.counts = at(counts, 0)
 	}
 }
 
-// sorted returns the distinct rows in order.
-func (s *groups) sorted(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tensor) {
-	all, counts := s.empty(args.n)
+// findSorted returns the distinct rows in order.
+func (s *groups) findSorted(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tensor) {
+	all, counts := s.newRows(args.n)
 	scratch := s.Track(tensor.Empty(s.Op, []int64{2 * args.n * kernelapi.SortEntry(s.In.DType().Size())}, dtype.Uint8, device.Host))
-	s.into(&args, all, counts)
+	s.setOutput(&args, all, counts)
 	args.scratch, args.limit = at(scratch, 0), args.n
 	if args.n > 0 {
 		kernel.Call(fn, unsafe.Pointer(&args))
 	}
 	if s.Counts {
-		counts = s.first(counts, args.found)
+		counts = s.copyFirstRows(counts, args.found)
 	}
-	return s.first(all, args.found), counts
+	return s.copyFirstRows(all, args.found), counts
 }
 
-// consecutive returns the rows that differ from the row before. Threads first count the groups that start in each block, then write them.
-func (s *groups) consecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tensor) {
+// findConsecutive returns the rows that differ from the row before. Threads first count the groups that start in each block, then write
+// them.
+func (s *groups) findConsecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tensor) {
 	step := max(Grain/max(args.width, 1), 1)
 	before := make([]int64, (args.n+step-1)/step+1) // the number of groups that start before each block
 	each := func(visit func(p int64, piece *uniqueArgs)) {
@@ -103,8 +104,8 @@ func (s *groups) consecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.
 		before[p+1] += before[p]
 	}
 	args.found = before[len(before)-1]
-	rows, counts = s.empty(args.found)
-	s.into(&args, rows, counts)
+	rows, counts = s.newRows(args.found)
+	s.setOutput(&args, rows, counts)
 	var changed atomic.Bool
 	each(func(p int64, piece *uniqueArgs) {
 		piece.found, piece.limit = before[p], before[p+1]
@@ -120,8 +121,8 @@ func (s *groups) consecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.
 	return rows, counts
 }
 
-// first returns a new tensor of the first n rows of the contiguous tensor t.
-func (s *groups) first(t *tensor.Tensor, n int64) *tensor.Tensor {
+// copyFirstRows returns a new tensor of the first n rows of the contiguous tensor t.
+func (s *groups) copyFirstRows(t *tensor.Tensor, n int64) *tensor.Tensor {
 	if t.Sizes()[0] == n {
 		return t
 	}

@@ -11,8 +11,8 @@ import (
 
 var updateKernel = kernel.Of(kernelapi.Update)
 
-// update updates all parameters: threads share their elements, as if they were one list.
-func update(op string, w backend.Updating) error {
+// runUpdate updates all parameters: threads share their elements, as if they were one list.
+func runUpdate(op string, w backend.Updating) error {
 	fns, ends := make([]uintptr, len(w.Rows)), make([]int64, len(w.Rows))
 	total := int64(0)
 	for i, row := range w.Rows {
