@@ -125,11 +125,11 @@ func (l *list) writeItems(f item, apart bool) error {
 	for i, to := range l.lists[0] {
 		l.Check(l.checkWritable(to))
 		t := l.itemTensors(i)
-		if l.cannotFail(t) || hasOtherKeys(t) {
+		if l.cannotFail(t) || hasKeysBeyond(t, tensor.Gradient|tensor.Transformed) {
 			continue
 		}
 		l.tryOnMeta(f, t, i)
-		if apart {
+		if apart && !hasOtherKeys(t) {
 			result[i] = l.computeItem(f, t, i)
 		}
 	}
@@ -144,8 +144,11 @@ func (l *list) writeItems(f item, apart bool) error {
 }
 
 // hasOtherKeys reports whether a tensor of an item has a dispatch key other than Gradient.
-func hasOtherKeys(t []*tensor.Tensor) bool {
-	return slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Keys()&^tensor.Gradient != 0 })
+func hasOtherKeys(t []*tensor.Tensor) bool { return hasKeysBeyond(t, tensor.Gradient) }
+
+// hasKeysBeyond reports whether a tensor of an item has a dispatch key that is not among keys.
+func hasKeysBeyond(t []*tensor.Tensor, keys tensor.Keys) bool {
+	return slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Keys()&^keys != 0 })
 }
 
 // hasDisjointItems reports whether no item reads or writes the memory that another one writes to.

@@ -32,6 +32,9 @@ func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, va
 	if value != nil && *value != 0 {
 		return nil, status.Runtimef("%s: value is only supported with mode constant, but mode is %s and value is %v", op, mode, *value)
 	}
+	if l := self.Layout(); l != tensor.Strided { // parts of a sparse result are no views that borders could be written to
+		return nil, status.NotImplementedf("%s: mode %s is not implemented for %v tensors; convert with to_dense()", op, mode, l)
+	}
 	padded := len(pad) / 2
 	if padded == 0 || padded > 3 || self.Dim() < padded+1 || self.Dim() > padded+2 {
 		return nil,

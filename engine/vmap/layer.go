@@ -140,6 +140,12 @@ func (b *batch) writtenTensors() []*tensor.Tensor {
 // isInPlace reports whether the call writes to its only result.
 func (b *batch) isInPlace() bool { return b.Outs == 1 && len(b.Written()) > 0 && len(b.Results) == 1 }
 
+// writesSelf reports whether the call writes to its first operand, which then is its result.
+func (b *batch) writesSelf() bool {
+	at := b.First()
+	return at >= 0 && b.Writes(at) || b.isInPlace()
+}
+
 // runOnTemporary runs the decomposition of an in-place operator out of place and copies the result to self: the last op might write to
 // elements that self lacks.
 func (b *batch) runOnTemporary(steps func()) {

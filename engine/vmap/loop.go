@@ -11,7 +11,7 @@ import (
 
 // loopOverBatch calls the operator for each batch element separately. In-place operators write to views of the whole batch.
 func (b *batch) loopOverBatch(c dispatch.Context) {
-	if b.level.Size == 0 && len(b.Results) > 0 && len(b.Written()) == 0 {
+	if b.level.Size == 0 && len(b.Results) > 0 && !b.writesSelf() {
 		b.inferEmptyBatch(c)
 		return
 	}

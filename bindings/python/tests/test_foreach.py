@@ -262,3 +262,21 @@ def test_packed_scalars_of_rejected_lists(name, in_place):
             assert "internal error" not in str(told.value)
             with pytest.raises(RuntimeError):
                 torch.vmap(lambda s, given=given: function(*given(), s))(scalars.detach().expand(3, *scalars.shape))
+
+
+@pytest.mark.parametrize("transform", ["vmap", "jvp"])
+@pytest.mark.parametrize("spoil", ["dtype", "sizes"])
+def test_lists_that_do_not_fit_inside_transforms_change_nothing(transform, spoil):
+    first = torch.full((3, 2), 0.5)
+    if spoil == "dtype":
+        second = torch.ones(3, 2, dtype=torch.int8)
+        function = torch._foreach_exp_
+    else:
+        second = torch.ones(3, 1)
+        function = lambda items: torch._foreach_add_(items, [torch.ones(2), torch.ones(4)])  # noqa: E731
+    with pytest.raises(RuntimeError, match=r"can't be cast|doesn't match the broadcast shape"):
+        if transform == "vmap":
+            torch.vmap(lambda a, b: (function([a, b]), a)[1])(first, second)
+        else:
+            torch.func.jvp(lambda a: (function([a[0], second[0]]), a)[1], (first,), (torch.ones(3, 2),))
+    assert (first == 0.5).all() and (second == 1).all()

@@ -130,3 +130,11 @@ def test_copies_of_other_entries(layout):
     y = made("sparse_coo", (4, 6))
     assert y.copy_(torch.eye(4, 6).to_sparse())._nnz() == 4  # coordinates take any entries over
     assert torch.equal(torch.zeros(4, 6).copy_(x), before.to_dense())
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", *COMPRESSED])
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+def test_padding(layout, mode):
+    x = made(layout, (4, 6)) if layout != "sparse_coo" else torch.arange(24.0).reshape(4, 6).to_sparse()
+    with pytest.raises(NotImplementedError, match=rf"not implemented for {layout} tensors; convert with to_dense\(\)"):
+        torch.nn.functional.pad(x, (1, 1), mode=mode)

@@ -562,3 +562,22 @@ def test_steps_of_vmap_can_be_replaced():
     assert made.a.tolist() == [1, 5, 9] and made.b.tolist() == [1, 1, 1]
     with pytest.raises(ValueError, match="must only return Tensors"):
         steps._maybe_remove_batch_dim("f", 1, 1, 3, 0)
+
+
+def test_results_beside_written_arguments_for_no_batch_elements():
+    """The loop over batch elements has none to take the results' sizes from: they are not those of an argument that it writes to."""
+    x = torch.rand(2, 3, 5, dtype=torch.float64)
+
+    def normalize(mean, variance):
+        return torch.native_batch_norm(x, None, None, mean, variance, False, 0.1, 1e-5)
+
+    def add(x):
+        x += 1
+        return x
+
+    for n in (0, 2):
+        got = vmap(normalize)(torch.zeros(n, 3, dtype=torch.float64), torch.ones(n, 3, dtype=torch.float64))
+        assert [r.shape for r in got] == [(n, 2, 3, 5), (n, 0), (n, 0)] and got[0].dtype == torch.float64
+        assert vmap(lambda v: torch.batch_norm(x, None, None, v, v, False, 0.1, 1e-5, False))(torch.ones(n, 3).double()).shape == (n, 2, 3, 5)
+        given = torch.zeros(n, 4)
+        assert vmap(add)(given).data_ptr() == given.data_ptr() and given.tolist() == [[1.0] * 4] * n
