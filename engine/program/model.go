@@ -113,6 +113,7 @@ func (r *reader) readArg() (a arg) {
 	return a
 }
 
+// readMember reads the member of a union that determines the type of an argument.
 func (r *reader) readMember(key string) (a arg) {
 	switch key {
 	case "as_none":
@@ -143,19 +144,20 @@ func (r *reader) readMember(key string) (a arg) {
 	case "as_device":
 		return r.readDevice()
 	case "as_complex":
-		a.kind = argComplex
-		r.readObject(func(part string) {
-			switch part {
-			case "real":
-				a.i = floatBits(r.readFloat())
-			case "imag":
-				a.im = floatBits(r.readFloat())
-			default:
-				r.skipValue()
-			}
-		})
+		return r.readComplex()
 	case "as_sym_int", "as_sym_float", "as_sym_bool":
 		return r.readArg()
+	case "as_graph":
+		return r.readGraphArg()
+	default:
+		return r.readListMember(key)
+	}
+	return a
+}
+
+// readListMember reads a member whose value is a list, and skips members of unknown types.
+func (r *reader) readListMember(key string) (a arg) {
+	switch key {
 	case "as_tensors":
 		a.kind = argTensors
 		a.items = r.readItems(func() arg { return arg{kind: argValue, text: r.readName()} })
@@ -183,21 +185,39 @@ func (r *reader) readMember(key string) (a arg) {
 	case "as_sym_bools":
 		a.kind = argSymBools
 		a.items = r.readItems(r.readArg)
-	case "as_graph":
-		a.kind = argGraph
-		r.readObject(func(key string) {
-			if key == "graph" {
-				a.graph = r.readGraph()
-			} else {
-				r.skipValue()
-			}
-		})
-		if r.err == nil && a.graph == nil {
-			r.setError("a graph is missing")
-		}
 	default:
 		r.skipValue()
 		a = arg{kind: argOther, text: clipName(key)}
+	}
+	return a
+}
+
+func (r *reader) readComplex() arg {
+	a := arg{kind: argComplex}
+	r.readObject(func(part string) {
+		switch part {
+		case "real":
+			a.i = floatBits(r.readFloat())
+		case "imag":
+			a.im = floatBits(r.readFloat())
+		default:
+			r.skipValue()
+		}
+	})
+	return a
+}
+
+func (r *reader) readGraphArg() arg {
+	a := arg{kind: argGraph}
+	r.readObject(func(key string) {
+		if key == "graph" {
+			a.graph = r.readGraph()
+		} else {
+			r.skipValue()
+		}
+	})
+	if r.err == nil && a.graph == nil {
+		r.setError("a graph is missing")
 	}
 	return a
 }

@@ -197,103 +197,127 @@ var indexedAlongDim = []string{"gather", "scatter", "scatter_add", "scatter_redu
 
 // callAlongDim is the rule of operators along dimensions, which are shifted by one for the batch dimension.
 func (b *batch) callAlongDim() bool {
-	vector := -1 // the place of an index that is the same for all
-	if slices.Contains(indexedAlongDim, b.Name) {
-		if at := b.Place("index"); b.Name[:5] == "index" {
-			if vector = at; b.isMapped(dispatch.Value[*tensor.Tensor](b.Call, at)) {
-				return false
-			}
-		}
-	} else if !b.isMapped(b.self) || len(b.Operands()) > 1 {
+	shared, fits := b.sharedIndex()
+	if !fits {
 		return false
 	}
-	n, room := int64(b.self.Dim()), int64(0)
+	s := dimShift{n: int64(b.self.Dim()), reduces: b.Call.Names() == "reduce", keepdim: dispatch.Given(b.Call, "keepdim", false)}
+	s.dims = s.n
 	if b.Name == "unsqueeze" {
-		room = 1
+		s.dims++
 	}
-	column := n == 0 && b.Call.Names() == "reduce" && !dispatch.Given(b.Call, "keepdim", false) // of examples that are numbers
-	if n+room == 0 && !column {
+	s.column = s.n == 0 && s.reduces && !s.keepdim
+	if s.dims == 0 && !s.column {
 		return b.Is(dispatch.View) && b.viewScalar()
 	}
-	fits := func(d int64) bool { return -(n+room) <= d && d < n+room || column && (d == 0 || d == -1) }
-	moved := func(d int64) int64 {
-		if d < 0 {
-			return d
-		}
-		return d + 1
-	}
-	var changes []func()
-	flat := false
 	for i, v := range b.Args {
 		if !b.IsDim(i) {
 			continue
 		}
-		switch v := v.(type) {
-		case *int64:
-			if !fits(*v) {
-				return false
-			}
-			changes = append(changes, func() { *v = moved(*v) })
-		case *ops.Int:
-			switch {
-			case *v == ops.NoInt && (b.Call.Names() != "reduce" || dispatch.Given(b.Call, "keepdim", false)):
-				return false
-			case *v == ops.NoInt:
-				flat = true
-				changes = append(changes, func() { *v = 1 })
-			case !fits(int64(*v)):
-				return false
-			default:
-				changes = append(changes, func() { *v = ops.Int(moved(int64(*v))) })
-			}
-		case *[]int64:
-			dims := make([]int64, 0, len(*v))
-			for _, d := range *v {
-				if !fits(d) {
-					return false
-				}
-				dims = append(dims, moved(d))
-			}
-			if len(dims) == 0 {
-				if b.Call.Names() != "reduce" {
-					return b.Name == "squeeze" && b.setResult(b.C.View(b.self, b.self.Sizes()))
-				}
-				for d := range max(n, 1) {
-					dims = append(dims, d+1)
-				}
-			}
-			changes = append(changes, func() { *v = dims })
-		default:
+		if dims, is := v.(*[]int64); is && len(*dims) == 0 && !s.reduces {
+			return b.Name == "squeeze" && b.setResult(b.C.View(b.self, b.self.Sizes()))
+		}
+		if !s.addArg(v) {
 			return false
 		}
 	}
-	if len(changes) == 0 {
+	if len(s.changes) == 0 {
 		return false
 	}
-	for _, change := range changes {
+	for _, change := range s.changes {
 		change()
-	}
-	index := (*tensor.Tensor)(nil)
-	if vector >= 0 {
-		index = dispatch.Value[*tensor.Tensor](b.Call, vector)
 	}
 	b.callReplaced(func(t *tensor.Tensor) *tensor.Tensor {
 		switch {
-		case t == index:
+		case t == shared:
 			return t
 		case slices.Contains(indexedAlongDim, b.Name) && !b.isMapped(t):
 			return b.expandToBatch(t)
 		}
 		v := b.unwrapBatch(t)
 		switch {
-		case flat:
+		case s.flat:
 			return b.Reshape(v, b.level.Size, t.Numel())
-		case column:
+		case s.column:
 			return b.Unsqueeze(v, 1)
 		}
 		return v
 	})
 	return true
+}
+
+// sharedIndex returns the index of an operator whose index is the same for all batch elements, or nil for others. fits is false for
+// operands that callAlongDim does not support.
+func (b *batch) sharedIndex() (index *tensor.Tensor, fits bool) {
+	if !slices.Contains(indexedAlongDim, b.Name) {
+		return nil, b.isMapped(b.self) && len(b.Operands()) <= 1
+	}
+	if !strings.HasPrefix(b.Name, "index") {
+		return nil, true
+	}
+	index = dispatch.Value[*tensor.Tensor](b.Call, b.Place("index"))
+	return index, !b.isMapped(index)
+}
+
+// dimShift collects the changes of arguments that are dimensions of a batch element of n dimensions.
+type dimShift struct {
+	n, dims          int64 // dims includes the dimension that unsqueeze adds
+	reduces, keepdim bool
+	column           bool // batch elements are numbers, which are reduced along a dimension of size 1
+	flat             bool // all dimensions are reduced
+	changes          []func()
+}
+
+// addArg adds the change of an argument. It returns false for values that are out of range, or have no equivalent.
+func (s *dimShift) addArg(v any) bool {
+	switch v := v.(type) {
+	case *int64:
+		if !s.isInRange(*v) {
+			return false
+		}
+		s.changes = append(s.changes, func() { *v = shiftDim(*v) })
+	case *ops.Int:
+		switch {
+		case *v == ops.NoInt && (!s.reduces || s.keepdim):
+			return false
+		case *v == ops.NoInt:
+			s.flat = true
+			s.changes = append(s.changes, func() { *v = 1 })
+		case !s.isInRange(int64(*v)):
+			return false
+		default:
+			s.changes = append(s.changes, func() { *v = ops.Int(shiftDim(int64(*v))) })
+		}
+	case *[]int64:
+		dims := make([]int64, 0, len(*v))
+		for _, d := range *v {
+			if !s.isInRange(d) {
+				return false
+			}
+			dims = append(dims, shiftDim(d))
+		}
+		if len(dims) == 0 {
+			for d := range max(s.n, 1) {
+				dims = append(dims, d+1)
+			}
+		}
+		s.changes = append(s.changes, func() { *v = dims })
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *dimShift) isInRange(d int64) bool {
+	return -s.dims <= d && d < s.dims || s.column && (d == 0 || d == -1)
+}
+
+// shiftDim returns the dimension after the batch dimension; negative ones count from the end.
+func shiftDim(d int64) int64 {
+	if d < 0 {
+		return d
+	}
+	return d + 1
 }
 
 // multiplyBatch is the rule of products of matrices and vectors: the vmap dimension is the first batch dimension.

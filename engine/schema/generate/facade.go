@@ -59,29 +59,18 @@ func generateFacade(out *output, ops []*schema.Operator) error {
 			return err
 		}
 	}
-	text, err := generatePointwise(ops, declared)
-	if err != nil {
-		return err
-	}
-	out.write(pointwiseFile, text)
-	if err := readSource(pointwiseFile, text, declared, imports); err != nil {
-		return err
-	}
-	text, err = generateCopies(ops, declared)
-	if err != nil {
-		return err
-	}
-	out.write(copiesFile, text)
-	if err := readSource(copiesFile, text, declared, imports); err != nil {
-		return err
-	}
-	text, err = generateLists(ops, declared)
-	if err != nil {
-		return err
-	}
-	out.write(listsFile, text)
-	if err := readSource(listsFile, text, declared, imports); err != nil {
-		return err
+	for _, source := range []struct {
+		file string
+		text func([]*schema.Operator, map[string]*function) (string, error)
+	}{{pointwiseFile, generatePointwise}, {copiesFile, generateCopies}, {listsFile, generateLists}} {
+		text, err := source.text(ops, declared)
+		if err != nil {
+			return err
+		}
+		out.write(source.file, text)
+		if err := readSource(source.file, text, declared, imports); err != nil {
+			return err
+		}
 	}
 	casts := map[string]int{} // by the dispatcher's methods, which aliases share
 	for _, o := range ops {
