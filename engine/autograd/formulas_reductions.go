@@ -11,14 +11,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// dimsOf returns a list of the dimension, none for all.
-func dimsOf(dim ops.Int) []int64 {
-	if dim.IsNone() {
-		return nil
-	}
-	return []int64{int64(dim)}
-}
-
 // reducedCount returns the number of elements that a reduction over dims combines, and 1 for none: the tensor that is divided by it is then
 // empty, too.
 func (s *steps) reducedCount(sizes, dims []int64) float64 {
@@ -72,7 +64,7 @@ func (s *steps) sharedEqual(grad, self, result *tensor.Tensor, dims []int64, kee
 }
 
 func (s *steps) sharedAlong(grad, self, result *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
-	return s.sharedEqual(grad, self, result, dimsOf(dim), keepdim)
+	return s.sharedEqual(grad, self, result, dim.List(), keepdim)
 }
 
 // aminmaxGradient is shared among those that are the smallest, and among those that are the largest.
@@ -130,7 +122,7 @@ func (s *steps) productGradient(grad, self, result *tensor.Tensor, dim ops.Int, 
 	if len(sizes) == 0 {
 		return grad
 	}
-	grad, whole := s.restoreDims(grad, sizes, dimsOf(dim), keepdim), s.restoreDims(result, sizes, dimsOf(dim), keepdim)
+	grad, whole := s.restoreDims(grad, sizes, dim.List(), keepdim), s.restoreDims(result, sizes, dim.List(), keepdim)
 	if !s.anyZero(self) {
 		return s.binary('*', grad, s.conj(s.div(whole, self)), right)
 	}

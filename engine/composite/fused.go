@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -132,18 +133,11 @@ func (f *fused) updateAll() error {
 	return nil
 }
 
-func toInt(b bool) int32 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // FusedSgd updates parameters by stochastic gradient descent.
 func FusedSgd(c dispatch.Context, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov,
 	maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
-	all := backend.Update{Kind: backend.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep),
-		Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
+	all := backend.Update{Kind: backend.SGD, Maximize: dtype.FromBool[int32](maximize), Nesterov: dtype.FromBool[int32](nesterov),
+		First: dtype.FromBool[int32](isFirstStep), Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
 	lists := [][]*tensor.Tensor{self, grads}
 	if momentum != 0 {
 		if len(momentumBufferList) == 0 {
@@ -161,16 +155,15 @@ func FusedSgd(c dispatch.Context, self, grads, momentumBufferList []*tensor.Tens
 // FusedAdam updates parameters by Adam.
 func FusedAdam(c dispatch.Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2,
 	weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	return fusedAdam(c, "_fused_adam_", backend.Update{Kind: backend.Adam, Maximize: toInt(maximize), Decay: weightDecay, Beta1: beta1,
-		Beta2: beta2, Eps: eps}, lr, amsgrad,
-		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
+	return fusedAdam(c, "_fused_adam_", backend.Update{Kind: backend.Adam, Maximize: dtype.FromBool[int32](maximize), Decay: weightDecay,
+		Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad, gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
 // FusedAdamw updates parameters by AdamW.
 func FusedAdamw(c dispatch.Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2,
 	weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	return fusedAdam(c, "_fused_adamw_", backend.Update{Kind: backend.AdamW, Maximize: toInt(maximize), Decoupled: lr * weightDecay,
-		Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
+	return fusedAdam(c, "_fused_adamw_", backend.Update{Kind: backend.AdamW, Maximize: dtype.FromBool[int32](maximize),
+		Decoupled: lr * weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
 		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
@@ -197,8 +190,8 @@ func fusedAdam(c dispatch.Context, op string, all backend.Update, lr float64, am
 // FusedAdagrad updates parameters by Adagrad.
 func FusedAdagrad(c dispatch.Context, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64,
 	maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	f, err := newFused(c, "_fused_adagrad_", backend.Update{Kind: backend.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps},
-		gradScale, foundInf, self, grads, stateSums)
+	f, err := newFused(c, "_fused_adagrad_", backend.Update{Kind: backend.Adagrad, Maximize: dtype.FromBool[int32](maximize),
+		Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
 	if err != nil {
 		return err
 	}

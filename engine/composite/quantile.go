@@ -39,7 +39,7 @@ func computeQuantile(c dispatch.Context, op string, out, self, q *tensor.Tensor,
 	case !slices.Contains(interpolations, interpolation):
 		return nil, status.Runtimef("%s: interpolation must be one of %v, but got %q", op, interpolations, interpolation)
 	}
-	mask, err := shape.WrapDims(op, listReducedDims(dim), self.Dim(), true)
+	mask, err := shape.WrapDims(op, dim.List(), self.Dim(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +76,6 @@ func computeQuantile(c dispatch.Context, op string, out, self, q *tensor.Tensor,
 		return build.WriteResult(b, out, b.Select(values, int64(last), 0))
 	}
 	return build.WriteResult(b, out, b.Movedim(values, int64(last), 0))
-}
-
-// listReducedDims returns dim as a list, or nil for all dimensions.
-func listReducedDims(dim ops.Int) []int64 {
-	if dim.IsNone() {
-		return nil
-	}
-	return []int64{int64(dim)}
 }
 
 // checkFractions returns an error for fractions outside of [0, 1].

@@ -85,7 +85,7 @@ func (a *attention) planWorkspace(gradient bool) int64 {
 	}
 	bytes := tiles * a.rowBlock * a.stride * a.size
 	whole := bytes + panels*panelColumns*keyBlock*a.size
-	if a.packs = toFlag(whole <= attentionBytes && (gradient || a.rows > backend.FewQueries)); a.packs != 0 {
+	if a.packs = dtype.FromBool[int32](whole <= attentionBytes && (gradient || a.rows > backend.FewQueries)); a.packs != 0 {
 		return whole
 	}
 	return bytes
@@ -147,7 +147,7 @@ func newAttention(op string, w backend.Attention) (a attention, err error) {
 	a.rows, a.width = w.Query.Sizes()[row], w.Query.Sizes()[last]
 	a.keys, a.valueWidth = w.Value.Sizes()[last-1], w.Value.Sizes()[last]
 	a.rowBlock, a.keyBlock, a.stride = min(a.rows, queryBlock), keyBlock, (ceilDiv(min(a.keys, keyBlock), tileGap)+1)*tileGap
-	a.scale, a.causal = w.Scale, toFlag(w.Causal)
+	a.scale, a.causal = w.Scale, dtype.FromBool[int32](w.Causal)
 	for _, m := range []struct {
 		t         *tensor.Tensor
 		of        func(*attentionArgs) *uintptr

@@ -24,13 +24,6 @@ var (
 	columnGradientKernel    = kernel.Of(kernelapi.ColumnGradient)
 )
 
-func toFlag(b bool) int32 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // runNormalization normalizes units, which threads share, or takes their gradient.
 func runNormalization(op string, w backend.Normalization) error {
 	if w.In.Numel() == 0 {
@@ -44,7 +37,7 @@ func runNormalization(op string, w backend.Normalization) error {
 		mean: dataAddress(w.Mean), rstd: dataAddress(w.Rstd), variance: dataAddress(w.Variance),
 		sums:  [2]uintptr{dataAddress(w.Sums[0]), dataAddress(w.Sums[1])},
 		units: w.Units, strips: w.Strips, runs: w.Runs, span: w.Span, unitStep: w.Runs * w.Span, stripStep: w.Units * w.Span, groups: w.Groups,
-		eps: w.Eps, centred: toFlag(w.Centred), fixed: toFlag(w.Fixed), rounded: toFlag(w.Rounded),
+		eps: w.Eps, centred: dtype.FromBool[int32](w.Centred), fixed: dtype.FromBool[int32](w.Fixed), rounded: dtype.FromBool[int32](w.Rounded),
 	}
 	k := normalizeKernel
 	if w.Given != nil {
@@ -109,7 +102,7 @@ func normalizeColumns(op string, w backend.Normalization) (err error) {
 		mean: dataAddress(w.Mean), rstd: dataAddress(w.Rstd), variance: dataAddress(w.Variance),
 		sums:   [2]uintptr{dataAddress(w.Sums[0]), dataAddress(w.Sums[1])},
 		pieces: at(parts, 0), matrices: matrices, rows: w.Strips, columns: columns, runs: w.Runs, piece: length, count: count, eps: w.Eps,
-		fixed: toFlag(w.Fixed), rounded: toFlag(w.Rounded),
+		fixed: dtype.FromBool[int32](w.Fixed), rounded: dtype.FromBool[int32](w.Rounded),
 	}
 	share := func(k *kernel.Kernel, d dtype.DType, n, size int64) {
 		fn, err := k.For(op, d)

@@ -28,13 +28,16 @@ type Scalar struct {
 	Im   float64
 }
 
-// BoolScalar wraps a bool.
-func BoolScalar(b bool) Scalar {
+// FromBool returns 1 for true and 0 for false.
+func FromBool[T int32 | int64](b bool) T {
 	if b {
-		return Scalar{Kind: KindBool, I: 1}
+		return 1
 	}
-	return Scalar{Kind: KindBool}
+	return 0
 }
+
+// BoolScalar wraps a bool.
+func BoolScalar(b bool) Scalar { return Scalar{Kind: KindBool, I: FromBool[int64](b)} }
 
 // IntScalar wraps an integer.
 func IntScalar(i int64) Scalar { return Scalar{Kind: KindInt, I: i} }

@@ -62,16 +62,8 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	}
 	err = backend.On(self).Sort(op, backend.Sorting{Kernel: sortKernel, In: self, Values: values.To, Indices: indices.To, Dim: at, Keep: n,
 		Entries: entries,
-		Params:  [2]int64{boolToInt(descending), n}, Shared: outIndices != nil})
+		Params:  [2]int64{dtype.FromBool[int64](descending), n}, Shared: outIndices != nil})
 	return tensoriter.DoneBoth(&values, &indices, err)
-}
-
-// boolToInt returns 1 for true and 0 for false.
-func boolToInt(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Topk returns the k largest or smallest elements along dim, in order if sorted is set, and their indices.
@@ -105,7 +97,7 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 	if heap {
 		entries = k
 	}
-	params := [2]int64{boolToInt(largest) | boolToInt(sorted)<<1 | boolToInt(heap)<<2, k}
+	params := [2]int64{dtype.FromBool[int64](largest) | dtype.FromBool[int64](sorted)<<1 | dtype.FromBool[int64](heap)<<2, k}
 	return tensoriter.DoneBoth(&values, &indices, sortLines(op, topkKernel, values.To, indices.To, self, at, k, entries, params))
 }
 

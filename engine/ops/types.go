@@ -29,6 +29,14 @@ func (i Int) Or(def int64) int64 {
 // IsNone reports whether the integer is absent.
 func (i Int) IsNone() bool { return i == NoInt }
 
+// List returns the integer as the only item of a list, or nil if it is absent.
+func (i Int) List() []int64 {
+	if i.IsNone() {
+		return nil
+	}
+	return []int64{int64(i)}
+}
+
 // Bool is an optional bool.
 type Bool int8
 

@@ -38,9 +38,9 @@ func computeMoment(op string, out, self *tensor.Tensor, dim []int64, correction 
 		by = 0 // no elements have no variance, whatever the correction
 	}
 	if d.ToReal() == dtype.Float64 {
-		return scaledMoment(varOf, root).reduceOutput(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(boolToInt(root)))
+		return scaledMoment(varOf, root).reduceOutput(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(dtype.FromBool[int64](root)))
 	}
-	return varOf.reduceOutput(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(boolToInt(root)))
+	return varOf.reduceOutput(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(dtype.FromBool[int64](root)))
 }
 
 // warnNoFreedom warns of a correction that leaves no degrees of freedom.

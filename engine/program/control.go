@@ -3,7 +3,10 @@ package program
 // #include "plan.h"
 import "C"
 
-import "github.com/libtensor/libtensor/engine/status"
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+)
 
 // bindInputs returns the scope of a graph that is an argument: its inputs are the values of args.
 func (p *planner) bindInputs(n *node, g *graph, args []arg, s scope) scope {
@@ -64,7 +67,8 @@ func (p *planner) graphOf(n *node, i int) *graph {
 func (p *planner) planGradMode(n *node, noGrad bool, all *[]*step) {
 	p.noGrad = noGrad
 	p.spendBudget(200)
-	*all = append(*all, &step{kind: C.LT_STEP_SYM, name: n.name, words: []int64{C.LT_SYM_SET_GRAD, 1, C.LT_ARG_BOOL, boolToInt(!noGrad), -1}})
+	*all = append(*all, &step{kind: C.LT_STEP_SYM, name: n.name,
+		words: []int64{C.LT_SYM_SET_GRAD, 1, C.LT_ARG_BOOL, dtype.FromBool[int64](!noGrad), -1}})
 }
 
 // inlineGraph appends the nodes of a graph that a node calls without changes, and reports whether the node is such a call.

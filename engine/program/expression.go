@@ -14,14 +14,6 @@ const (
 // floatBits returns the bits of a float as an integer.
 func floatBits(f float64) int64 { return int64(math.Float64bits(f)) }
 
-// boolToInt returns 1 for true and 0 for false.
-func boolToInt(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // clipName shortens a name for an error message.
 func clipName(s string) string { return s[:min(len(s), 100)] }
 

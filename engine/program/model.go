@@ -1,5 +1,7 @@
 package program
 
+import "github.com/libtensor/libtensor/engine/dtype"
+
 // The kinds of arguments. Each has a field of arg.
 const (
 	argNone = iota
@@ -132,7 +134,7 @@ func (r *reader) readMember(key string) (a arg) {
 	case "as_float":
 		return arg{kind: argFloat, i: floatBits(r.readFloat())}
 	case "as_bool":
-		return arg{kind: argBool, i: boolToInt(r.readBool())}
+		return arg{kind: argBool, i: dtype.FromBool[int64](r.readBool())}
 	case "as_string", "as_operator":
 		return arg{kind: argString, text: r.readString()}
 	case "as_scalar_type":
@@ -172,7 +174,7 @@ func (r *reader) readListMember(key string) (a arg) {
 		a.ints = r.readInts(func() int64 { return floatBits(r.readFloat()) })
 	case "as_bools":
 		a.kind = argBools
-		a.ints = r.readInts(func() int64 { return boolToInt(r.readBool()) })
+		a.ints = r.readInts(func() int64 { return dtype.FromBool[int64](r.readBool()) })
 	case "as_strings":
 		a.kind = argStrings
 		a.items = r.readItems(func() arg { return arg{kind: argString, text: r.readString()} })

@@ -9,6 +9,7 @@ import "C"
 import (
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/serial/archive"
 	"github.com/libtensor/libtensor/engine/serial/file"
 	"github.com/libtensor/libtensor/engine/status"
@@ -201,7 +202,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 		}
 	}
 	for i, name := range w.names {
-		state = append(state, p.textOffset(name), int64(w.kinds[i]), values[i], boolToInt(w.grads[i]))
+		state = append(state, p.textOffset(name), int64(w.kinds[i]), values[i], dtype.FromBool[int64](w.grads[i]))
 	}
 	var results []arg
 	var outputs, mutations []int64
