@@ -36,15 +36,19 @@ LT_INLINE void unrolled(F &&f) {
   unrolled_over(f, std::make_integer_sequence<int, n>());
 }
 
-// The memory to be packed next: byte ranges with a stride of step, some of which are prefetched
-// into the L2 cache with each tile.
+// The memory to be packed next: byte ranges with a stride of step, which are prefetched into the L2
+// cache. Tiles prefetch a line every few steps of k, because the CPU waits for room in its buffers
+// after a dozen at once.
 struct Ahead {
   const char *at = nullptr;
-  int64_t step = 0, bytes = 0, left = 0, each = 0;
+  int64_t step = 0, bytes = 0, left = 0, each = 0;  // each: lines per tile
+  int64_t line = 0;                                 // bytes of the present range that are fetched
 
-  __attribute__((noinline)) void fetch() {
-    for (int64_t n = each < left ? each : left; n > 0; n--, left--, at += step)
-      for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(at + k, 0, 2);
+  LT_INLINE void fetch() {
+    __builtin_prefetch(at + line, 0, 2);
+    line += 64;
+    if (line < bytes) return;
+    line = 0, at += step, left--;
   }
 };
 
@@ -58,7 +62,7 @@ struct Target {
   Sum *sums;           // W for each row, or for all where one part is the first and the last
   int64_t s, i, j, w;  // of the matrix in the batch, its row, its column, and w columns
   bool first, last;
-  Ahead ahead = {};
+  mutable Ahead ahead = {};
   int64_t step = W;  // from the sums of a row to those of the next
 
   // Writes the elements of rows, for any number of rows.
@@ -66,7 +70,6 @@ struct Target {
     for (int r = 0; r < rows; r++) out.row(sums + r * W, s, i + r, j, w);
   }
   void pass(int64_t rows) {
-    if (ahead.left > 0) ahead.fetch();
     if (!first || !last) sums += rows * step;
     i += rows;
   }
@@ -207,8 +210,12 @@ void tile(const Left &left, const Source &source, int64_t depth, const Target<P,
     int64_t p = 0;
     // Four steps an iteration, in the tiles that take most of the time.
     if constexpr (__is_same(Source, Packed<P>) && kRows == kTileRows<Unit> && kVectors == 2) {
-      for (; p + 4 * P::kSteps <= depth; p += 4 * P::kSteps)
+      Ahead ahead = to.ahead;
+      for (int64_t lines = ahead.each; p + 4 * P::kSteps <= depth; p += 4 * P::kSteps) {
+        if (lines-- > 0 && ahead.left > 0) ahead.fetch();
         unrolled<4>([&](int) __attribute__((always_inline)) { step(P::kSteps); });
+      }
+      to.ahead = ahead;
     }
     for (; p + P::kSteps <= depth; p += P::kSteps) step(P::kSteps);
     if (depth % P::kSteps != 0) step(depth % P::kSteps);
@@ -273,7 +280,7 @@ Ahead ahead_of(const lt_gemm *g, const T *b, int64_t p, int64_t depth, int64_t j
   else if (g->b_col == 1)
     ahead.step = g->b_row, ahead.bytes = w, ahead.left = depth;
   ahead.step *= sizeof(T), ahead.bytes *= sizeof(T);
-  ahead.each = (ahead.left * R + rows - 1) / rows;
+  ahead.each = ((ahead.bytes + 63) / 64 * ahead.left * R + rows - 1) / rows;
   return ahead;
 }
 
