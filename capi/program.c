@@ -157,7 +157,10 @@ static int64_t *visit_step(walk *k, int64_t *w) {
       }
       w = visit_block(k, visit_values(k, w, n));
       w = visit_values(k, w + 1, *w);
+      break;
     }
+    case LT_STEP_CHECK:
+      w = (int64_t *)lt_skip_check(w);
   }
   if (kind == LT_STEP_CALL || kind == LT_STEP_SYM) {
     const size_t bytes = (size_t)(w - start) * 8;

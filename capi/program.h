@@ -70,5 +70,7 @@ tensor_value lt_program_constant(lt_program *p, const int64_t *w);
 
 // Reads an argument's words without evaluating it; returns what follows it.
 const int64_t *lt_skip_argument(const int64_t *w);
+// Reads the words of a check; returns what follows them.
+const int64_t *lt_skip_check(const int64_t *w);
 
 #endif

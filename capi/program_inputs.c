@@ -1,4 +1,5 @@
-// The inputs of a run of an exported program: their checks, and the choice of its state.
+// The inputs of a run of an exported program, the results of its custom operators: their checks; the
+// choice of its state.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static bool reject(run *r, int64_t i, const char *why) {
 }
 
 // Evaluates the code of a dimension. Returns false if a symbol has no value yet.
-static bool evaluate_dim(const lt_dim *d, const int64_t *symbols, const bool *bound, int64_t *to) {
+static bool evaluate_dim(const run *r, const lt_dim *d, int64_t *to) {
   int64_t stack[32];
   int top = 0;
   for (int64_t i = 0; i < d->length; i += 2) {
@@ -43,14 +44,14 @@ static bool evaluate_dim(const lt_dim *d, const int64_t *symbols, const bool *bo
       continue;
     }
     if (top == 32) return false;
-    if (d->code[i] == LT_DIM_SYMBOL && !bound[operand]) return false;
-    stack[top++] = d->code[i] == LT_DIM_SYMBOL ? symbols[operand] : operand;
+    if (d->code[i] == LT_DIM_SYMBOL && !r->bound[operand]) return false;
+    stack[top++] = d->code[i] == LT_DIM_SYMBOL ? r->symbols[operand] : operand;
   }
   return d->length && (*to = stack[0], true);
 }
 
 // Checks the sizes of an input; a symbol gets the first size that it describes.
-static bool check_sizes(run *r, int64_t i, const tensor_t *t, int64_t *symbols, bool *bound) {
+static bool check_sizes(run *r, int64_t i, const tensor_t *t) {
   const lt_input *c = r->p->checks + i;
   const int64_t *sizes = tensor_sizes(t);
   char shown[300], why[400];
@@ -59,7 +60,7 @@ static bool check_sizes(run *r, int64_t i, const tensor_t *t, int64_t *symbols, 
   for (int64_t d = 0; d < c->dim_count; d++) {
     const lt_dim *dim = c->dims + d;
     int64_t expected;
-    if (dim->length == 2 && dim->code[0] == LT_DIM_SYMBOL && !bound[dim->code[1]]) {
+    if (dim->length == 2 && dim->code[0] == LT_DIM_SYMBOL && !r->bound[dim->code[1]]) {
       const int64_t *symbol = r->p->symbols + 3 * dim->code[1];
       if (sizes[d] < symbol[1] || sizes[d] > symbol[2]) {
         char low[32] = "", high[32] = "";
@@ -69,8 +70,8 @@ static bool check_sizes(run *r, int64_t i, const tensor_t *t, int64_t *symbols, 
                  r->p->text + symbol[0], high);
         return reject(r, i, why);
       }
-      symbols[dim->code[1]] = sizes[d], bound[dim->code[1]] = true;
-    } else if (evaluate_dim(dim, symbols, bound, &expected) && sizes[d] != expected) {
+      r->symbols[dim->code[1]] = sizes[d], r->bound[dim->code[1]] = true;
+    } else if (evaluate_dim(r, dim, &expected) && sizes[d] != expected) {
       snprintf(why, sizeof why, "%s, where size %" PRId64 " of dimension %" PRId64 " is required",
                shown, expected, d);
       return reject(r, i, why);
@@ -98,7 +99,7 @@ static bool check_constant(run *r, int64_t i, const tensor_value *v) {
   return reject(r, i, why);
 }
 
-bool lt_check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbols, bool *bound) {
+bool lt_check_input(run *r, int64_t i, const tensor_value *v) {
   const lt_input *c = r->p->checks + i;
   char shown[300];
   if (c->constant) return check_constant(r, i, v);
@@ -114,10 +115,41 @@ bool lt_check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbols, 
     show_sizes(v->as.tensor, shown, sizeof shown);
     if (tensor_get_dtype(v->as.tensor) != r->p->inputs[i].dtype) return reject(r, i, shown);
     r->values[c->value] = *v;
-    return check_sizes(r, i, v->as.tensor, symbols, bound);
+    return check_sizes(r, i, v->as.tensor);
   }
   lt_show_value(v, shown, sizeof shown);
   return reject(r, i, shown);
+}
+
+// --------------------------------------------------------------------------------------- results
+
+const int64_t *lt_skip_check(const int64_t *w) {
+  int64_t dims = w[4];
+  for (w += 5; dims--;) w += 1 + *w;
+  return w;
+}
+
+const int64_t *lt_check_result(run *r, const int64_t *w, const char *step) {
+  const tensor_value *v = r->values + w[0];
+  const char *name = r->p->text + w[1], *expected = tensor_dtype_name((tensor_dtype)w[2]);
+  const int64_t dims = w[4], *end = lt_skip_check(w), *code = w + 5;
+  char shown[300];
+  bool same = v->kind == TENSOR_VALUE_TENSOR;
+  if (same) {
+    const tensor_t *t = v->as.tensor;
+    same = tensor_get_dtype(t) == (tensor_dtype)w[2] && tensor_dim(t) == dims;
+    for (int64_t d = 0; same && d < dims; d++, code += 1 + *code) {
+      const lt_dim dim = {.code = code + 1, .length = *code};
+      int64_t size;
+      same = !evaluate_dim(r, &dim, &size) || tensor_sizes(t)[d] == size;
+    }
+    show_sizes(t, shown, sizeof shown);
+  } else {
+    lt_show_value(v, shown, sizeof shown);
+  }
+  if (same) return end;
+  return lt_fail_step(r, step, "%s returned %s; the program expects %s%s", name, shown, expected,
+                      r->p->text + w[3]);
 }
 
 // ----------------------------------------------------------------------------------------- state

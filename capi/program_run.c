@@ -489,6 +489,8 @@ static const int64_t *skip_step(const int64_t *w) {
       for (w += 2; n--;) w = lt_skip_argument(w);
       return w + 1;
     }
+    case LT_STEP_CHECK:
+      return lt_skip_check(w);
     case LT_STEP_COND:
       w = skip_block(skip_block(lt_skip_argument(w)));
       return w + 1 + *w;
@@ -688,6 +690,9 @@ static const int64_t *run_block(run *r, const int64_t *w) {
       case LT_STEP_SCAN:
         w = run_scan(r, w, step);
         break;
+      case LT_STEP_CHECK:
+        w = lt_check_result(r, w, step);
+        break;
       default:
         w = run_while(r, w, step);
     }
@@ -747,18 +752,17 @@ tensor_status lt_run_program(lt_program *p, const tensor_program_options *option
     lt_fail(0, "program_run: there is no memory for the values of the program");
     return TENSOR_ERROR_MEMORY;
   }
-  int64_t *sizes = (int64_t *)(r.values + n);
-  r.state = (tensor_t **)(sizes + symbols);
+  r.symbols = (int64_t *)(r.values + n);
+  r.state = (tensor_t **)(r.symbols + symbols);
   r.scratch = (char *)(r.state + p->state_count);
   r.owned = (bool *)(r.scratch + p->scratch);
-  bool *bound = r.owned + n;
+  r.bound = r.owned + n;
   bool fits = lt_take_state(&r, options);
   for (int64_t i = 0; fits && i < p->state_count; i++)
     if (p->state_values[i] >= 0)
       r.values[p->state_values[i]] =
           (tensor_value){.kind = TENSOR_VALUE_TENSOR, .as.tensor = r.state[i]};
-  for (int64_t i = 0; fits && i < p->input_count; i++)
-    fits = lt_check_input(&r, i, inputs + i, sizes, bound);
+  for (int64_t i = 0; fits && i < p->input_count; i++) fits = lt_check_input(&r, i, inputs + i);
   const int64_t *w = fits ? run_block(&r, p->block) : NULL;
   if (w) finish(&r, w, inputs, outputs);
   for (int64_t i = 0; i < p->value_count; i++) release(&r, i);

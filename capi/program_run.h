@@ -11,7 +11,9 @@ typedef struct run {
   bool *owned;
   char *scratch;  // the lists of the present step
   tensor_t **state;
-  bool gradients;  // it is recorded on the autograd graph
+  int64_t *symbols;  // the values of symbolic sizes
+  bool *bound;       // whether they have one
+  bool gradients;    // it is recorded on the autograd graph
   lt_problem problem;
 } run;
 
@@ -21,7 +23,10 @@ __attribute__((format(printf, 3, 4))) void *lt_fail_step(run *r, const char *ste
 
 // Checks input i, and stores it as a value of the run. Symbols get the first sizes that they
 // describe.
-bool lt_check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbols, bool *bound);
+bool lt_check_input(run *r, int64_t i, const tensor_value *v);
+// Compares a result of a custom operator with the dtype and the sizes that the program has for it.
+// Returns what follows the words of the check; NULL with an error of the run if they differ.
+const int64_t *lt_check_result(run *r, const int64_t *w, const char *step);
 
 // Chooses the tensors of the state. A run that records gradients writes to another handle of a
 // tensor of the program, so that no autograd graph of a run is kept by the program.

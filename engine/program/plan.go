@@ -67,6 +67,8 @@ type planner struct {
 	seen   map[string]int64 // offsets in text
 	err    error
 	noGrad bool // whether the graph that is planned does not record gradients
+	// symbols are the numbers of the symbolic sizes that codes of dimensions refer to.
+	symbols map[string]int64
 }
 
 func (p *planner) setError(format string, args ...any) {
@@ -270,6 +272,7 @@ func (p *planner) planNodes(g *graph, s scope, all *[]*step) {
 		if n := &g.nodes[i]; !p.inlineGraph(n, s, all) {
 			p.spendBudget(200 + 32*len(n.args))
 			*all = append(*all, p.planNode(n, s))
+			p.planChecks(n, g, s, all)
 		}
 		if p.err != nil {
 			return
@@ -365,6 +368,29 @@ func (p *planner) planNode(n *node, s scope) *step {
 		p.appendResult(s, &n.results[i], st)
 	}
 	return st
+}
+
+// planChecks appends steps that compare the results of a custom operator with the dtypes and sizes that the program has for them.
+func (p *planner) planChecks(n *node, g *graph, s scope, all *[]*step) {
+	target, results := n.target, n.results
+	if target == "torch.ops.higher_order.with_effects" && len(n.args) > 1 && len(results) > 0 {
+		target, results = n.args[1].text, results[1:]
+	}
+	short, isOperator := strings.CutPrefix(target, "torch.ops.")
+	namespace, name, _ := strings.Cut(short, ".")
+	if !isOperator || namespace == "aten" || namespace == "higher_order" {
+		return
+	}
+	for _, r := range flattenResults(results) {
+		m, value := g.metas[r.text], s[r.text]
+		if r.kind != argValue || m == nil || p.err != nil {
+			continue
+		}
+		p.spendBudget(200)
+		sizes, text := p.appendShape(nil, m)
+		words := []int64{value, p.textOffset(namespace + "::" + strings.TrimSuffix(name, ".default")), int64(p.lookupDType(m.dtype)), p.textOffset(text)}
+		*all = append(*all, &step{kind: C.LT_STEP_CHECK, name: n.name, words: append(words, sizes...), uses: []int64{value}})
+	}
 }
 
 // planEffect plans with_effects(token, operator, ...), whose results are a token and those of the operator. Tokens only order the nodes of

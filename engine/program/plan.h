@@ -32,8 +32,10 @@ enum {
   LT_STEP_COND,   // a predicate, two blocks, a list of values
   LT_STEP_WHILE,  // a list of arguments, as many values that are carried, two blocks, as many
                   // values
-  LT_STEP_SCAN    // a list of arguments that are carried, one of tensors, as many values as both, a
+  LT_STEP_SCAN,   // a list of arguments that are carried, one of tensors, as many values as both, a
                   // block, a list of values
+  LT_STEP_CHECK   // a value, the name of the operator that has returned it, a dtype, the offset of
+                  // the shape as text, and a list of the codes of dimensions, each a list
 };
 // A block: the range of its values, the number of steps, the steps, a list of arguments.
 

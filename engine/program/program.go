@@ -48,7 +48,7 @@ func Load(op string, source *file.Source) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{op: op, spend: l.budget.Spend, seen: map[string]int64{}}
+	p := &planner{op: op, spend: l.budget.Spend, seen: map[string]int64{}, symbols: map[string]int64{}}
 	words := p.planProgram(m, w)
 	if p.err != nil {
 		for _, t := range w.tensors {
@@ -134,7 +134,7 @@ func (l *loader) readModel(e *archive.Entry) (*model, error) {
 }
 
 // appendShape appends the codes of the sizes, and returns the sizes as text.
-func (p *planner) appendShape(words []int64, m *meta, numbers map[string]int64) ([]int64, string) {
+func (p *planner) appendShape(words []int64, m *meta) ([]int64, string) {
 	var shown []string
 	words = append(words, int64(len(m.sizes)))
 	for _, s := range m.sizes {
@@ -150,7 +150,7 @@ func (p *planner) appendShape(words []int64, m *meta, numbers map[string]int64) 
 			shown = append(shown, "?")
 			continue
 		}
-		code, ok := e.compileTo(nil, numbers)
+		code, ok := e.compileTo(nil, p.symbols)
 		if !ok {
 			code = nil
 		}
@@ -165,7 +165,6 @@ func (p *planner) appendShape(words []int64, m *meta, numbers map[string]int64) 
 // planProgram returns the words of a whole program.
 func (p *planner) planProgram(m *model, w *weights) []int64 {
 	s := scope{}
-	numbers := map[string]int64{}
 	state := []int64{int64(len(w.names))}
 	at := map[string]int64{} // state by its name
 	for i, name := range w.names {
@@ -190,7 +189,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 			values[n] = p.defineValue(s, in.arg.text)
 		case "user_input":
 			place[in.arg.text] = count
-			inputs = p.appendInput(inputs, in, m.graph, s, numbers)
+			inputs = p.appendInput(inputs, in, m.graph, s)
 			count++
 		case "constant_input":
 			inputs = p.appendConstant(append(inputs, p.textOffset(in.target)), in, s)
@@ -213,7 +212,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 		known := true
 		switch out.kind {
 		case "user_output", "loss_output":
-			outputs = p.appendOutput(outputs, out, len(results), m.graph, numbers)
+			outputs = p.appendOutput(outputs, out, len(results), m.graph)
 			results = append(results, out.arg)
 			continue
 		case "token":
@@ -241,9 +240,9 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 		}
 	}
 	block := p.planBlock(m.graph, s, results)
-	ranges := []int64{int64(len(numbers))}
-	named := make([]string, len(numbers))
-	for name, n := range numbers {
+	ranges := []int64{int64(len(p.symbols))}
+	named := make([]string, len(p.symbols))
+	for name, n := range p.symbols {
 		named[n] = name
 	}
 	for _, name := range named {
@@ -263,7 +262,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 }
 
 // appendInput appends the words of a user input: its name, its kind, its value, and for a tensor its dtype, text and sizes.
-func (p *planner) appendInput(words []int64, in *spec, g *graph, s scope, numbers map[string]int64) []int64 {
+func (p *planner) appendInput(words []int64, in *spec, g *graph, s scope) []int64 {
 	words = append(words, p.textOffset(in.arg.text))
 	if in.arg.kind != argValue {
 		return p.appendConstant(words, in, s)
@@ -273,7 +272,7 @@ func (p *planner) appendInput(words []int64, in *spec, g *graph, s scope, number
 	if m == nil {
 		return append(words, -1, p.textOffset("int"), 0)
 	}
-	sizes, text := p.appendShape(nil, m, numbers)
+	sizes, text := p.appendShape(nil, m)
 	return append(append(words, int64(p.lookupDType(m.dtype)), p.textOffset(text)), sizes...)
 }
 
@@ -291,7 +290,7 @@ func (p *planner) appendConstant(words []int64, in *spec, s scope) []int64 {
 }
 
 // appendOutput appends the words of user output i: its name, dtype and text. A constant has no name in the file: it is output_i.
-func (p *planner) appendOutput(words []int64, out *spec, i int, g *graph, numbers map[string]int64) []int64 {
+func (p *planner) appendOutput(words []int64, out *spec, i int, g *graph) []int64 {
 	name := out.arg.text
 	if out.arg.kind != argValue {
 		name = status.Textf("output_%d", i)
@@ -301,6 +300,6 @@ func (p *planner) appendOutput(words []int64, out *spec, i int, g *graph, number
 	if out.arg.kind != argValue || m == nil {
 		return append(words, -1, p.textOffset(""))
 	}
-	_, text := p.appendShape(nil, m, numbers)
+	_, text := p.appendShape(nil, m)
 	return append(words, int64(p.lookupDType(m.dtype)), p.textOffset(text))
 }
