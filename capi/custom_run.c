@@ -254,24 +254,25 @@ static void *fill(const tensor_value *from, int count, int64_t *at, const uintpt
   return lists;
 }
 
-// Returns whether a handle is one of those that were given.
-static bool is_given(const uintptr_t *given, int64_t n, const void *handle) {
+// Returns whether a handle is in a list.
+static bool has_handle(const uintptr_t *handles, int64_t n, const void *handle) {
   for (int64_t i = 0; i < n; i++)
-    if (given[i] == (uintptr_t)handle) return true;
+    if (handles[i] == (uintptr_t)handle) return true;
   return false;
 }
 
 // Frees a result, unless it is no live handle or one of those that were given: the last error is
 // kept.
 static void free_handle(tensor_t *handle, const uintptr_t *given, int64_t n) {
-  const lt_slot *slot = is_given(given, n, handle) ? NULL : lt_find(handle);
+  const lt_slot *slot = has_handle(given, n, handle) ? NULL : lt_find(handle);
   if (slot && slot->kind == LT_TENSOR) tensor_free(handle);
 }
 
 static void free_value(tensor_value *v, const uintptr_t *given, int64_t n) {
   if (v->kind == TENSOR_VALUE_TENSOR) free_handle(v->as.tensor, given, n);
   if (v->kind != TENSOR_VALUE_TENSORS || !v->as.tensors) return;
-  for (int64_t i = 0; i < v->length; i++) free_handle(v->as.tensors[i], given, n);
+  const int64_t length = v->length <= LT_LONGEST ? v->length : 0;  // an invalid one has no items
+  for (int64_t i = 0; i < length; i++) free_handle(v->as.tensors[i], given, n);
   free((void *)v->as.tensors);
 }
 
@@ -288,11 +289,13 @@ static int32_t reject(const lt_custom_call *c, const place *p, const char *probl
 }
 
 static int32_t check_handle(const lt_custom_call *c, const place *p, const void *handle,
-                            const uintptr_t *given, int64_t n) {
-  if (is_given(given, n, handle))
+                            const uintptr_t *given, int64_t n, const lt_made *made) {
+  if (has_handle(given, n, handle))
     return reject(c, p,
                   "is the handle of an argument, which belongs to the library; return a new "
                   "reference, such as the result of tensor_detach()");
+  if (handle && has_handle(made->handles, made->count, handle))
+    return reject(c, p, "is a handle that was returned already; return a new reference");
   const lt_slot *slot = lt_find(handle);
   if (!slot || slot->kind != LT_TENSOR) return reject(c, p, "is not a live tensor");
   return TENSOR_OK;
@@ -324,7 +327,7 @@ static int32_t collect_one(const lt_custom_call *c, const place *p, const tensor
                            const uintptr_t *given, int64_t n, lt_made *made) {
   if (p->name && v->kind == TENSOR_VALUE_NONE) return made->handles[made->count++] = 0, TENSOR_OK;
   if (v->kind != TENSOR_VALUE_TENSOR) return reject_kind(c, p, v, "a tensor");
-  const int32_t status = check_handle(c, p, v->as.tensor, given, n);
+  const int32_t status = check_handle(c, p, v->as.tensor, given, n, made);
   if (!status) made->handles[made->count++] = (uintptr_t)v->as.tensor;
   return status;
 }
@@ -347,7 +350,7 @@ static int32_t collect_list(const lt_custom_call *c, const place *p, const tenso
   for (int64_t i = 0; i < length; i++) {
     if (of && !has_item(of, i)) continue;
     const void *item = none ? NULL : v->as.tensors[i];
-    const int32_t status = of && !item ? TENSOR_OK : check_handle(c, p, item, given, n);
+    const int32_t status = of && !item ? TENSOR_OK : check_handle(c, p, item, given, n, made);
     if (status) return status;
     grown[made->count++] = (uintptr_t)item;
   }

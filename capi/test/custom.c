@@ -449,6 +449,116 @@ static void misdeeds(void) {
   tensor_free(x);
 }
 
+// What a function stores as results of two kinds, whatever its schema says.
+static tensor_value stored[2];
+static tensor_t *copied;  // a live tensor for them
+
+static tensor_status store(void *context, const tensor_value *a, int32_t n, tensor_value *r,
+                           int32_t m) {
+  (void)context, (void)n;
+  for (int32_t i = 0; i < m; i++) {
+    r[i] = stored[i];
+    if (r[i].kind != TENSOR_VALUE_TENSORS) continue;
+    tensor_t **list = calloc(3, sizeof *list);
+    for (int64_t k = 0; k < r[i].length && k < 2; k++)
+      if (!stored[i].as.tensors) OK(tensor_clone(a[0].as.tensor, TENSOR_PRESERVE, list + k));
+    r[i].as.tensors = list;
+  }
+  if (m && r[0].kind == TENSOR_VALUE_TENSOR && r[0].as.tensor == copied) {
+    OK(tensor_clone(copied, TENSOR_PRESERVE, &r[0].as.tensor));
+    if (m == 2 && r[1].kind == TENSOR_VALUE_TENSOR) r[1] = r[0];
+  }
+  return TENSOR_OK;
+}
+
+static tensor_status store_batch(void *context, int64_t size, const tensor_value *a, int32_t n,
+                                 const bool *batched, tensor_value *r, int32_t m, bool *batched_r) {
+  (void)size, (void)batched, (void)batched_r;
+  return store(context, a, n, r, m);
+}
+
+// Results of another kind than the schema's, from the function, the function for meta tensors and
+// the rule of vmap: errors that name the operator and what was returned, without leaks.
+static void wrong_results(void) {
+  tensor_t *x = floats((float[]){1, 2, 3, 4, 5, 6}, SIZES, 2), *meta, *leaf, *one, *y = NULL;
+  tensor_generator_t *generator;
+  OK(tensor_default_generator(&generator));
+  OK(tensor_empty(SIZES, 2, TENSOR_FLOAT32, TENSOR_STRIDED, (tensor_device){TENSOR_META, -1},
+                  TENSOR_CONTIGUOUS, &meta));
+  leaf = floats((float[]){1, 2}, SIZES, 1);
+  OK(tensor_set_requires_grad(leaf, true));
+  copied = x;
+  const tensor_value none = {.kind = TENSOR_VALUE_NONE}, live = of_tensor(x);
+  const tensor_value half = {.kind = TENSOR_VALUE_FLOAT, .as.f = 0.5};
+  const tensor_value yes = {.kind = TENSOR_VALUE_BOOL, .as.b = true};
+  const tensor_value list = {.kind = TENSOR_VALUE_TENSORS, .length = 2};
+  tensor_value gaps = list;
+  gaps.as.tensors = &copied;  // items that are NULL
+  tensor_value negative = gaps, huge = gaps;
+  negative.length = -1, huge.length = INT64_MAX;
+  const struct {
+    const char *schema;
+    tensor_value results[2];
+    const char *text;
+  } all[] = {
+      {"-> Tensor", {none}, "result 0 is None; a tensor is required"},
+      {"-> Tensor", {of_tensor(NULL)}, "result 0 is not a live tensor"},
+      {"-> Tensor", {of_tensor((tensor_t *)generator)}, "result 0 is not a live tensor"},
+      {"-> Tensor", {half}, "result 0 is the float 0.5; a tensor is required"},
+      {"-> Tensor", {list}, "result 0 is a Tensor[] of length 2; a tensor is required"},
+      {"-> Tensor",
+       {{.kind = (tensor_value_kind)99}},
+       "result 0 is a value of the unknown kind 99"},
+      {"-> (Tensor, Tensor)", {live, none}, "result 1 is None; a tensor is required"},
+      {"-> (Tensor, Tensor)", {live, live}, "result 1 is a handle that was returned already"},
+      {"-> (Tensor, int)", {live, yes}, "result 1 is the bool True; int is required"},
+      {"-> Tensor[]", {live}, "result 0 is a Tensor; a list of tensors is required"},
+      {"-> Tensor[]", {gaps}, "result 0 is not a live tensor"},
+      {"-> Tensor[]", {negative}, "result 0 is a list of invalid length"},
+      {"-> Tensor[]", {huge}, "result 0 is a list of invalid length"},
+      {"-> int", {half}, "result 0 is the float 0.5; int is required"},
+      {"-> bool", {of_int(1)}, "result 0 is the int 1; bool is required"},
+      {"-> float", {yes}, "result 0 is the bool True; float is required"},
+      {"-> Scalar", {live}, "result 0 is a Tensor; Scalar is required"},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    char schema[80];
+    snprintf(schema, sizeof schema, "test::store(Tensor x) %s", all[i].schema);
+    memcpy(stored, all[i].results, sizeof stored);
+    const bool plain = !strstr(schema, "int") && !strstr(schema, "bool") &&
+                       !strstr(schema, "float") && !strstr(schema, "Scalar");
+    for (int rule = 0; rule < 2; rule++) {
+      const tensor_operator_options options = {.size = sizeof options,
+                                               .meta = store,
+                                               .vmap = rule ? store_batch : NULL,
+                                               .backward = cube_backward};
+      const int64_t id = define(schema, store, &options), handles = tensor_live_handles();
+      tensor_t *const given[] = {x, meta, leaf};
+      for (int k = 0; k < 3; k++) {
+        const tensor_value a = of_tensor(given[k]);
+        FAILS(call("test::store", &a, 1, &y), TENSOR_ERROR_CALLBACK, all[i].text);
+        CHECK(strstr(tensor_last_error(), "test::store: ") == tensor_last_error());
+        CHECK(!y && tensor_live_handles() == handles);
+      }
+      int64_t level;
+      OK(tensor_vmap_begin(2, "error", &level));
+      OK(tensor_vmap_wrap(x, 0, level, &one));
+      const tensor_value a = of_tensor(one);
+      if (plain)
+        FAILS(call("test::store", &a, 1, &y), TENSOR_ERROR_CALLBACK, all[i].text);
+      else
+        FAILS(call("test::store", &a, 1, &y), TENSOR_ERROR_NOT_IMPLEMENTED,
+              "test::store: inside vmap: results that are not tensors");
+      OK(tensor_vmap_end(level));
+      OK(tensor_free(one));
+      CHECK(!y && tensor_live_handles() == handles);
+      OK(tensor_remove_operator(id));
+    }
+  }
+  OK(tensor_generator_free(generator));
+  tensor_free(x), tensor_free(meta), tensor_free(leaf);
+}
+
 // A backward function that fails, and one that returns a gradient for a number.
 static int backward_deed;
 
@@ -624,6 +734,7 @@ int main(void) {
   values();
   mutation();
   misdeeds();
+  wrong_results();
   backward_misdeeds();
   threads();
   loops();

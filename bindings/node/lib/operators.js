@@ -11,7 +11,7 @@ const FUNCTIONS = ['meta', 'backward', 'vmap'];
 function checked(operator, option, fn) {
   if (fn === undefined || fn === null) return null;
   if (typeof fn !== 'function') throw typeError(`defineOperator: ${option} must be a function`);
-  const checking = (...args) => immediate('defineOperator', fn(...args));
+  const checking = (...args) => immediate(operator, fn(...args));
   return Object.defineProperty(checking, 'name', { value: `${operator}: ${option}` });
 }
 

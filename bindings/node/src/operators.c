@@ -77,15 +77,29 @@ static napi_value flags_of(napi_env env, const invocation *v) {
 
 // --------------------------------------------------------------------------------------- results
 
-// Throws a TypeError for a result of a function, whose name lib/operators.js sets: the operator's,
-// and the option's.
-static bool reject_result(napi_env env, napi_value function, const char *text) {
-  char name[160] = "a custom operator: a function";
+// Stores the name of a function, which lib/operators.js sets: the operator's, and the option's.
+static void read_name(napi_env env, napi_value function, char *to, size_t room) {
   napi_value value;
   size_t length;
+  snprintf(to, room, "a custom operator: a function");
   if (napi_get_named_property(env, function, "name", &value) == napi_ok)
-    napi_get_value_string_utf8(env, value, name, sizeof name, &length);
+    napi_get_value_string_utf8(env, value, to, room, &length);
+}
+
+// Throws a TypeError for a result of a function.
+static bool reject_result(napi_env env, napi_value function, const char *text) {
+  char name[160];
+  read_name(env, function, name, sizeof name);
   return lt_throw_type(env, "%s %s", name, text);
+}
+
+// Checks a tensor that a function has returned. Errors begin with the name of the operator.
+static bool check_tensor(napi_env env, napi_value function, lt_box *box) {
+  char name[160];
+  read_name(env, function, name, sizeof name);
+  char *end = strstr(name, ": ");
+  if (end) *end = 0;
+  return lt_check_box(env, name, "result of the function", box, LT_READS);
 }
 
 static bool read_one(napi_env env, napi_value function, napi_value value, tensor_value *to,
@@ -119,8 +133,7 @@ static bool read_one(napi_env env, napi_value function, napi_value value, tensor
     case LT_JS_NULL:
       return true;
     case LT_JS_TENSOR:
-      if (!lt_check_box(env, "defineOperator", "result of the function", js.box, LT_READS) ||
-          !new_handle(env, js.box->handle, &to->as.tensor))
+      if (!check_tensor(env, function, js.box) || !new_handle(env, js.box->handle, &to->as.tensor))
         return false;
       to->kind = TENSOR_VALUE_TENSOR;
       return true;

@@ -184,3 +184,55 @@ test('the example prints what it says', () => {
   const expected = readFileSync(example, 'utf8').split('// Prints:\n')[1].replaceAll(/^\/\/ /gm, '');
   assert.equal(execFileSync(process.execPath, [example], { encoding: 'utf8' }), expected);
 });
+
+// What functions return for a tensor of shape [2, 3], by the results of the schema, with the text of the error.
+const wrong = {
+  Tensor: [
+    [() => undefined, /result 0 is None; a tensor is required/],
+    [() => null, /result 0 is None; a tensor is required/],
+    [() => true, /result 0 is the bool True; a tensor is required/],
+    [(x) => [x.clone()], /result 0 is a Tensor\[\] of length 1; a tensor is required/],
+    [() => ({}), /returned an? object; it must return a tensor/],
+    [async (x) => x.clone(), /must not be asynchronous: return a value, not a promise/],
+    [() => new Float32Array(2), /returned .*; it must return a tensor/],
+    [(x) => { const y = x.clone(); y.dispose(); return y; }, /dispose/],
+  ],
+  '(Tensor, Tensor)': [
+    [(x) => x.clone(), /must return an array of 2 values/],
+    [(x) => [x.clone(), x.clone(), x.clone()], /must return an array of 2 values, but returned one of 3/],
+    [(x) => [x.clone(), null], /result 1 is None; a tensor is required/],
+    [(x) => { const y = x.clone(); return [y, y]; }, /shares memory with an argument or another result/],
+  ],
+  'Tensor[]': [
+    [(x) => x.clone(), /result 0 is a Tensor; a list of tensors is required/],
+    [(x) => [x.clone(), 3], /returned an array with .* among tensors/],
+    [(x) => [x.clone(), null], /result 0 is not a live tensor/],
+  ],
+};
+const wrongNumbers = {
+  int: [[() => 2.5, /result 0 is the float 2.5; int is required/], [() => true, /result 0 is the bool True; int is required/]],
+  bool: [[() => 1, /result 0 is the int 1; bool is required/]],
+  float: [[(x) => x.sum(), /result 0 is a Tensor; float is required/]],
+};
+
+test('results of another kind than the schema are errors that name the operator', (t) => {
+  const x = lt.ones(2, 3);
+  const tried = { eager: x, autograd: lt.ones(2, 3, { requiresGrad: true }), meta: lt.empty([2, 3], { device: 'meta' }) };
+  for (const [returned, all] of Object.entries({ ...wrong, ...wrongNumbers }))
+    for (const [fn, text] of all) {
+      const op = lt.defineOperator(`node::wrong(Tensor x) -> ${returned}`, fn, { meta: fn });
+      const check = (error) => {
+        assert.match(error.message, /^node::wrong: /);
+        assert.match(error.message, text);
+        return true;
+      };
+      for (const given of Object.values(tried)) assert.throws(() => op(given), check);
+      if (returned in wrong) assert.throws(() => lt.func.vmap(op)(lt.ones(2, 2, 3)), check);
+      op.remove();
+      if (!(returned in wrong) || text.source.includes('shares memory')) continue;
+      const rule = lt.defineOperator(`node::wrong(Tensor x) -> ${returned}`, () => x.clone(), { vmap: (_, y) => fn(y) });
+      assert.throws(() => lt.func.vmap(rule)(x), (error) => text.test(error.message) && error.message.includes('node::wrong'));
+      rule.remove();
+    }
+  assert.deepEqual(x.shape, [2, 3]);
+});

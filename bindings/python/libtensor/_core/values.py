@@ -137,8 +137,7 @@ def borrow_value(value: Value) -> Any:
 
 
 def give_value(value: Value, given: Any, hand: Callable[[Tensor], int]) -> None:
-    """Stores a result of a function of Python, whose tensors `hand` makes handles of. Raises TypeError for other classes than tensors, lists of
-    these and numbers."""
+    """Stores a result of a function of Python: a tensor, a list of tensors or a number. `hand` makes handles of tensors."""
     if isinstance(given, Tensor):
         value.kind, value.content.p = TENSOR, hand(given)
     elif isinstance(given, list | tuple) and all(isinstance(item, Tensor) for item in given):
@@ -149,12 +148,8 @@ def give_value(value: Value, given: Any, hand: Callable[[Tensor], int]) -> None:
             handles[i] = None
         for i, item in enumerate(given):
             handles[i] = hand(item)
-    elif given is None or isinstance(given, bool | int | float | complex):
-        set_value(value, given, [])
     else:
-        raise TypeError(
-            f"the function of an operator returned an object of type {type(given).__name__}; return a tensor, a list of tensors or a number"
-        )
+        set_value(value, given, [])
 
 
 def take_result(value: Value) -> Any:

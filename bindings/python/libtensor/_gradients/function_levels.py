@@ -93,7 +93,10 @@ def over_examples(cls, made, level, args, given):
     def one(t, d):
         if not isinstance(t, Tensor) or id(t) in originals:
             return originals.get(id(t), t)
-        return t if d is None else _f.vmap_wrap(t, d, level)
+        try:
+            return t if d is None else _f.vmap_wrap(t, d, level)
+        except (IndexError, RuntimeError) as error:
+            raise type(error)(f"{error}, from the vmap staticmethod of {cls.__name__}") from None
 
     return refilled(output, [one(t, d) for t, d in zip(leaves(output), dims, strict=True)])
 

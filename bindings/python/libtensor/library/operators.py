@@ -17,7 +17,7 @@ from .._core.modes import is_grad_enabled, no_grad
 from .._core.tensor import Tensor
 from .._gradients.function import Function
 from .published import publish, withdraw
-from .schemas import Schema
+from .schemas import Schema, describe_result
 
 __all__ = ["MissingOperator", "OpNamespace", "OpOverload", "OpOverloadPacket", "find", "find_registrable", "implement", "namespaces"]
 
@@ -25,6 +25,7 @@ namespaces: dict[str, dict[str, OpOverloadPacket]] = {}
 is_transforming = getter("tensor_is_transforming", c_bool)
 loaded_libraries: set[str] = set()  # files that ops.load_library recorded
 DEFAULT = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
+STACKED = ("Tensor", "Tensor?", "Tensor[]")  # results that vmap stacks
 KEYS = {"CPU": "cpu", "CUDA": "cuda", "Meta": "meta", "XPU": "xpu", "MPS": "mps"}
 
 
@@ -67,17 +68,37 @@ class _Structure:
 
     def flatten(self, grads: Any) -> list[Any]:
         """The gradients of the tensors from those of positional arguments."""
-        grads = list(grads) if isinstance(grads, list | tuple) else [grads]
-        positional = [v for a, v in zip(self.op.schema.arguments, self.values, strict=True) if not a.kwarg_only]
+        positional = [(a.name, v) for a, v in zip(self.op.schema.arguments, self.values, strict=True) if not a.kwarg_only]
+        is_gradient = isinstance(grads, list) and len(positional) == 1 and isinstance(positional[0][1], list | tuple)
+        grads = list(grads) if isinstance(grads, list | tuple) and not is_gradient else [grads]
         if len(grads) != len(positional):
             raise RuntimeError(f"{self.op}: backward returned {len(grads)} gradients, but the operator has {len(positional)} inputs")
         made: list[Any] = []
-        for value, grad in zip(positional, grads, strict=True):
+        for (name, value), grad in zip(positional, grads, strict=True):
             if isinstance(value, Tensor):
-                made.append(grad)
+                made.append(self.check_gradient(name, grad))
             elif isinstance(value, list | tuple):
-                made += [g for v, g in zip(value, grad or [None] * len(value), strict=True) if isinstance(v, Tensor)]
+                made += self.flatten_list(name, value, grad)
         return made + [None] * (sum(self.count) - len(made))
+
+    def check_gradient(self, name: str, grad: Any) -> Any:
+        """Returns a gradient. Raises RuntimeError for other values than tensors and None."""
+        if grad is not None and not isinstance(grad, Tensor):
+            raise RuntimeError(
+                f"{self.op}: backward must return a tensor or None as the gradient of argument '{name}', but returned {describe_result(grad)}"
+            )
+        return grad
+
+    def flatten_list(self, name: str, value: Sequence[Any], grad: Any) -> list[Any]:
+        """The gradients of the tensors of an argument that is a list."""
+        count = sum(isinstance(v, Tensor) for v in value)
+        if grad is None or not count:
+            return [None] * count
+        if not isinstance(grad, list | tuple) or len(grad) != len(value):
+            raise RuntimeError(
+                f"{self.op}: backward must return a list of {len(value)} gradients for argument '{name}', but returned {describe_result(grad)}"
+            )
+        return [self.check_gradient(name, g) for v, g in zip(value, grad, strict=True) if isinstance(v, Tensor)]
 
 
 def _count(value: Any) -> int:
@@ -126,7 +147,7 @@ class _Recorded(Function):
         if setup is None:
             return
         positional, keywords = structure.split(structure.rebuild(inputs[1:]))
-        output = list(output) if structure.op.schema.returned == "Tensor[]" else output
+        output = list(output) if structure.op.schema.returns_list else output
         if keywords:
             setup(ctx=_Context(ctx, structure), inputs=tuple(positional), keyword_only_inputs=keywords, output=output)
         else:
@@ -137,7 +158,7 @@ class _Recorded(Function):
         op = ctx.structure.op
         if op.backward is None:
             raise RuntimeError(f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd to add one.")
-        given = (list(grads),) if op.schema.returned == "Tensor[]" else grads
+        given = (list(grads),) if op.schema.returns_list else grads
         return None, *ctx.structure.flatten(op.backward(_Context(ctx, ctx.structure), *given))
 
     @staticmethod
@@ -146,20 +167,48 @@ class _Recorded(Function):
         positional, keywords = structure.split(structure.rebuild(flat))
         if op.batched is None:
             return _each(op, info, in_dims[1:], structure, flat)
-        return op.batched(info, tuple(structure.split(structure.dims(in_dims[1:]))[0]), *positional, **keywords)
+        made = op.batched(info, tuple(structure.split(structure.dims(in_dims[1:]))[0]), *positional, **keywords)
+        if isinstance(made, tuple) and len(made) == 2:
+            op.schema.convert_results(f"{op.name()}: the vmap rule", made[0])
+        return made
 
 
 def _each(op: OpOverload, info: Any, dims: Sequence[int | None], structure: _Structure, flat: Sequence[Tensor]) -> Any:
-    """The operator for each batch element, in turn."""
-    from .._gen import gen_functions as f
-
+    """The results of the operator for each batch element, in turn, and their batch dimensions."""
+    kinds = op.schema.result_kinds
+    if any(kind not in STACKED for kind in kinds):
+        raise NotImplementedError(
+            f"{op.name()}: inside vmap: results that are not tensors are not supported, because they differ between batch elements; "
+            "register a rule with register_vmap"
+        )
+    if info.batch_size == 0 and kinds:
+        raise NotImplementedError(
+            f"{op.name()}: inside vmap: the operator has no vmap rule and is called once for each batch element, so empty batches are not supported; "
+            "register a rule with register_vmap"
+        )
     rows = []
     for i in range(info.batch_size):
         items = [t if d is None else t.select(d, i) for t, d in zip(flat, dims, strict=True)]
         made = op.call(structure.rebuild(items))
-        rows.append(tuple(made) if isinstance(made, list | tuple) else (made,))
-    stacked = tuple(f.stack(column) for column in zip(*rows, strict=True))
-    return (stacked[0], 0) if len(op.schema.returns) == 1 and op.schema.returned != "Tensor[]" else (stacked, (0,) * len(stacked))
+        rows.append(made if len(kinds) > 1 else (made,))
+    stacked = tuple(_stack(op, kind, column) for kind, column in zip(kinds, zip(*rows, strict=True), strict=False))
+    return (stacked if len(kinds) > 1 else stacked[0] if kinds else None), 0
+
+
+def _stack(op: OpOverload, kind: str, column: Sequence[Any]) -> Any:
+    """The batch of a result from those of the batch elements."""
+    from .._gen import gen_functions as f
+
+    if kind == "Tensor[]":
+        if len({len(items) for items in column}) > 1:
+            raise RuntimeError(f"{op.name()}: inside vmap: the lengths of lists of results differ between batch elements")
+        return [_stack(op, "Tensor", items) for items in zip(*column, strict=True)]
+    if all(t is None for t in column):
+        return None
+    shapes = {None if t is None else tuple(t.shape) for t in column}
+    if len(shapes) > 1:
+        raise RuntimeError(f"{op.name()}: inside vmap: the shapes of a result differ between batch elements: {', '.join(sorted(map(str, shapes)))}")
+    return f.stack(column)
 
 
 def _is_mapped(tensors: Sequence[Tensor]) -> bool:
@@ -244,7 +293,7 @@ class OpOverload:
                 return self.run(values)
         if self.batched is not None or not is_composite and (is_recorded or _is_mapped(tensors)):
             made = self._recorded.apply(_Structure(self, values), *tensors)
-            return list(made) if self.schema.returned == "Tensor[]" else made
+            return list(made) if self.schema.returns_list else made
         return self.run(values)
 
     @functools.cached_property
@@ -262,8 +311,9 @@ class OpOverload:
         """Runs the kernel for the device of the arguments. Raises NotImplementedError where there is none."""
         kind = self.device_of(values)
         kernel = None if kind in self.disabled else self.kernels.get(kind)
+        function = "the function"
         if kernel is None and kind == "meta":
-            kernel = self.fake
+            kernel, function = self.fake, "the fake function" if self.fake else function
             if kernel is None and DEFAULT[1] not in self.kernels and DEFAULT[0] in self.kernels and self.is_alias_checked:
                 raise RuntimeError(
                     f"There was no fake impl registered for {self.name()}. This is necessary for meta tensors. "
@@ -281,7 +331,7 @@ class OpOverload:
         arguments = self.schema.arguments
         positional = [v for a, v in zip(arguments, values, strict=True) if not a.kwarg_only]
         keywords = {a.name: v for a, v in zip(arguments, values, strict=True) if a.kwarg_only}
-        made = kernel(*positional, **keywords)
+        made = self.schema.convert_results(f"{self.name()}: {function}", kernel(*positional, **keywords))
         if self.is_alias_checked:
             self.check_aliases(values, made)
         return made

@@ -40,13 +40,7 @@ OPTIONS = Options(size=ctypes.sizeof(Options), composite=True)
 @guarded
 def call(context: int, arguments: Any, count: int, results: Any, result_count: int) -> None:
     made = kept[context]([borrow_value(arguments[i]) for i in range(count)])
-    if result_count == 1:
-        made = (made,)
-    elif result_count == 0:
-        made = ()
-    if not isinstance(made, list | tuple) or len(made) != result_count:
-        raise RuntimeError(f"the operator must return {result_count} results, but its function returned {made!r}")
-    for i, value in enumerate(made):
+    for i, value in enumerate(made if result_count > 1 else (made,) * result_count):
         give_value(results[i], value, handed)
 
 

@@ -16,7 +16,7 @@ from .._base.device import device as _device
 from .._base.dtypes import dtype as _dtype
 from .._core.tensor import Tensor
 
-__all__ = ["Argument", "Schema", "infer_schema"]
+__all__ = ["Argument", "Schema", "describe_result", "infer_schema"]
 
 SCALARS: dict[Any, str] = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", _dtype: "ScalarType", _device: "Device"}
 RETURNS = {"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"}
@@ -26,6 +26,7 @@ TYPES |= {"MemoryFormat", "Device", "Generator", "Dimname", "Storage", "Stream",
 NAME = r"([A-Za-z_]\w*::)?[A-Za-z_]\w*(\.\w+)?"
 KINDS: dict[str, tuple[type, ...]] = {"Tensor": (Tensor,), "int": (int,), "SymInt": (int,), "float": (float, int), "bool": (bool, int), "str": (str,)}
 KINDS |= {"ScalarType": (_dtype, int), "Device": (_device, str), "Scalar": (int, float, bool, complex)}
+NUMBERS: dict[str, type] = {"int": int, "SymInt": int, "float": float, "bool": bool}
 
 
 class Argument:
@@ -79,6 +80,8 @@ class Schema:
         self.returns = [item.split()[0] for item in _split(inner)]
         for kind in self.returns:
             _check_type(kind, "a result", text)
+        self.result_kinds = [re.sub(r"\(.*?\)", "", kind) for kind in self.returns]
+        self.returns_list = self.result_kinds == ["Tensor[]"]
 
     def __str__(self) -> str:
         return self.name + self.signature()
@@ -97,6 +100,21 @@ class Schema:
     def is_mutable(self) -> bool:
         """Whether the operator writes to an argument."""
         return any(a.is_write for a in self.arguments)
+
+    def convert_results(self, function: str, made: Any) -> Any:
+        """Returns the results of a function in the types of the schema: several in a tuple, a list of tensors as a list, and 0-dim tensors and
+        NumPy scalars as numbers where the schema has numbers.
+
+        Raises RuntimeError, in the name of the function, for results of another number or type."""
+        kinds = self.result_kinds
+        if not kinds and made is not None:
+            raise RuntimeError(f"{function} must return None, but returned {describe_result(made)}")
+        if len(kinds) < 2:
+            return _convert_result(function, kinds[0], made, "") if kinds else None
+        required = f"a tuple of {len(kinds)} values ({', '.join(map(_readable, kinds))})"
+        if not isinstance(made, list | tuple) or len(made) != len(kinds):
+            raise RuntimeError(f"{function} must return {required}, but returned {describe_result(made)}")
+        return tuple([_convert_result(function, kind, value, f" as result {i}") for i, (kind, value) in enumerate(zip(kinds, made, strict=True))])
 
     def bind(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """Returns a value for each argument. Raises RuntimeError, in the name of an operator, for missing, surplus and unfit values."""
@@ -120,9 +138,8 @@ class Schema:
             else:
                 raise RuntimeError(f"{name}() is missing value for argument '{a.name}'. {declaration}")
             if not a.accepts(value):
-                kind = a.kind.replace("SymInt", "int")
                 raise RuntimeError(
-                    f"{name}() Expected a value of type '{_readable(kind)}' for argument '{a.name}' but instead found "
+                    f"{name}() Expected a value of type '{_readable(a.kind)}' for argument '{a.name}' but instead found "
                     f"type '{type(value).__name__}'.\n"
                     f"Position: {i}\nValue: "
                     f"{value!r}\n{declaration}"
@@ -133,12 +150,55 @@ class Schema:
         return values
 
 
+class _UnfitResult(Exception):
+    """A result has another type than its schema."""
+
+
+def _convert(kind: str, value: Any) -> Any:
+    """Returns a result in the type of its schema. Raises _UnfitResult for values of other types."""
+    if kind.endswith("?"):
+        return None if value is None else _convert(kind[:-1], value)
+    if kind.endswith("]"):
+        if not isinstance(value, list | tuple):
+            raise _UnfitResult
+        return [_convert(kind[: kind.rindex("[")], item) for item in value]
+    number = NUMBERS.get(kind)
+    if number is not None and getattr(value, "shape", None) == ():
+        value = value.item()
+    expected = KINDS.get(kind)
+    is_huge = kind in ("int", "SymInt", "Scalar") and isinstance(value, int) and not -(2**63) <= value < 2**63
+    if is_huge or expected is not None and not isinstance(value, expected):
+        raise _UnfitResult
+    return value if number is None else number(value)
+
+
+def _convert_result(function: str, kind: str, value: Any, place: str) -> Any:
+    if type(value) is Tensor and kind == "Tensor":
+        return value
+    try:
+        return _convert(kind, value)
+    except _UnfitResult:
+        raise RuntimeError(f"{function} must return a value of type '{_readable(kind)}'{place}, but returned {describe_result(value)}") from None
+
+
+def describe_result(value: Any) -> str:
+    """Returns what a function has returned, for errors."""
+    if isinstance(value, Tensor):
+        return f"a tensor of dtype {str(value.dtype).removeprefix('torch.')} and shape {list(value.shape)}"
+    if isinstance(value, list | tuple):
+        types = ", ".join(type(item).__name__ for item in value[:8]) + (", ..." if len(value) > 8 else "")
+        return f"a {type(value).__name__} of {len(value)} value{'s' * (len(value) != 1)} ({types})" if value else f"an empty {type(value).__name__}"
+    if isinstance(value, int | float | complex | str):
+        return f"the {type(value).__name__} {value!r}" if len(repr(value)) < 60 else f"a {type(value).__name__}"
+    return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
 def _readable(kind: str) -> str:
     if kind.endswith("?"):
         return f"Optional[{_readable(kind[:-1])}]"
     if kind.endswith("]"):
         return f"List[{_readable(kind[: kind.rindex('[')])}]"
-    return kind
+    return kind.replace("SymInt", "int")
 
 
 def _split(text: str) -> list[str]:
