@@ -284,11 +284,6 @@ static bool read_plan(lt_program *p) {
   return true;
 }
 
-// Makes the lock of runs, which returns an error to a thread that has it.
-static void make_lock(lt_program *p) {
-  p->lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-}
-
 tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor_t **tensors,
                                int64_t tensor_count, lt_program **out) {
   lt_program *p = calloc(1, sizeof *p);
@@ -297,7 +292,6 @@ tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor
     lt_fail(0, "program_load: there is no memory for the program");
     return TENSOR_ERROR_MEMORY;
   }
-  make_lock(p);
   p->words = words, p->word_count = count, p->text = text;
   p->tensors = tensors, p->tensor_count = tensor_count;
   tensor_status status = read_plan(p) ? find_operators(p) : TENSOR_ERROR_MEMORY;
@@ -313,16 +307,10 @@ void lt_delete_program(void *program) {
   lt_program *p = program;
   if (!p) return;
   for (int64_t i = 0; p->checks && i < p->input_count; i++) free(p->checks[i].dims);
-  pthread_mutex_destroy(&p->lock);
   free(p->words), free(p->text), free(p->state), free(p->state_values), free(p->inputs);
   free(p->checks), free(p->outputs), free(p->calls);
   tensor_list_free(p->tensors, p->tensor_count);
   free(p);
-}
-
-void lt_inherit_program(void *program) {
-  lt_program *p = program;
-  make_lock(p);
 }
 
 // ----------------------------------------------------------------------------------------- the API
@@ -476,20 +464,15 @@ TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program
   const bool grad = tensor_exchange_grad_enabled(false);
   chosen.gradients &= grad;
   if (chosen.gradients) tensor_exchange_grad_enabled(true);
-  const bool taken = p->writes && pthread_mutex_lock(&p->lock) == 0;
-  tensor_status status = TENSOR_ERROR_RUNTIME;
-  if (p->writes && !taken)
-    lt_fail(0,
-            "program_run: the program writes to its state and is running on this thread; its "
-            "operators cannot run it");
-  else
-    status = lt_run_program(p, &chosen, inputs, outputs);
+  tensor_status status = p->writes ? lt_lock_program(p) : TENSOR_OK;
+  const bool locked = p->writes && !status;
+  if (!status) status = lt_run_program(p, &chosen, inputs, outputs);
   if (__builtin_expect(lt_cancelling != 0, 0)) {
     const tensor_status ran = status;
     status = lt_report_cancelled(status, "program_run");
     for (int32_t i = 0; !ran && status && i < m; i++) tensor_value_free(outputs + i);
   }
-  if (taken) pthread_mutex_unlock(&p->lock);
+  if (locked) lt_unlock_program(p);
   tensor_exchange_grad_enabled(grad);
   lt_end(before);
   if (__builtin_expect(lt_cancelling != 0, 0)) lt_end_cancelling();

@@ -2,8 +2,6 @@
 #ifndef LIBTENSOR_CAPI_PROGRAM_H
 #define LIBTENSOR_CAPI_PROGRAM_H
 
-#include <pthread.h>
-
 #include "../engine/program/plan.h"
 #include "call.h"
 #include "handle.h"
@@ -49,9 +47,9 @@ typedef struct lt_program {
   const int64_t *block;
   lt_step_call *calls;
   int64_t call_count, step_count;
-  size_t scratch;  // bytes that the lists of a step take at most
-  bool writes;     // it writes to its state: one run at a time
-  pthread_mutex_t lock;
+  size_t scratch;                  // bytes that the lists of a step take at most
+  bool writes;                     // it writes to its state: one run at a time
+  const struct lt_runner *holder;  // the thread of this run
 } lt_program;
 
 // Makes a program of a plan, whose memory and tensors it owns, also after an error.
@@ -60,6 +58,11 @@ tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor
 void lt_delete_program(void *program);
 // Prepares a program of the parent for a forked child.
 void lt_inherit_program(void *program);
+
+// Waits for the run of a program that writes to its state, and locks it. Returns an error if the
+// run would wait for this thread, or if the interrupt function cancels the call.
+tensor_status lt_lock_program(lt_program *p);
+void lt_unlock_program(lt_program *p);
 
 // Runs a program with options of this library's size. `gradients` is set if the run is recorded.
 tensor_status lt_run_program(lt_program *p, const tensor_program_options *options,
