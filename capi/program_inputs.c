@@ -1,5 +1,5 @@
-// The inputs of a run of an exported program, the results of its custom operators: their checks; the
-// choice of its state.
+// The inputs of a run of an exported program, the results of its custom operators: their checks;
+// the choice of its state.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -27,6 +27,10 @@ LIMIT = 1 << 28  # bytes of tensors while a mutated program runs
 STATUS, REFERENCES = os.open("/proc/self/status", os.O_RDONLY), os.open("/proc/self/clear_refs", os.O_WRONLY)
 
 
+torch.library.define("exported_fuzz::parts", "(Tensor x) -> Tensor[]")
+torch.library.impl("exported_fuzz::parts", "default", lambda x: [x.clone(), x[:1].clone()])
+
+
 def examples():
     """Returns archives whose graphs have every kind of node and argument."""
     x, n = w.meta("float32", [w.symbol("s0"), 4]), w.meta("int64", [])
@@ -68,6 +72,9 @@ def examples():
     ]
     text = w.model({"i": n, "x": x, "k": w.meta("float32", [4])}, nodes, ["i1", "c1", "m1", "m2"])
     yield w.archive(text)
+    nodes = [w.node("torch.ops.exported_fuzz.parts.default", [w.tensors("a", "b")], "x"), w.aten("add.Tensor", "y", "a", 1)]
+    values = {"a": x, "b": w.meta("float32", [w.symbol("u0"), 4])}  # the results, which a run checks
+    yield w.archive(w.model({"x": x}, nodes, ["y", "b"], values=values))
 
 
 INTEGERS = [0, 1, -1, 2, 3, 5, 7, 8, 31, 255, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63), 2**64, 10**30]
