@@ -215,7 +215,7 @@ const wrongNumbers = {
   float: [[(x) => x.sum(), /result 0 is a Tensor; float is required/]],
 };
 
-test('results of another kind than the schema are errors that name the operator', (t) => {
+test('results of another kind than the schema are errors that name the operator', () => {
   const x = lt.ones(2, 3);
   const tried = { eager: x, autograd: lt.ones(2, 3, { requiresGrad: true }), meta: lt.empty([2, 3], { device: 'meta' }) };
   for (const [returned, all] of Object.entries({ ...wrong, ...wrongNumbers }))
