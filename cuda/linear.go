@@ -88,7 +88,7 @@ var lastDim = ops.Int(-1)
 func (w *matrices) call(c cusolver.Call) {
 	w.b.Check(needsLibrary(w.b.Op, &cusolver.Library))
 	if c.Function == cusolver.Geev {
-		w.b.Check(needsLibrary(w.b.Op, &cusolver.Eigen))
+		w.b.Check(needsGeev(w.b.Op))
 	}
 	c.DType, c.M, c.N, c.Upper, c.Right, c.Adjoint = w.A.DType(), w.m, w.n, w.Upper, w.Right, w.Adjoint
 	if w.B != nil {
@@ -113,6 +113,15 @@ func (w *matrices) call(c cusolver.Call) {
 			s.err = s.libraryFailed(h.Run(driver.StreamHandle(s.stream), of(i), device, host, room))
 		}
 	}))
+}
+
+// needsGeev returns an error unless the cuSOLVER that was found computes eigenvalues of general matrices.
+func needsGeev(op string) error {
+	if err := needsLibrary(op, &cusolver.Library); err != nil || cusolver.HasGeev() {
+		return err
+	}
+	return status.NotImplementedf("%s: not implemented on cuda without cuSOLVER 11.7.2 or newer; install it, set %s to its path, or move the "+
+		"tensors to the cpu", op, cusolver.Library.Variable)
 }
 
 // copied returns a copy of a batch, in its order.

@@ -22,6 +22,7 @@ var Library = nvidia.Library{
 		Lacks:    "%s has no %s: cuBLAS 12.0 or newer is needed",
 	},
 	Name: "cuBLAS", Folder: "cublas", File: "libcublas.so", Cuda13: 13, Cuda12: 12,
+	AllocFailed: C.LT_CUBLAS_ALLOC_FAILED, Describe: describe,
 }
 
 // Unsupported reports whether an error of cuBLAS means that a product is not supported on a device.
@@ -34,12 +35,12 @@ func is(err error, status int) bool {
 	return errors.As(err, &f) && f.Library == Library.Name && f.Status == status
 }
 
+func describe(code int) (name, text string) {
+	return C.GoString(C.lt_cublas_name(C.int(code))), C.GoString(C.lt_cublas_text(C.int(code)))
+}
+
 func result(status C.int, function *C.char) error {
-	if status == 0 {
-		return nil
-	}
-	return nvidia.Failure{Library: Library.Name, Function: C.GoString(function), Status: int(status),
-		Name: C.GoString(C.lt_cublas_name(status)), Text: C.GoString(C.lt_cublas_text(status)), OutOfMemory: status == C.LT_CUBLAS_ALLOC_FAILED}
+	return Library.StatusError(C.GoString(function), int(status))
 }
 
 // types maps dtypes to cuBLAS's data types and compute types.
@@ -103,7 +104,7 @@ func (h *Handle) Multiply(stream, workspace uintptr, size int64, p *Product) err
 	if p.TF32 && kind.compute == C.LT_COMPUTE_32F && p.DType.Size() > 2 {
 		c.compute = C.LT_COMPUTE_32F_FAST_TF32
 	}
-	c.a_turned, c.b_turned = flag(p.A.Turned), flag(p.B.Turned)
+	c.a_turned, c.b_turned = C.bool(p.A.Turned), C.bool(p.B.Turned)
 	var function *C.char
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,18 +124,11 @@ type Triangle struct {
 
 // Solve returns a stream a triangle to solve with, which may use the memory from workspace on.
 func (h *Handle) Solve(stream, workspace uintptr, size int64, t *Triangle) error {
-	c := C.lt_cublas_triangle{kind: C.int(nvidia.Kind(t.DType)), right: flag(t.Right), upper: flag(t.Upper), adjoint: flag(t.Adjoint),
-		unit: flag(t.Unit), m: C.int64_t(t.M), n: C.int64_t(t.N), a: C.uint64_t(t.A), b: C.uint64_t(t.B)}
+	c := C.lt_cublas_triangle{kind: C.int(nvidia.Kind(t.DType)), right: C.bool(t.Right), upper: C.bool(t.Upper), adjoint: C.bool(t.Adjoint),
+		unit: C.bool(t.Unit), m: C.int64_t(t.M), n: C.int64_t(t.N), a: C.uint64_t(t.A), b: C.uint64_t(t.B)}
 	var function *C.char
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	status := C.lt_cublas_solve(h.handle, C.uintptr_t(stream), C.uint64_t(workspace), C.size_t(size), &c, &function)
 	return result(status, function)
-}
-
-func flag(b bool) C.int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -2,6 +2,7 @@
 #ifndef LIBTENSOR_CUDA_CUBLAS_LIBRARY_H
 #define LIBTENSOR_CUDA_CUBLAS_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +17,8 @@ enum { LT_COMPUTE_32F = 68, LT_COMPUTE_64F = 70, LT_COMPUTE_32F_FAST_TF32 = 77 }
 // c = alpha*a*b + beta*c for matrices of m by k and k by n, column-major, or row-major if they are
 // turned. Steps are the strides between the matrices of a batch, in elements.
 typedef struct {
-  int type, compute, a_turned, b_turned;
+  int type, compute;
+  bool a_turned, b_turned;
   int64_t m, n, k, batch;
   uint64_t a, b, c;
   int64_t lda, ldb, ldc, a_step, b_step, c_step;
@@ -26,7 +28,8 @@ typedef struct {
 // Solves a x = b, or x a = b if right is set, for a triangle a, and writes x, of m by n, to b. kind
 // is the dtype: float32, float64, complex64 or complex128.
 typedef struct {
-  int kind, right, upper, adjoint, unit;
+  int kind;
+  bool right, upper, adjoint, unit;
   int64_t m, n;
   uint64_t a, b;
 } lt_cublas_triangle;

@@ -20,6 +20,10 @@ var Library = nvidia.Library{
 		Lacks:    "%s has no %s: cuFFT 11.0 or newer is needed",
 	},
 	Name: "cuFFT", Folder: "cufft", File: "libcufft.so", Cuda13: 12, Cuda12: 11,
+	AllocFailed: C.LT_CUFFT_ALLOC_FAILED, Describe: nvidia.Named("CUFFT_", map[int]string{
+		1: "INVALID_PLAN", 2: "ALLOC_FAILED", 3: "INVALID_TYPE", 4: "INVALID_VALUE", 5: "INTERNAL_ERROR", 6: "EXEC_FAILED", 7: "SETUP_FAILED",
+		8: "INVALID_SIZE", 9: "UNALIGNED_DATA", 11: "INVALID_DEVICE", 13: "NO_WORKSPACE", 14: "NOT_IMPLEMENTED", 16: "NOT_SUPPORTED",
+	}),
 }
 
 // MaxRank is the largest number of dimensions that a transform has.
@@ -69,12 +73,8 @@ func New(s Shape) (*Plan, error) {
 
 // Transform transforms the array at from, which it may overwrite, to the one at to, in a stream.
 func (p *Plan) Transform(stream, room, from, to uintptr, inverse bool) error {
-	direction := C.int(0)
-	if inverse {
-		direction = 1
-	}
 	var function *C.char
-	status := C.lt_cufft_transform(p.plan, p.kind(), direction, C.uintptr_t(stream), C.uint64_t(room), C.uint64_t(from), C.uint64_t(to),
+	status := C.lt_cufft_transform(p.plan, p.kind(), C.bool(inverse), C.uintptr_t(stream), C.uint64_t(room), C.uint64_t(from), C.uint64_t(to),
 		&function)
 	return result(status, function)
 }
@@ -85,17 +85,6 @@ func (p *Plan) Forget() error {
 	return result(C.lt_cufft_forget(p.plan, &function), function)
 }
 
-var names = map[C.int]string{1: "INVALID_PLAN", 2: "ALLOC_FAILED", 3: "INVALID_TYPE", 4: "INVALID_VALUE", 5: "INTERNAL_ERROR", 6: "EXEC_FAILED",
-	7: "SETUP_FAILED", 8: "INVALID_SIZE", 9: "UNALIGNED_DATA", 11: "INVALID_DEVICE", 13: "NO_WORKSPACE", 14: "NOT_IMPLEMENTED", 16: "NOT_SUPPORTED"}
-
 func result(status C.int, function *C.char) error {
-	if status == 0 {
-		return nil
-	}
-	name := names[status]
-	if name == "" {
-		name = "ERROR"
-	}
-	return nvidia.Failure{Library: "cuFFT", Function: C.GoString(function), Status: int(status), Name: "CUFFT_" + name,
-		OutOfMemory: status == C.LT_CUFFT_ALLOC_FAILED}
+	return Library.StatusError(C.GoString(function), int(status))
 }

@@ -48,7 +48,7 @@ int lt_cufft_plan(int *plan, int rank, const int64_t *sizes, int type, int64_t b
   return code;
 }
 
-int lt_cufft_transform(int plan, int type, int inverse, uintptr_t stream, uint64_t room,
+int lt_cufft_transform(int plan, int type, bool inverse, uintptr_t stream, uint64_t room,
                        uint64_t from, uint64_t to, const char **function) {
   status code = failed(cufft.set_stream(plan, (void *)stream), "cufftSetStream", function);
   if (!code) code = failed(cufft.set_room(plan, (void *)room), "cufftSetWorkArea", function);

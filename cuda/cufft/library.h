@@ -2,6 +2,7 @@
 #ifndef LIBTENSOR_CUDA_CUFFT_LIBRARY_H
 #define LIBTENSOR_CUDA_CUFFT_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,7 @@ LT_HIDDEN extern void *const lt_cufft_slots;
 // needs a work area of `bytes`.
 LT_HIDDEN int lt_cufft_plan(int *plan, int rank, const int64_t *sizes, int type, int64_t batch,
                             size_t *bytes, const char **function);
-LT_HIDDEN int lt_cufft_transform(int plan, int type, int inverse, uintptr_t stream, uint64_t room,
+LT_HIDDEN int lt_cufft_transform(int plan, int type, bool inverse, uintptr_t stream, uint64_t room,
                                  uint64_t from, uint64_t to, const char **function);
 LT_HIDDEN int lt_cufft_forget(int plan, const char **function);
 

@@ -13,22 +13,25 @@ import (
 	"github.com/libtensor/libtensor/engine/dynlib"
 )
 
-func library(names unsafe.Pointer, slots unsafe.Pointer, count int, version string) nvidia.Library {
-	return nvidia.Library{
-		Library: dynlib.Library{
-			Variable: "LIBTENSOR_CUSOLVER",
-			Table:    dynlib.Table{Names: names, Slots: slots, Count: count},
-			Lacks:    "%s has no %s: cuSOLVER " + version + " or newer is needed",
-		},
-		Name: "cuSOLVER " + version, Folder: "cusolver", File: "libcusolver.so", Cuda13: 12, Cuda12: 11,
-	}
+// Library is cuSOLVER.
+var Library = nvidia.Library{
+	Library: dynlib.Library{
+		Variable: "LIBTENSOR_CUSOLVER",
+		Table:    dynlib.Table{Names: unsafe.Pointer(&C.lt_cusolver_names), Slots: C.lt_cusolver_slots, Count: C.LT_CUSOLVER_NAMES},
+		Lacks:    "%s has no %s: cuSOLVER 11.4 or newer is needed",
+	},
+	Name: "cuSOLVER", Folder: "cusolver", File: "libcusolver.so", Cuda13: 12, Cuda12: 11,
+	AllocFailed: C.LT_CUSOLVER_ALLOC_FAILED, Describe: nvidia.Named("CUSOLVER_STATUS_", map[int]string{
+		1: "NOT_INITIALIZED", 2: "ALLOC_FAILED", 3: "INVALID_VALUE", 4: "ARCH_MISMATCH", 5: "MAPPING_ERROR", 6: "EXECUTION_FAILED",
+		7: "INTERNAL_ERROR", 8: "MATRIX_TYPE_NOT_SUPPORTED", 9: "NOT_SUPPORTED",
+	}),
 }
 
-// Library is cuSOLVER, and Eigen the versions of it that compute the eigenvalues of general matrices.
-var (
-	Library = library(unsafe.Pointer(&C.lt_cusolver_names), C.lt_cusolver_slots, C.LT_CUSOLVER_NAMES, "11.4")
-	Eigen   = library(unsafe.Pointer(&C.lt_cusolver_eigen_names), C.lt_cusolver_eigen_slots, C.LT_CUSOLVER_EIGEN_NAMES, "11.7.2")
-)
+// HasGeev reports whether the library, which must have been found, has Geev.
+var HasGeev = sync.OnceValue(func() bool {
+	return Library.HasAll(dynlib.Table{Names: unsafe.Pointer(&C.lt_cusolver_eigen_names), Slots: C.lt_cusolver_eigen_slots,
+		Count: C.LT_CUSOLVER_EIGEN_NAMES})
+})
 
 // Function is a function of cuSOLVER, with the name of LAPACK's.
 type Function C.int
@@ -62,18 +65,11 @@ type Call struct {
 func (c *Call) arguments() C.lt_cusolver_call {
 	return C.lt_cusolver_call{
 		function: C.int(c.Function), kind: C.int(nvidia.Kind(c.DType)),
-		upper: flag(c.Upper), right: flag(c.Right), adjoint: flag(c.Adjoint), vectors: flag(c.Vectors), whole: flag(c.Whole),
+		upper: C.bool(c.Upper), right: C.bool(c.Right), adjoint: C.bool(c.Adjoint), vectors: C.bool(c.Vectors), whole: C.bool(c.Whole),
 		m: C.int64_t(c.M), n: C.int64_t(c.N), k: C.int64_t(c.K), b_rows: C.int64_t(c.Rows), b_columns: C.int64_t(c.Columns),
 		a: C.uint64_t(c.A), b: C.uint64_t(c.B), values: C.uint64_t(c.Values), u: C.uint64_t(c.U), v: C.uint64_t(c.V),
 		pivots: C.uint64_t(c.Pivots), info: C.uint64_t(c.Info),
 	}
-}
-
-func flag(b bool) C.int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Handle is a device's cuSOLVER, which threads use one after the other, in the device's context.
@@ -116,17 +112,6 @@ func (h *Handle) Run(stream uintptr, c *Call, device uintptr, host []byte, r Roo
 	return result(status, function)
 }
 
-var names = map[C.int]string{1: "NOT_INITIALIZED", 2: "ALLOC_FAILED", 3: "INVALID_VALUE", 4: "ARCH_MISMATCH", 5: "MAPPING_ERROR", 6: "EXECUTION_FAILED",
-	7: "INTERNAL_ERROR", 8: "MATRIX_TYPE_NOT_SUPPORTED", 9: "NOT_SUPPORTED"}
-
 func result(status C.int, function *C.char) error {
-	if status == 0 {
-		return nil
-	}
-	name := names[status]
-	if name == "" {
-		name = "ERROR"
-	}
-	return nvidia.Failure{Library: "cuSOLVER", Function: C.GoString(function), Status: int(status), Name: "CUSOLVER_STATUS_" + name,
-		OutOfMemory: status == C.LT_CUSOLVER_ALLOC_FAILED}
+	return Library.StatusError(C.GoString(function), int(status))
 }

@@ -2,6 +2,7 @@
 #ifndef LIBTENSOR_CUDA_CUSOLVER_LIBRARY_H
 #define LIBTENSOR_CUDA_CUSOLVER_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,7 +29,8 @@ enum { LT_CUSOLVER_ALLOC_FAILED = 2 };
 // the scales of reflections, of which there are k, eigenvalues or singular values, u and v vectors.
 // kind is the dtype: float32, float64, complex64 or complex128.
 typedef struct {
-  int function, kind, upper, right, adjoint, vectors, whole;
+  int function, kind;
+  bool upper, right, adjoint, vectors, whole;
   int64_t m, n, k, b_rows, b_columns;
   uint64_t a, b, values, u, v, pivots, info;
 } lt_cusolver_call;

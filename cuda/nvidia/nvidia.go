@@ -23,6 +23,8 @@ type Library struct {
 	File   string // without the version
 	// Versions of the library for CUDA 13 and CUDA 12.
 	Cuda13, Cuda12 int
+	AllocFailed    int                                // the status for exhausted memory
+	Describe       func(code int) (name, text string) // of a status other than 0
 
 	once  sync.Once
 	found bool
@@ -68,6 +70,26 @@ func (f Failure) Error() string {
 		text += ", " + f.Text
 	}
 	return text
+}
+
+// StatusError returns the error for the status of a function; nil for 0.
+func (l *Library) StatusError(function string, code int) error {
+	if code == 0 {
+		return nil
+	}
+	f := Failure{Library: l.Name, Function: function, Status: code, OutOfMemory: code == l.AllocFailed}
+	f.Name, f.Text = l.Describe(code)
+	return f
+}
+
+// Named returns a description of statuses by their names behind a prefix.
+func Named(prefix string, names map[int]string) func(code int) (name, text string) {
+	return func(code int) (name, text string) {
+		if name = names[code]; name == "" {
+			name = "ERROR"
+		}
+		return prefix + name, ""
+	}
 }
 
 // OutOfMemory reports whether an error says that a device has no memory left.

@@ -1,6 +1,7 @@
 """Linear algebra by cuSOLVER and cuBLAS, and Fourier transforms by cuFFT: results by their definitions, and the CPU's where they are unique."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -87,6 +88,15 @@ def test_decompositions(dtype, size):
         other = matrices(*size[:-1], 2, dtype=dtype, seed=3)
         q = linalg.householder_product(packed, tau)
         assert near(q.cpu().mH @ other, torch.ormqr(packed, tau, other.cuda(), transpose=True)[..., : size[-1], :])
+
+
+def test_iterated_eigenvalues():
+    a = hermitian(12, 12, dtype=torch.float64) + torch.diag(torch.arange(0.0, 120, 10, dtype=torch.float64))
+    for largest in (False, True):
+        values, vectors = torch.lobpcg(a.cuda(), k=2, largest=largest, niter=100)
+        expected = linalg.eigvalsh(a)
+        assert near(expected[-2:].flip(0) if largest else expected[:2], values, torch.float32)
+        assert near(a @ vectors.cpu(), vectors * values, torch.float32)
 
 
 @pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
@@ -182,6 +192,32 @@ def test_without_the_libraries():
     first, second = done.stdout.splitlines()
     assert first.startswith("linalg.inv: not implemented on cuda without cuSOLVER") and "LIBTENSOR_CUSOLVER" in first
     assert second.startswith("fft.fft: not implemented on cuda without cuFFT") and "LIBTENSOR_CUFFT" in second
+
+
+GENERAL = """
+import libtensor as torch
+x = torch.eye(3).cuda()
+print(torch.linalg.inv(x).equal(x))
+try:
+    torch.linalg.eigvals(x)
+except NotImplementedError as error:
+    print(error)
+"""
+
+
+@pytest.mark.usefixtures("simulation")
+def test_a_library_without_general_eigenvalues(tmp_path):
+    """Versions of cuSOLVER before 11.7.2 are used for everything else."""
+    name = "libcusolver.so.11"
+    built = next(path for folder in os.environ["LD_LIBRARY_PATH"].split(":") if (path := pathlib.Path(folder, name)).exists())
+    old = tmp_path / name
+    old.write_bytes(built.read_bytes().replace(b"\0cusolverDnXgeev\0", b"\0cusolverDnXnone\0"))
+    lapack = built.parents[2] / "openblas/libscipy_openblas64_.so"  # which the simulation searches next to itself
+    environment = {"LIBTENSOR_OPENBLAS": str(lapack)} | os.environ | {"LIBTENSOR_CUSOLVER": str(old)}
+    done = subprocess.run([sys.executable, "-c", GENERAL], capture_output=True, text=True, check=True, env=environment)
+    first, second = done.stdout.splitlines()
+    assert first == "True"
+    assert second.startswith("linalg.eigvals: not implemented on cuda without cuSOLVER 11.7.2 or newer") and "LIBTENSOR_CUSOLVER" in second
 
 
 @pytest.mark.usefixtures("simulation")

@@ -160,7 +160,7 @@ func (l *Library) openFile(file string) error {
 	missing := ""
 	for _, prefix := range orEmpty(l.Prefixes) {
 		for _, suffix := range orEmpty(l.Suffixes) {
-			lacks := l.fillTable(handle, prefix, suffix)
+			lacks := fillTable(handle, prefix, suffix, l.Table)
 			if lacks == "" {
 				l.handle, l.prefix, l.suffix = handle, prefix, suffix
 				return nil
@@ -178,13 +178,12 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// fillTable fills the function table, and returns the name of a missing function or "".
-func (l *Library) fillTable(handle unsafe.Pointer, prefix, suffix string) string {
+// fillTable fills a function table, and returns the name of a missing function or "".
+func fillTable(handle unsafe.Pointer, prefix, suffix string, t Table) string {
 	before, behind := C.CString(prefix), C.CString(suffix)
 	defer C.free(unsafe.Pointer(before))
 	defer C.free(unsafe.Pointer(behind))
-	return C.GoString(C.lt_library_take(handle, before, behind, (**C.char)(l.Table.Names), (*unsafe.Pointer)(l.Table.Slots),
-		C.size_t(l.Table.Count)))
+	return C.GoString(C.lt_library_take(handle, before, behind, (**C.char)(t.Names), (*unsafe.Pointer)(t.Slots), C.size_t(t.Count)))
 }
 
 // Find returns a function of the open library, or nil. The name is without this build's prefix and suffix.
@@ -193,6 +192,9 @@ func (l *Library) Find(name string) unsafe.Pointer {
 	defer C.free(unsafe.Pointer(text))
 	return C.lt_library_find(l.handle, text)
 }
+
+// HasAll reports whether the open library has all functions of a further table, which it fills.
+func (l *Library) HasAll(t Table) bool { return fillTable(l.handle, l.prefix, l.suffix, t) == "" }
 
 func openLibrary(path string) (unsafe.Pointer, error) {
 	const size = 512
