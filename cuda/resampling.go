@@ -7,7 +7,6 @@ import (
 
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/resampling"
 )
@@ -18,7 +17,7 @@ type resampled struct {
 	count int64
 }
 
-// resample has a thread for each element of the result. The indices and weights are copied to the device.
+// resample has a thread for each element of the result. The indices and interpolation weights are copied to the device.
 func resample(op string, w backend.Resampling) error {
 	to, d := w.To.Sizes(), w.To.DType()
 	r := resampled{Resampling: kernelapi.Resampling{From: uintptr(w.From.Data()), To: uintptr(w.To.Data()), Lanes: 1}, count: w.To.Numel()}
@@ -33,23 +32,14 @@ func resample(op string, w backend.Resampling) error {
 		for i, t := range axes {
 			r.Axes[i] = kernelapi.IndexWeights{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Index: upload(s, t.Index),
 				Counts: upload(s, t.Counts), Unit: t.Unit}
-			if d == dtype.Float64 || d == dtype.Uint8 {
-				r.Axes[i].Weights = upload(s, t.Weights)
+			if narrow := t.NarrowWeights(d); narrow != nil {
+				r.Axes[i].Weights = upload(s, narrow)
 			} else {
-				r.Axes[i].Weights = upload(s, narrowed(t.Weights))
+				r.Axes[i].Weights = upload(s, t.Weights)
 			}
 		}
 		step(s, kernels.Of("resample", d), r.count, &r)
 	})
-}
-
-// narrowed returns weights as float32.
-func narrowed(weights []float64) []float32 {
-	var made []float32
-	for _, w := range weights {
-		made = append(made, float32(w))
-	}
-	return made
 }
 
 // upload returns the address of a copy of elements on the device, until the steps have been launched; 0 for none.

@@ -1,5 +1,5 @@
-// Resampling of images: a thread computes an element of the result, by the filter taps and in the
-// order of the CPU's kernel.
+// Resampling of images: a thread computes an element of the result, with the interpolation weights
+// and in the order of the CPU's kernel.
 #include "device.h"
 #include "../../engine/kernel/resampling.h"
 
@@ -12,15 +12,15 @@ struct Resampled {
   int64_t count;
 };
 
-// The filter taps of one output element.
+// The source elements of an output element, and their interpolation weights.
 template <class S>
-struct Taps {
+struct Neighbors {
   const int32_t *index;
   const S *weights;
   int64_t count, step;
   double unit;
 
-  LT_INLINE Taps(const lt_index_weights &a, int64_t i)
+  LT_INLINE Neighbors(const lt_index_weights &a, int64_t i)
       : weights(nullptr), step(a.outputs), unit(a.unit) {
     const int64_t n = a.most * a.outputs;
     index = (const int32_t *)LT_PLACE(a.index, n * 4, false) + i;
@@ -36,18 +36,18 @@ struct Taps {
   }
 };
 
-// The sum over the filter taps of f(element); an element without weights is copied.
+// The weighted sum of f(element) over source elements; an element without weights is copied.
 template <class S, class F>
-LT_INLINE S weighted(const Taps<S> &taps, F f) {
-  if (!taps.weights) return f(taps.at(0));
+LT_INLINE S weighted(const Neighbors<S> &x, F f) {
+  if (!x.weights) return f(x.at(0));
   S total = 0;
-  for (int64_t t = 0; t < taps.count; t++) total += f(taps.at(t)) * taps.weight(t);
-  return taps.rounded(total);
+  for (int64_t t = 0; t < x.count; t++) total += f(x.at(t)) * x.weight(t);
+  return x.rounded(total);
 }
 
 // The same over two dimensions, with products of weights.
 template <class S, class F>
-LT_INLINE S weighted(const Taps<S> &z, const Taps<S> &y, F f) {
+LT_INLINE S weighted(const Neighbors<S> &z, const Neighbors<S> &y, F f) {
   if (!z.weights && !y.weights) return f(z.at(0), y.at(0));
   S total = 0;
   for (int64_t b = 0; b < z.count; b++)
@@ -63,7 +63,7 @@ LT_INLINE void resample(const Resampled &r, int64_t i) {
   const lt_index_weights *a = of.axes;
   const int64_t lane = i % of.lanes, element = i / of.lanes;
   const int64_t row = element / a[2].outputs, plane = row / a[1].outputs / a[0].outputs;
-  const Taps<S> x(a[2], element % a[2].outputs), y(a[1], row % a[1].outputs),
+  const Neighbors<S> x(a[2], element % a[2].outputs), y(a[1], row % a[1].outputs),
       z(a[0], row / a[1].outputs % a[0].outputs);
   const int64_t volume = a[0].size * a[1].size * a[2].size * of.lanes;
   const T *from =

@@ -12,7 +12,8 @@ namespace lt {
 namespace {
 
 // One launch; sampling of sampling.go mirrors it. In the backward pass index and weights have an
-// element for each filter tap of each point: its position in the image, or -1, and its weight.
+// element for each neighbor of each point: its position in the image, or -1, and its interpolation
+// weight.
 struct Sampling {
   lt_sampling of;
   int64_t count, volume;
@@ -51,9 +52,9 @@ LT_INLINE void sample(const Sampling &s, int64_t i) {
   OP::template row<T>(&p);
 }
 
-// The filter taps of a point, and their weights.
+// The elements of an image around a point, and their interpolation weights.
 template <class T>
-LT_INLINE void taps_of(const Sampling &s, int64_t i) {
+LT_INLINE void neighbors_of(const Sampling &s, int64_t i) {
   using S = Value<T>;
   Points<S> points;
   const lt_sampling p = with_point<T>(s, i, false);
@@ -77,7 +78,7 @@ LT_INLINE void taps_of(const Sampling &s, int64_t i) {
 #define LT_SAMPLES(DTYPE, T)                                       \
   LT_EACH_POINT(sample_##DTYPE, sample<lt::Sampled, T>)            \
   LT_EACH_POINT(sample_slope_##DTYPE, sample<lt::SampledSlope, T>) \
-  LT_EACH_POINT(sample_taps_##DTYPE, taps_of<T>)
+  LT_EACH_POINT(sample_neighbors_##DTYPE, neighbors_of<T>)
 
 LT_SAMPLES(float16, lt::Float16)
 LT_SAMPLES(bfloat16, lt::BFloat16)

@@ -66,15 +66,7 @@ type kernelWeights struct {
 }
 
 func newKernelWeights(t resampling.IndexWeights, d dtype.DType) kernelWeights {
-	k := kernelWeights{IndexWeights: t}
-	if d == dtype.Float64 || d == dtype.Uint8 || t.Weights == nil {
-		return k
-	}
-	k.narrow = make([]float32, len(t.Weights))
-	for i, weight := range t.Weights {
-		k.narrow[i] = float32(weight)
-	}
-	return k
+	return kernelWeights{IndexWeights: t, narrow: t.NarrowWeights(d)}
 }
 
 // newArguments returns the arguments of kernels. They refer to the memory of t.

@@ -394,3 +394,15 @@ func (t *IndexWeights) MaxIndexDecrease() int64 {
 	}
 	return int64(back)
 }
+
+// NarrowWeights returns the weights as float32 if kernels for elements of dtype d compute in it, and nil if they use Weights.
+func (t *IndexWeights) NarrowWeights(d dtype.DType) []float32 {
+	if d == dtype.Float64 || d == dtype.Uint8 || t.Weights == nil {
+		return nil
+	}
+	narrow := make([]float32, len(t.Weights))
+	for i, weight := range t.Weights {
+		narrow[i] = float32(weight)
+	}
+	return narrow
+}
