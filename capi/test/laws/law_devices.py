@@ -6,7 +6,8 @@ simulated one: LD_LIBRARY_PATH=build/cuda/sim build/venv/bin/python capi/test/la
 from dataclasses import replace
 
 import numpy as np
-from compare import STEP, sums, unsound, values_differ
+from compare import ITERATED, STEP, sums, unsound, values_differ
+from decompositions import UNIQUE, unique_parts_differ
 from inputs import COMPLEX, FLOATS, apart, decode, draws
 from law_places import SETTINGS, makes_garbage
 from library import ANY_ORDER, CUDA, HOST, NOT_IMPLEMENTED, OK, Seen
@@ -17,14 +18,8 @@ HOST_ONLY = "it compares devices with the CPU by itself"
 LEFT_OUT = ("query", "file", "storage")
 # CPU-only functions: files, processes, and sources of Python's or C's memory.
 OF_THE_HOST = ("from_data", "from_blob", "pin_memory", "to_string", "cpu_tier")
-# Decompositions whose vectors are unique up to signs, or not at all for singular matrices, results that are undefined for those, eigenvalues
-# in any order, and factors with pivots of equal magnitudes.
-# cuda/tests/test_linear.py tests them by definition.
-AMBIGUOUS = (
-    *("linalg.eig", "linalg.eigh", "linalg.svd", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "linalg.polar"),
-    *("linalg.cholesky_ex", "linalg.inv_ex", "linalg.solve_ex"),
-    *("linalg.eigvals", "linalg.lu", "linalg.lu_factor", "linalg.lu_factor_ex"),
-)
+# Results that are undefined for singular matrices, with numbers that report those.
+REPORTING = ("linalg.cholesky_ex", "linalg.inv_ex", "linalg.solve_ex")
 MIXED = 0.2  # of the calls leave a tensor on the CPU
 TWO_DEVICES = ("cpu", "cuda:0")  # the available devices then
 
@@ -35,6 +30,11 @@ def extreme(t):
         return False
     with np.errstate(all="ignore"):
         return not bool((np.abs(decode(t.elements(), t.dtype).astype(np.complex128)) < 1e15).all())
+
+
+def tensors_of(outcome):
+    """The tensors among the results of a call."""
+    return [x for r in outcome.results for x in (r if isinstance(r, list) else [r]) if isinstance(x, Seen)]
 
 
 def check(library, call, rng):
@@ -66,9 +66,15 @@ def check(library, call, rng):
         return ""
     if here.status != there.status:
         return f"status {here.status} ({here.message}) on the cpu and {there.status} ({there.message}) on cuda", made
-    if here.status != OK or call.operator["name"] in AMBIGUOUS:
+    name = call.operator["name"]
+    if here.status != OK or name in ITERATED:
         return ""
-    seen = [x for r in here.results for x in (r if isinstance(r, list) else [r]) if isinstance(x, Seen)]
+    seen = tensors_of(here)
+    if name in UNIQUE:
+        text = unique_parts_differ(name, seen, tensors_of(there))
+        return (f"the cpu and cuda differ in {text}", made) if text else ""
+    if name in REPORTING and decode(seen[-1].elements, seen[-1].dtype).any():
+        here, there = (replace(x, results=x.results[-1:]) for x in (here, there))
     step = max(STEP.get(t.dtype, 0) for t in [*seen, *(t for t, _ in call.tensors())])
     sum_of = {"reordered": sums(call), "extreme": sums(call) and any(extreme(t) for t, _ in call.tensors())}
     text = values_differ(here.results, there.results, step, strides=True, **sum_of)
