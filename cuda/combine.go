@@ -5,7 +5,6 @@ import (
 
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -14,21 +13,29 @@ import (
 // combination mirrors lt::Combination of kernels/combining.h.
 type combination struct {
 	loop                                  loop
-	from, to                              uintptr
+	from, to, bad                         uintptr
 	columns                               int64
 	columnSizes, columnSelf, columnSource [loopDims]int64
-	columnDims                            int64
+	columnDims, run, wraps, _             int64
 }
 
-// combine reduces sources into the elements of the output that an index selects, which was checked. The positions are sorted, so that the
-// sources of one position are adjacent and in the order of the index; those out of range are ignored.
+const (
+	targetTile = 4096 // kTile of kernels/targets.h
+	mergedRuns = 32   // kMergedRuns of kernels/targets.h
+)
+
+// combine reduces sources into the elements of the output that an index selects. The positions are sorted, so that the sources of one
+// position are adjacent and in the order of the index. If one of them is out of range, nothing is written.
 func combine(op string, w backend.Indexed) error {
 	operands := w.Operands[:]
 	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
-	var c combination
+	c := combination{wraps: 1}
+	if w.Check != nil && !w.Check.Wrap {
+		c.wraps = 0
+	}
 	*(*kernelapi.PlaceParams)(unsafe.Pointer(&c.loop.params)) = kernelapi.PlaceParams{Step: w.Step, Size: w.Size}
 	if err = c.loop.prepare(op, w.Kernel, w.Compute, operands); err != nil {
 		return err
@@ -44,11 +51,34 @@ func combine(op string, w backend.Indexed) error {
 	}
 	return stepping(op, dev, func(s *steps) {
 		n := c.loop.numel
-		c.to = s.take(n * itemSize(8))
-		step(s, kernels.Alone("target_runs"), (n+sortedRun-1)/sortedRun, &c)
-		c.from = s.merged(sorting{to: c.to, lines: 1, n: n}, dtype.Int64.Size())
+		var bad kernelapi.PlaceParams
+		c.bad = s.take(grain)
+		s.clear(c.bad, int64(unsafe.Sizeof(bad)))
+		c.sortTargets(s, n)
 		step(s, entry(w.Kernel, w.Compute), n*c.columns, &c)
+		if w.Check == nil {
+			return
+		}
+		s.read(unsafe.Slice((*byte)(unsafe.Pointer(&bad)), unsafe.Sizeof(bad)), c.bad)
+		if s.err == nil && bad.Failed != 0 {
+			s.err = w.Check.Refusal(bad.Bad)
+		}
 	})
+}
+
+// sortTargets sorts the targets of n sources, into c.from.
+func (c *combination) sortTargets(s *steps, n int64) {
+	c.to = s.take(n * itemSize(8))
+	step(s, kernels.Alone("target_tiles"), (n+targetTile-1)/targetTile*threads, c)
+	var other uintptr
+	if n > targetTile {
+		other = s.take(n * itemSize(8))
+	}
+	for c.run = targetTile; c.run < n; c.run *= mergedRuns {
+		c.from, c.to, other = c.to, other, c.to
+		step(s, kernels.Alone("target_merge"), n, c)
+	}
+	c.from = c.to
 }
 
 // arrange divides the dimensions of rows: those with a constant index and a nonzero output stride are columns.

@@ -21,15 +21,13 @@ type search struct {
 // seek runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.
 func seek(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor,
 	params backend.Params) (found backend.Params, err error) {
-	n := int64(unsafe.Sizeof(found))
-	clear := func(s *steps, at uintptr) { s.clear(at, n) }
-	err = seeking(op, k, compute, operands, params, clear, func(s *steps, at uintptr) { s.read(found[:], at) })
+	err = seeking(op, k, compute, operands, params, &found)
 	return found, err
 }
 
-// seeking runs a kernel between two functions, which get the address of the parameters of a thread with a match.
+// seeking runs a kernel that reports a match in its parameters. If found is not nil, it waits for those of a thread with a match.
 func seeking(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params,
-	before, behind func(s *steps, at uintptr)) error {
+	found *backend.Params) error {
 	dev, err := sharedDevice(op, k.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
 		return err
@@ -40,11 +38,15 @@ func seeking(op string, k kernelapi.Kernel, compute dtype.DType, operands []*ten
 	}
 	return stepping(op, dev, func(s *steps) {
 		a.found = s.take(grain)
-		before(s, a.found)
+		if found != nil {
+			s.clear(a.found, int64(len(found)))
+		}
 		if s.err == nil {
 			s.err = s.walk(op, entry(k, compute), arguments{&a.loop, unsafe.Pointer(&a), unsafe.Sizeof(a)}, k.Outputs(), operands)
 		}
-		behind(s, a.found)
+		if found != nil {
+			s.read(found[:], a.found)
+		}
 	})
 }
 
@@ -66,18 +68,17 @@ func missed(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tens
 // indexed runs a kernel with an index. The index is checked before; a kernel accesses no position out of range, in case that other
 // threads write to the index, and the call does not wait for it.
 func indexed(op string, w backend.Indexed) error {
+	if w.Kernel.Operands()[0] == 'X' { // the indexed elements are written
+		return combine(op, w)
+	}
 	if w.Check != nil {
 		if err := checkBounds(op, *w.Check); err != nil {
 			return err
 		}
 	}
-	if w.Kernel.Operands()[0] == 'X' { // the indexed elements are written
-		return combine(op, w)
-	}
 	var params backend.Params
 	*(*kernelapi.PlaceParams)(unsafe.Pointer(&params)) = kernelapi.PlaceParams{Step: w.Step, Size: w.Size}
-	none := func(*steps, uintptr) {}
-	return seeking(op, w.Kernel, w.Compute, w.Operands[:], params, none, none)
+	return seeking(op, w.Kernel, w.Compute, w.Operands[:], params, nil)
 }
 
 // checkBounds returns an error for an index with an element out of range. Elements that are repeated are looked at once.

@@ -47,7 +47,8 @@ LT_INLINE void rows_run(const Rows &r, int64_t thread) {
 template <class T>
 LT_INLINE void rows_merge(const Rows &r, int64_t thread) {
   merge_piece((const uint32_t *)LT_PLACE(r.from, r.n * 4, false),
-              (uint32_t *)LT_PLACE(r.to, r.n * 4, true), r.n, r.run, thread * kRun, order_of<T>(r));
+              (uint32_t *)LT_PLACE(r.to, r.n * 4, true) + thread * kRun, r.n, r.run, thread * kRun,
+              order_of<T>(r));
 }
 
 // One launch; groups of unique.go mirrors it. The numbers of n rows, sorted so that equal rows are

@@ -20,7 +20,7 @@ struct Piece {
       : line(thread / pieces_of_line(n)), begin(thread % pieces_of_line(n) * kRun) {}
 };
 
-// Merges pairs of runs of a line of n elements, for the block from `begin` on.
+// Merges pairs of runs of a line of n elements, and writes the block from `begin` on.
 template <class E, class Before>
 LT_INLINE void merge_piece(const E *from, E *to, int64_t n, int64_t run, int64_t begin,
                            Before before) {
@@ -40,7 +40,7 @@ LT_INLINE void merge_piece(const E *from, E *to, int64_t n, int64_t run, int64_t
   }
   int64_t i = low, j = skip - low;
   for (int64_t k = begin; k < begin + kRun && k < end; k++)
-    to[k] = j >= nb || (i < na && !before(b[j], a[i])) ? a[i++] : b[j++];
+    to[k - begin] = j >= nb || (i < na && !before(b[j], a[i])) ? a[i++] : b[j++];
 }
 
 }  // namespace

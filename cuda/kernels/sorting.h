@@ -50,8 +50,8 @@ LT_INLINE void sort_merge(const Sorting &s, int64_t thread) {
   const Piece p(s.n, thread);
   const uint64_t at = p.line * s.n * sizeof(Item<K>);
   const auto *from = (const Item<K> *)LT_PLACE(s.from + at, s.n * sizeof(Item<K>), false);
-  merge_piece(from, (Item<K> *)LT_PLACE(s.to + at, s.n * sizeof(Item<K>), true), s.n, s.run,
-              p.begin, Before());
+  merge_piece(from, (Item<K> *)LT_PLACE(s.to + at, s.n * sizeof(Item<K>), true) + p.begin, s.n,
+              s.run, p.begin, Before());
 }
 
 template <class T>

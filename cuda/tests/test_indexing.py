@@ -52,7 +52,7 @@ def test_the_last_of_several_writes_stays(dtype):
     check(lambda x, i, s: x.clone().put_(i, s), x, index(56, 100), source[:, 0])
 
 
-@pytest.mark.parametrize("n", [1, 15, 16, 17, 70_000])
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 4096, 4097, 70_000, (1 << 17) + 1])
 def test_indices_of_every_length(n):
     x, i, source = torch.zeros(1000), index(1000, n), torch.rand(n, generator=torch.Generator().manual_seed(6))
     check(lambda x, i, s: x.index_add(0, i, s), x, i, source)
@@ -62,12 +62,14 @@ def test_indices_of_every_length(n):
 
 def test_rejected_calls_change_nothing():
     x = torch.zeros(5).cuda()
-    for function in (
-        lambda i: x.index_add_(0, i, torch.ones(3).cuda()),
-        lambda i: x.scatter_(0, i, 1.0),
-        lambda i: x.index_put_((i,), torch.tensor(1.0).cuda()),
+    for function, numbers in (
+        (lambda i: x.index_add_(0, i, torch.ones(3).cuda()), (5, -6, -1)),
+        (lambda i: x.scatter_(0, i, 1.0), (5, -6, -1)),
+        (lambda i: x.scatter_reduce_(0, i, torch.ones(3).cuda(), "mean", include_self=False), (5, -6, -1)),
+        (lambda i: torch.index_add(x, 0, i, torch.ones(3).cuda(), out=x), (5, -6, -1)),
+        (lambda i: x.index_put_((i,), torch.tensor(1.0).cuda()), (5, -6)),
     ):
-        for bad in (5, -6):
+        for bad in numbers:
             with pytest.raises((IndexError, RuntimeError), match=f"{bad}"):
                 function(torch.tensor([0, bad, 1]).cuda())
     assert x.tolist() == [0] * 5
@@ -164,17 +166,21 @@ def test_results_do_not_depend_on_when_work_is_done(simulation):
 
 
 def test_launches(simulation):
-    """An index is checked by one launch, whose result the call waits for; nothing else waits."""
+    """An index is checked by one launch, or by the one that sorts it, whose result the call waits for; nothing else waits."""
     x, index, source = torch.randn(100, 8).cuda(), torch.arange(90).cuda(), torch.randn(90, 8).cuda()
     each = index.unsqueeze(1).expand(-1, 8)
+    wide, long, ones = torch.zeros(9).cuda(), (torch.arange(1 << 17) % 9).cuda(), torch.ones(1 << 17).cuda()
     for f, launches in (
         (lambda: x[index], 2),
         (lambda: x.index_select(0, index), 2),
         (lambda: x.gather(0, each), 2),
         (lambda: x.take(index), 2),
         (lambda: torch.nn.functional.embedding(index, x), 2),
-        (lambda: x.index_add(0, index, source), 7),
-        (lambda: x.scatter_add(0, each, source), 7),
+        (lambda: x.index_add(0, index, source), 3),
+        (lambda: x.scatter_add(0, each, source), 3),
+        (lambda: wide.scatter_add(0, long, ones), 4),
+        (lambda: wide.scatter_add_(0, long, ones), 3),
+        (lambda: wide.index_add(0, long, ones), 4),
     ):
         f()
         before = [simulation.calls(name) for name in ("cuLaunchKernel", "cuStreamSynchronize", "cuMemcpyDtoHAsync_v2")]

@@ -126,7 +126,8 @@ type Membership struct{ Found, Values, Sorted *tensor.Tensor }
 
 // Indexed is Elementwise for a kernel with an index operand. The first operand is the output; Step is the byte stride of the indexed
 // operand, Size the number of positions. An index out of range is an error. Check holds the bounds to check in the index; if it is nil, the
-// index was checked already, and negative elements count from the end.
+// index was checked already, and negative elements count from the end. On devices, kernels that write at the index write nothing after a
+// failed check.
 type Indexed struct {
 	Kernel     kernelapi.Kernel
 	Compute    dtype.DType

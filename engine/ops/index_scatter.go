@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernelapi"
@@ -25,6 +26,7 @@ type scattering struct {
 	*scope
 	d             int
 	index, source *tensor.Tensor   // index: positions; source: of index's sizes
+	check         *backend.Bounds  // bounds to check in index when it is used; nil if it was checked
 	given         []*tensor.Tensor // the caller's tensors for both
 }
 
@@ -52,7 +54,7 @@ func (s *scattering) prepareScatter(self *tensor.Tensor, dim int64, index, sourc
 		}
 	}
 	flat := s.viewVector(index)
-	s.index = s.checkPositions(flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))
+	s.index = s.takePositions(self, flat, runtimeError(op, s.d, sizeAt(self, s.d)))
 	s.source = s.viewVector(source)
 	if index.Numel() == 0 {
 		return nil
@@ -115,9 +117,26 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 		}
 		s.source = s.expandTo(s.source, want)
 	}
-	at := s.checkPositions(index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d)))
-	s.index = s.viewAlong(at, want, s.d)
+	s.index = s.viewAlong(s.takePositions(self, index, indexError(op, s.d, sizeAt(self, s.d))), want, s.d)
 	return nil
+}
+
+// takePositions returns index as int64. The CPU checks its positions; devices check them when they are used, before they write anything.
+func (s *scattering) takePositions(self, index *tensor.Tensor, outOfRange func(i int64) error) *tensor.Tensor {
+	size := sizeAt(self, s.d)
+	if self.Device().Type == device.CPU || self.Numel() == 0 {
+		return s.checkPositions(index, size, false, outOfRange)
+	}
+	at := s.toInt64Index(index)
+	s.check = &backend.Bounds{Index: at, Size: size, Refusal: outOfRange}
+	return at
+}
+
+// along returns the indexed elements of work.
+func (s *scattering) along(work *tensor.Tensor) *indexed {
+	a := newIndexedAlong(work, s.d, s.index)
+	a.check = s.check
+	return a
 }
 
 // checkOutput returns an error if out cannot be written in place or overlaps the index or the source.
@@ -137,7 +156,7 @@ func (s *scattering) prepareTarget(to *tensor.Tensor) *tensor.Tensor {
 
 func (s *scattering) writeSource(to *tensor.Tensor) {
 	if work := s.prepareTarget(to); work != nil {
-		newIndexedAlong(work, s.d, s.index).writeIndexed(s.scope, work, s.source)
+		s.along(work).writeIndexed(s.scope, work, s.source)
 	}
 }
 
@@ -170,7 +189,7 @@ func (s *scattering) accumulationDType(k kernelapi.Kernel, name string, work *te
 	if name == "mean" && d.IsIntegral() && d != dtype.Uint64 {
 		return dtype.Int64
 	}
-	place := newIndexedAlong(work, s.d, s.index)
+	place := s.along(work)
 	if name == "mean" || !shape.IsDense(work.Sizes(), work.Strides()) && !place.isSparse(work) {
 		return place.sumDType(k, d)
 	}
@@ -183,7 +202,7 @@ func (s *scattering) joinSource(k kernelapi.Kernel, work *tensor.Tensor, name st
 	if name == "mean" {
 		counts = s.countTerms(work, includeSelf)
 	}
-	place := newIndexedAlong(work, s.d, s.index)
+	place := s.along(work)
 	join := place.prepareCombine(s.scope, k, work, s.source)
 	if !includeSelf {
 		d := work.DType()
@@ -200,7 +219,7 @@ func (s *scattering) countTerms(work *tensor.Tensor, includeSelf bool) *tensor.T
 	counts := s.Track(newFilled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout,
 		work.Device()))
 	one := s.newScalarTensor(dtype.IntScalar(1), dtype.Int64, work.Device())
-	newIndexedAlong(counts, s.d, s.index).combineSource(s.scope, scatterAdd, counts, one)
+	s.along(counts).combineSource(s.scope, scatterAdd, counts, one)
 	return counts
 }
 
