@@ -692,7 +692,9 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
 // an input of another dtype, shape or constant value TENSOR_ERROR_RUNTIME; an error of an operator
 // has its status. After an error there are no outputs to free, and buffers and inputs that the
 // program writes to can have changed. Threads can run a program concurrently; runs of a program
-// that writes to its buffers are executed one after the other.
+// that writes to its buffers are executed one after the other. If a custom operator of such a run
+// runs the same program, or two of them run each other's, the run that would wait for itself
+// returns TENSOR_ERROR_RUNTIME.
 TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 
 // Options of a run. Initialize with {.size = sizeof(tensor_program_options)}.
