@@ -46,10 +46,11 @@
 //
 // Callbacks
 //   The library calls deleters from any thread, and other callbacks from the thread of the call.
-//   Callbacks can call the library. They must return, and not be left by longjmp or C++ exceptions.
-//   If a callback causes a fault such as SIGSEGV, the handler that the process had installed
-//   before the first call is called. Without one, the process ends (docs/embedding.md). Valid but
-//   suspicious calls are reported to the handler of tensor_set_warning_handler.
+//   Callbacks can call the library. The comments of callback types state exceptions to both rules.
+//   Callbacks must return, and not be left by longjmp or C++ exceptions. If a callback causes a
+//   fault such as SIGSEGV, the handler that the process had installed before the first call is
+//   called. Without one, the process ends (docs/embedding.md). Valid but suspicious calls are
+//   reported to the handler of tensor_set_warning_handler.
 //
 // Stability
 //   Function signatures, values of constants, members of structures and results of operators do not
@@ -292,16 +293,19 @@ typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
 typedef tensor_status (*tensor_warning_handler)(void *context, const char *kind, const char *message);
 // Returns at least `size` bytes (> 0, the bytes of a tensor rounded up to a multiple of 64) at an
 // address that is a multiple of `alignment`, a power of two. Their contents can be arbitrary. NULL
-// if there is not enough memory: the call returns TENSOR_ERROR_MEMORY. Called on any thread, also
-// by several threads at once. Must not call the library.
+// means that there is not enough memory. If it is NULL or not aligned, the operator returns
+// TENSOR_ERROR_MEMORY. Called on any thread, also by several threads at once. Must not call the
+// library.
 typedef void *(*tensor_allocate)(void *context, int64_t size, int64_t alignment);
-// Frees memory that the tensor_allocate of the same pair returned for the same `size`. Called on
-// any thread, also by several threads at once. Must not call the library.
+// Frees memory that the tensor_allocate function that was set with this one returned for `size`.
+// Called on any thread, also by several threads at once. Must not call the library.
 typedef void (*tensor_deallocate)(void *context, void *data, int64_t size);
-// Returns whether to cancel the running call of the thread. Must not call the library.
+// Returns whether to cancel the running call of the thread. Called on this thread. Must not call
+// the library.
 typedef bool (*tensor_interrupt)(void *context);
 
-// A tensor of an observed call. The sizes are valid until the observer returns.
+// A tensor of an observed call. `sizes` has `dim` items, which are valid until the observer
+// returns.
 typedef struct tensor_event_tensor {
   int32_t dtype;  // tensor_dtype
   int64_t dim;
@@ -315,16 +319,17 @@ typedef struct tensor_event {
   bool is_end;
   tensor_status status;  // of the call, at its end; TENSOR_OK at its beginning
   int64_t time;          // CLOCK_MONOTONIC at this event, in nanoseconds
-  int64_t nanoseconds;   // the duration of the call without the observer, at its end
-  int64_t bytes;         // the sum of those of the tensors
+  int64_t nanoseconds;   // the duration of the call without the observer, at its end; else 0
+  int64_t bytes;         // the sum of the bytes of `tensors`
   // The first 64 tensors among the arguments, at the beginning, and among the results or the
   // tensors that were written to, at the end.
   const tensor_event_tensor *tensors;
   int32_t tensor_count;
 } tensor_event;
 // Called at the beginning and at the end of each operator call, on the thread of the call; several
-// threads can call it at once. A backward pass is one call, `backward`. `event` is borrowed. At the
-// end of a failed call there are no tensors.
+// threads can call it at once. A backward pass is one call, `backward`; a run of an exported
+// program is a call of each of its operators. `event` is borrowed. At the end of a failed call
+// there are no tensors.
 typedef void (*tensor_observer)(void *context, const tensor_event *event);
 
 // ------------------------------------------------------------------------------ errors and handles
@@ -343,26 +348,27 @@ TENSOR_API int32_t tensor_last_errno(void);
 // still use the previous handler; its `deleter` (may be NULL) is called once with its `context`
 // after they end, and not after an error (TENSOR_ERROR_MEMORY). See tensor_set_warn_always.
 TENSOR_API tensor_status tensor_set_warning_handler(tensor_warning_handler handler, void *context, tensor_deleter deleter);
-// Sets the observer of the process; NULL (initially) for none. It is called on the thread of each
-// call of an operator by the program or a binding, also by tensor_call, programs and callbacks, but
-// not for the intermediate operators of one call. Calls of operators in the observer are not
-// observed. Calls of other threads may still use the previous observer; its `deleter` (may be NULL)
-// is called once with its `context` after they end, and not after an error (TENSOR_ERROR_MEMORY).
+// Sets the observer of the process, for profilers and traces; NULL (initially) for none. It is
+// called for the operators that the application, a binding, a callback, tensor_call or an exported
+// program calls, but not for the intermediate operators of one call. Calls of operators in the
+// observer are not observed. Calls of other threads may still use the previous observer; its
+// `deleter` (may be NULL) is called once with its `context` after they end, and not after an error
+// (TENSOR_ERROR_MEMORY).
 TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context, tensor_deleter deleter);
 // Sets the functions that allocate and free the memory of CPU tensors; both NULL (initially) for
 // the library's own allocator. Freed memory is not cached. Workspaces, handles, pinned memory and
-// memory mappings are not allocated by them. Memory is freed by the functions that allocated it;
-// `deleter` (may be NULL) is called once with their `context` after they are replaced and their
-// last memory is freed, and not after an error. TENSOR_ERROR_VALUE if one function is NULL; if both
-// are, `context` and `deleter` are ignored.
+// memory mappings are not allocated by them. Memory is freed by the function that was set with the
+// one that allocated it; `deleter` (may be NULL) is called once with their `context` after they are
+// replaced and their last memory is freed, and not after an error. If only one function is NULL,
+// returns TENSOR_ERROR_VALUE; if both are, `context` and `deleter` are ignored.
 TENSOR_API tensor_status tensor_set_allocator(tensor_allocate allocate, tensor_deallocate deallocate, void *context, tensor_deleter deleter);
 // Sets the interrupt function of the calling thread; NULL (initially) for none. Long calls of this
 // thread call it between chunks of work, at most once in `interval` milliseconds. If it returns
 // true, the call stops as soon as possible and returns TENSOR_ERROR_CANCELLED: tensors that it
-// writes to have unspecified elements, and results are freed. Small calls complete. Interval 0
-// calls the function at each check; a negative one returns TENSOR_ERROR_VALUE. `context` must be
-// valid until another function is set or the thread ends. A forked child keeps the function of the
-// thread that forked.
+// writes to have unspecified elements, and results are freed. Calls of one chunk, and operators
+// without chunks, such as sorting, complete. With interval 0, the function is called between all
+// chunks; a negative interval returns TENSOR_ERROR_VALUE. `context` must be valid until another
+// function is set or the thread ends. A forked child keeps the function of the thread that forked.
 TENSOR_API tensor_status tensor_set_interrupt(tensor_interrupt function, void *context, int64_t interval);
 // Frees a tensor. Does nothing for NULL. A freed or invalid handle returns TENSOR_ERROR_HANDLE.
 TENSOR_API tensor_status tensor_free(tensor_t *self);
@@ -447,8 +453,8 @@ TENSOR_API tensor_status tensor_from_arrow_stream(void *stream, tensor_t **out);
 TENSOR_API void tensor_arrow_release(void *schema, void *array);
 
 // ----------------------------------------------------------------------------------- calls by name
-// tensor_call calls an operator by a name that the program reads at run time, for example from an
-// exported graph. docs/calling_by_name.md describes names, conversions and errors.
+// tensor_call calls an operator by a name that the application reads at run time, for example from
+// an exported graph. docs/calling_by_name.md describes names, conversions and errors.
 
 // The type of a tensor_value.
 typedef enum tensor_value_kind {
@@ -522,7 +528,8 @@ typedef struct tensor_error_info {
 // Set *result_count to the capacity of `results` before the call; the call sets it to the number of
 // results. A capacity that is too small is an error (TENSOR_ERROR_VALUE). An operator that writes
 // to arguments (in place, out) returns no results: these arguments are the results. The caller
-// frees each result with tensor_value_free.
+// frees each result with tensor_value_free. An unknown name returns TENSOR_ERROR_NOT_IMPLEMENTED,
+// and arguments that no overload accepts TENSOR_ERROR_TYPE.
 // `error` is NULL, or receives an error object, which the caller frees with tensor_error_free: NULL
 // after success, and if there is no memory for the object. tensor_last_error returns the message,
 // too.
@@ -573,8 +580,8 @@ TENSOR_API const char *const *tensor_operator_names(int32_t *count);
 TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_operator_info **infos, int32_t room);
 
 // -------------------------------------------------------------------------------- custom operators
-// A program can define operators, which tensor_call, the other languages and exported programs call
-// by name. docs/custom_operators.md describes them.
+// An application can define operators, which tensor_call, the other languages and exported programs
+// call by name. docs/custom_operators.md describes them.
 
 // Computes the results of a custom operator. `arguments` has a value for each parameter of the
 // schema, with its default if the caller omits it; numbers have the type of the parameter. The
@@ -586,8 +593,9 @@ TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_opera
 typedef tensor_status (*tensor_operator_function)(void *context, const tensor_value *arguments, int32_t argument_count, tensor_value *results, int32_t result_count);
 // Computes the gradients of the arguments of a custom operator from `gradients`, those of its
 // results: zeros for missing ones, and kind TENSOR_VALUE_NONE for results that are not tensors.
-// `arguments` and `results` are those of the call. `argument_gradients` has an item for each
-// parameter, initially of kind TENSOR_VALUE_NONE, which represents no gradient; see
+// `arguments` and `results` are those of the call, except that generators are TENSOR_VALUE_NONE.
+// `argument_gradients` has an item for each parameter, initially of kind TENSOR_VALUE_NONE, which
+// represents no gradient and is required for parameters that are not tensors; see
 // tensor_operator_function for ownership. In a backward pass with create_graph, the operations of
 // the function are added to the autograd graph.
 typedef tensor_status (*tensor_operator_backward)(void *context, const tensor_value *arguments, int32_t argument_count, const tensor_value *results, const tensor_value *gradients, int32_t result_count, tensor_value *argument_gradients);
@@ -604,7 +612,8 @@ typedef tensor_status (*tensor_operator_vmap)(void *context, int64_t batch_size,
 typedef struct tensor_operator_options {
   size_t size;                        // sizeof(tensor_operator_options)
   tensor_operator_function meta;      // for meta tensors: creates results without computing them
-  tensor_operator_backward backward;  // NULL: a backward pass through the operator is an error
+  tensor_operator_backward backward;  // NULL: a backward pass through the operator is an error.
+                                      // Must be NULL if the operator writes to an argument
   tensor_operator_vmap vmap;          // NULL: the operator is called for each batch element
   uint64_t unsaved_arguments;  // bit i: `backward` does not use the tensors of parameter i,
   uint64_t unsaved_results;    // or of result i: they are not saved, and it gets a value of kind
@@ -616,14 +625,15 @@ typedef struct tensor_operator_options {
 // Defines an operator by its schema, such as "ns::scale(Tensor x, float factor=2.0) -> Tensor".
 // Types of parameters are Tensor, int, float, bool, Scalar, str, ScalarType, Layout, Device,
 // MemoryFormat and Generator, lists of Tensor, int, float, bool, Scalar and str (int[]), and
-// optional types (int?). Types of results are Tensor, Tensor[], int, float, bool and Scalar. The
-// operator can write to parameters of type Tensor(a!). `options` can be NULL. Returns the id of the
-// definition. `deleter` (optional) is called once with `context` when the operator was removed and
-// no call and no autograd graph uses it, and not after an error. A name that is defined already is
-// an error.
+// optional types (int?). Types of results are Tensor, Tensor[], int, float, bool and Scalar. SymInt
+// is a synonym of int. An operator has at most 25 parameters and 8 results. It can write to
+// parameters of type Tensor(a!). `options` can be NULL. Returns the id of the definition, for
+// tensor_remove_operator. `deleter` (optional) is called once with `context` when the operator was
+// removed and no call and no autograd graph uses it, and not after an error. An invalid schema, and
+// a name that is defined already, return TENSOR_ERROR_VALUE.
 TENSOR_API tensor_status tensor_define_operator(const char *schema, tensor_operator_function function, const tensor_operator_options *options, void *context, tensor_deleter deleter, int64_t *out);
-// Removes an operator by the id of its definition; does nothing if it was removed. Running calls
-// complete.
+// Removes an operator by the id of its definition; does nothing for another id. Running calls
+// complete, and autograd graphs keep its backward function.
 TENSOR_API tensor_status tensor_remove_operator(int64_t definition);
 // Returns the names of the custom operators, with their overloads, in the order in which their
 // schemas were first defined. The caller frees them with tensor_string_list_free.
@@ -635,7 +645,8 @@ typedef tensor_status (*tensor_range_function)(void *context, int64_t begin, int
 // (tensor_set_num_threads) and on the calling thread, and returns when all calls have returned.
 // Each range has at least `grain` items, except the last. Division into ranges depends on the
 // number of threads. If a call returns an error, ranges that have not begun are skipped, and the
-// error of the first failed range is returned.
+// error of the failed range with the smallest `begin` is returned. A negative `n` and a `grain`
+// below 1 return TENSOR_ERROR_VALUE.
 TENSOR_API tensor_status tensor_parallel_for(int64_t n, int64_t grain, tensor_range_function function, void *context);
 
 // ------------------------------------------------------------------------------- exported programs
@@ -663,7 +674,7 @@ typedef struct tensor_program_value {
 // program, returns TENSOR_ERROR_NOT_IMPLEMENTED, and the message names them. See
 // docs/exported_programs.md.
 TENSOR_API tensor_status tensor_program_load(const char *path, tensor_program_t **out);
-// Loads a program from the bytes of a file, which are copied.
+// Loads a program from the `length` bytes of a file, which are copied. See tensor_program_load.
 TENSOR_API tensor_status tensor_program_load_memory(const void *data, int64_t length, tensor_program_t **out);
 // Returns the inputs of a program, in the order of the leaves of its nested arguments (pytree). The
 // array is valid until the program is freed.
@@ -678,10 +689,10 @@ TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program, c
 // change the results of later runs, but not the file; do not write during a run on another thread.
 // An index out of range returns TENSOR_ERROR_INDEX.
 TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, int32_t index, tensor_t **out);
-// Returns how the arguments and the result are nested, as JSON, `[version, spec]`: a spec is the
-// {"type", "context", "children_spec"} of PyTorch's torch.utils._pytree.treespec_dumps, and the
-// leaves, whose type is null, are the inputs (outputs) in order. "" if the archive has none. The
-// strings are valid until the program is freed; either pointer can be NULL.
+// Returns the structure of the arguments and of the result (pytrees) as JSON, `[version, spec]`: a
+// spec is the {"type", "context", "children_spec"} of PyTorch's torch.utils._pytree.treespec_dumps,
+// and the leaves, whose type is null, are the inputs (outputs) in order. "" if the archive has
+// none. The strings are valid until the program is freed; either pointer can be NULL.
 TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *program, const char **inputs, const char **outputs);
 // Runs a program, without autograd. `inputs` has a value for each of the n inputs of
 // tensor_program_inputs; the values are borrowed, but the program writes to tensors that are
@@ -689,12 +700,13 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
 // tensor_program_outputs, with the type that the run computes (also numbers, strings and none); the
 // caller frees them with tensor_value_free. An output can share memory with an input or the state,
 // if the exported function returns it or a view of it. Another n or m returns TENSOR_ERROR_VALUE;
-// an input of another dtype, shape or constant value TENSOR_ERROR_RUNTIME; an error of an operator
-// has its status. After an error there are no outputs to free, and buffers and inputs that the
-// program writes to can have changed. Threads can run a program concurrently; runs of a program
-// that writes to its buffers are executed one after the other. If a custom operator of such a run
-// runs the same program, or two of them run each other's, the run that would wait for itself
-// returns TENSOR_ERROR_RUNTIME.
+// an input of another dtype, shape or constant value TENSOR_ERROR_RUNTIME, a freed tensor
+// TENSOR_ERROR_HANDLE; an error of an operator has its status, and the message names its node of
+// the graph. After an error there are no outputs to free, and buffers and inputs that the program
+// writes to can have changed. Threads can run a program concurrently; runs of a program that writes
+// to its buffers are executed one after the other. If a custom operator of such a run runs the same
+// program, or two of them run each other's, the run that would wait for itself returns
+// TENSOR_ERROR_RUNTIME.
 TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 
 // Options of a run. Initialize with {.size = sizeof(tensor_program_options)}.
@@ -712,7 +724,7 @@ typedef struct tensor_program_options {
 // tensor of `state` of other sizes than the program's returns TENSOR_ERROR_VALUE, and so does
 // another `state_count` than the number of items of tensor_program_state; dtype and device are not
 // checked and must be those of the program's tensor. Writes of the program go to the tensor that
-// was passed. The outputs are those of a run without gradients, bitwise.
+// was passed. The outputs are bitwise identical to those of a run without gradients.
 TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program, const tensor_program_options *options, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 // Frees a program, as tensor_free does. Runs on other threads complete.
 TENSOR_API tensor_status tensor_program_free(tensor_program_t *self);
