@@ -77,9 +77,10 @@ class Program {
   }
   // Runs the program with the tensors of `replaced` in place of those of state(), by name, and with
   // `gradients` records the run on the autograd graph, if autograd is enabled on the thread.
-  // Tensors of tensor(name) that require grad have gradients after a backward pass: bias =
-  // program.tensor("bias").requires_grad_(); program.run({x}, {{"bias",
-  // bias}}).tensor().sum().backward(). See tensor_program_run_with.
+  // Tensors of tensor(name) that require grad have gradients after a backward pass:
+  //   Tensor bias = program.tensor("bias").requires_grad_();
+  //   program.run({x}, {{"bias", bias}}).tensor().sum().backward();
+  // See tensor_program_run_with.
   Outputs run(const std::vector<Value> &inputs,
               const std::vector<std::pair<std::string, Tensor>> &replaced,
               bool gradients = true) const {
