@@ -43,7 +43,7 @@ typedef struct lt_target {
   lt_formal *formals;
   lt_value defaults[LT_MOST_VALUES];
   bool number;     // the defaults have a number as operand
-  bool is_custom;  // of the program, without `op` and `compute`
+  bool is_custom;  // defined by the application, without `op` and `compute`
   tensor_operator_info info;
 } lt_target;
 

@@ -18,7 +18,7 @@ package main
 // static void lt_watch(uintptr_t function, uintptr_t context, void *node, _Bool failed) {
 //   ((tensor_watcher)function)((void *)context, node, failed);
 // }
-// // Whether the stack of the thread has room for a function of the program's, and what that calls.
+// // Whether the stack of the thread has room for a function of the application, and what that calls.
 // static bool lt_has_room(void) {
 //   static _Thread_local char *end;
 //   static _Thread_local size_t needed;
@@ -73,7 +73,7 @@ func tensorsHolding(memory *storage.Storage) (found []*tensor.Tensor) {
 	return found
 }
 
-// hostProgram is the program that calls the library, and whose functions the library calls back on the same thread.
+// hostProgram is the application that calls the library, and whose functions the library calls back on the same thread.
 type hostProgram struct{}
 
 // handleArray holds handles in C's memory: given ones, which are freed after the callback, and slots for those that the callback creates.
@@ -208,7 +208,7 @@ func (hostProgram) Watch(function, context uintptr, n tensor.Node, failed bool) 
 
 func (hostProgram) Listens() bool { return bool(C.lt_listens()) }
 
-// Warn hands the program a warning, in whose calls the modes of the thread count, and those that it sets end with it.
+// Warn calls the application's warning handler, in the modes of the thread, which are restored afterwards.
 func (hostProgram) Warn(kind, text string) error {
 	if !C.lt_has_room() {
 		return nestingError()

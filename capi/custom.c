@@ -1,4 +1,4 @@
-// The operators that the program has defined, by their names.
+// The table of custom operators: definition, removal and lookup by name.
 #define _GNU_SOURCE
 #include "custom.h"
 

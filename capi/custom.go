@@ -43,8 +43,8 @@ func lt_enter_custom(c *C.lt_frame) (code C.int32_t) {
 	return C.TENSOR_OK
 }
 
-// lt_enter_range runs a loop of the program on the threads of the library. Its arguments are the number of items, the grain, the function
-// and its context.
+// lt_enter_range runs a loop of the application (tensor_parallel_for) on the threads of the library. Its arguments are the number of items,
+// the grain, the function and its context.
 //
 //export lt_enter_range
 func lt_enter_range(c *C.lt_frame) (code C.int32_t) {

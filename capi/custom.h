@@ -1,10 +1,11 @@
-// Operators that the program defines (tensor_define_operator): their definitions, and their calls.
+// Custom operators (tensor_define_operator): their definitions, and their calls.
 #ifndef LIBTENSOR_CAPI_CUSTOM_H
 #define LIBTENSOR_CAPI_CUSTOM_H
 
 #include "call.h"
 
-// A definition. It is freed when it was removed and no call and no node of a graph uses it.
+// A definition. It is freed after it was removed, when no call and no node of an autograd graph
+// uses it.
 typedef struct lt_definition {
   int64_t id;
   int64_t holders;
@@ -25,11 +26,11 @@ typedef struct lt_custom_call {
   int64_t tensor_count;
   uint8_t *formals;
   int64_t lengths[LT_MOST_RESULTS];       // tensors of each result, of the last run
-  tensor_value results[LT_MOST_RESULTS];  // those that are no tensors
+  tensor_value results[LT_MOST_RESULTS];  // those that are not tensors
   int64_t runs;
 } lt_custom_call;
 
-// What a function of the program returned: handles, 0 for none, which the caller frees.
+// The results of a function of the application: handles, 0 for none, which the caller frees.
 typedef struct lt_made {
   uintptr_t *handles;
   int64_t count;
@@ -39,7 +40,7 @@ typedef struct lt_made {
 } lt_made;
 
 // Normalizes a schema, such as ns::op(Tensor x, int k=1) -> Tensor. Returns false, with a problem,
-// for text that is none.
+// for an invalid schema.
 bool lt_normalize_schema(const char *schema, char *to, size_t room, lt_problem *problem);
 // Makes the target of a normalized schema; NULL if there is no memory.
 lt_target *lt_make_custom_target(const char *schema);
@@ -51,10 +52,10 @@ const lt_family *lt_find_custom(const char *name);
 lt_definition *lt_hold_definition(const lt_target *target);
 void lt_release_definition(lt_definition *definition);
 
-// Runs a custom operator on arguments, which its results replace.
+// Calls a custom operator with the arguments `a`, and stores its results there.
 tensor_status lt_run_custom(const lt_target *target, lt_value *a);
 
-// For Go: these call functions of the program with handles, which they do not free.
+// Called by Go: these call functions of the application with handles, which they do not free.
 int32_t lt_call_function(const lt_custom_call *c, uintptr_t *given, bool meta, lt_made *made);
 int32_t lt_call_vmap(const lt_custom_call *c, uintptr_t *given, const bool *mapped, int64_t size,
                      lt_made *made);

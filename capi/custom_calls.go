@@ -23,7 +23,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// customCall implements dispatch.Custom: a call of an operator that the program has defined. The C structure lives as long as the call.
+// customCall implements dispatch.Custom: a call of an operator that the application has defined. The C structure lives as long as the call.
 type customCall struct{ c *C.lt_custom_call }
 
 func (x customCall) Name() string { return C.GoString(x.c.target.name) }
@@ -93,7 +93,7 @@ func (x customCall) Batched(c dispatch.Context, given []*tensor.Tensor, mapped [
 	return made, batched, true, err
 }
 
-// callCustom calls a function of the program with handles of tensors, in the modes of c. The caller owns the results.
+// callCustom calls a function of the application with handles of tensors, in the modes of c. The caller owns the results.
 func callCustom(c dispatch.Context, given []*tensor.Tensor, m *C.lt_made, f func(h *C.uintptr_t) C.int32_t) ([]*tensor.Tensor, error) {
 	thread := C.lt_calling_thread()
 	level := thread.modes.level

@@ -1,4 +1,4 @@
-// Calls of custom operators: arguments and results of the program's functions.
+// Calls of custom operators: arguments and results of the application's functions.
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -209,10 +209,9 @@ tensor_status lt_run_custom(const lt_target *t, lt_value *a) {
   return status;
 }
 
-// ------------------------------------------------------------------------------------- the
-// functions
+// --------------------------------------------------------------------------------------- functions
 
-// Returns an error of a function of the program's.
+// Returns an error of a function of the application.
 __attribute__((format(printf, 2, 3))) static int32_t fail(const lt_custom_call *c,
                                                           const char *format, ...) {
   char text[1024];
@@ -411,7 +410,7 @@ static int32_t take_all(const lt_custom_call *c, int32_t status, int64_t grads,
   return status;
 }
 
-// Sets the last error for a function of the program's that has failed and set none.
+// Sets the last error after a function of the application has failed without a message.
 static void explain_failure(const lt_custom_call *c, int32_t status, const char *function) {
   if (status <= TENSOR_OK || status > TENSOR_ERROR_CANCELLED || *tensor_last_error()) return;
   fail(c, "the %s returned an error without a message; set one with tensor_set_last_error()",

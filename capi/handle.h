@@ -38,7 +38,8 @@ lt_slot *lt_take_freed(void);
 
 // Postpones the release of a freed slot that a running call uses until a call ends.
 void lt_postpone(lt_slot *slot);
-// Whether the program listens to warnings, and hands it one; the tensor_status of its handler.
+// lt_listens returns whether the application has a warning handler. lt_warn calls it, and returns
+// its tensor_status.
 _Bool lt_listens(void);
 int32_t lt_warn(const char *kind, const char *text);
 

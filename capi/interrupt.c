@@ -1,5 +1,5 @@
-// Interruption of running calls by a function of the program's. Kernels ask it, by Go, on the
-// thread of the call between chunks of work.
+// Cancellation of running calls by the interrupt function of their thread. Kernels poll it, through
+// Go, on the thread of the call between chunks of work.
 #include "interrupt.h"
 
 #include <pthread.h>

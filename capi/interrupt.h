@@ -1,4 +1,4 @@
-// Interruption of running calls (tensor_set_interrupt).
+// Cancellation of running calls (tensor_set_interrupt).
 #ifndef LIBTENSOR_CAPI_INTERRUPT_H
 #define LIBTENSOR_CAPI_INTERRUPT_H
 
@@ -9,7 +9,7 @@
 
 extern _Atomic int32_t lt_cancelling;
 
-// Asks the function of the calling thread, unless it was asked within its interval. Returns whether
+// Calls the interrupt function of the calling thread, at most once in its interval. Returns whether
 // the running call is cancelled.
 bool lt_poll_interrupt(void);
 bool lt_is_cancelled(void);

@@ -1,4 +1,4 @@
-// The program's observer of operator calls.
+// The application's observer of operator calls.
 #ifndef LIBTENSOR_CAPI_OBSERVER_H
 #define LIBTENSOR_CAPI_OBSERVER_H
 

@@ -1,4 +1,4 @@
-// Loading of exported programs: plans are bound to operators.
+// Exported programs: loading, which binds the steps of a plan to operators, and the C interface.
 #define _GNU_SOURCE
 #include "program.h"
 
@@ -425,7 +425,7 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
   return TENSOR_OK;
 }
 
-// Checks the inputs or outputs of a run: their number, and that there are some if it is not 0.
+// Checks the number of inputs or outputs of a run, and that the array is not NULL unless it is 0.
 static bool check_places(const char *name, int64_t expected, int32_t given, const void *values) {
   char text[160];
   if (given == expected && (!given || values)) return true;

@@ -1,5 +1,5 @@
-// The inputs of a run of an exported program, the results of its custom operators: their checks;
-// the choice of its state.
+// Checks of the inputs of a run of an exported program, and of the results of its custom operators;
+// selection of the tensors of its state.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static bool evaluate_dim(const run *r, const lt_dim *d, int64_t *to) {
   return d->length && (*to = stack[0], true);
 }
 
-// Checks the sizes of an input; a symbol gets the first size that it describes.
+// Checks the sizes of an input. The first size that a symbol describes becomes its value.
 static bool check_sizes(run *r, int64_t i, const tensor_t *t) {
   const lt_input *c = r->p->checks + i;
   const int64_t *sizes = tensor_sizes(t);

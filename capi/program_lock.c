@@ -18,8 +18,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
 static _Thread_local struct lt_runner me;
 
-// Returns whether a wait of this thread for a program would not end: the program is held by this
-// thread, or by one that waits, through others or not, for a program of this thread.
+// Returns whether waiting for a program would deadlock: this thread runs it, or the thread that
+// runs it waits, directly or through other threads, for a program that this thread runs.
 static bool waits_for_itself(const lt_program *p) {
   for (; p && p->holder; p = p->holder->awaited)
     if (p->holder == &me) return true;

@@ -65,7 +65,8 @@ const int64_t *lt_skip_argument(const int64_t *w) {
   }
 }
 
-// Evaluates an argument; returns what follows it. Lists are in the plan, or in scratch memory.
+// Evaluates an argument. Returns the next word of the plan. Lists are in the plan, or in scratch
+// memory.
 static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char **scratch) {
   const lt_program *p = r->p;
   *to = (tensor_value){.kind = TENSOR_VALUE_NONE};
@@ -166,8 +167,8 @@ tensor_value lt_program_constant(lt_program *p, const int64_t *w) {
   return v;
 }
 
-// Another handle of a tensor, a copy of a string, or the number itself. Lists are errors: their
-// memory is that of the run.
+// Stores a value that outlives the run: another handle of a tensor, a copy of a string, or a
+// number. Lists are errors: their memory belongs to the run.
 static bool duplicate(run *r, const char *step, const tensor_value *from, tensor_value *to) {
   *to = *from;
   if (from->kind >= TENSOR_VALUE_TENSORS && from->kind != TENSOR_VALUE_UINT) {
@@ -236,7 +237,7 @@ static const char *const symbolic_names[] = {"add",
                                              "assert",
                                              "set_grad_enabled"};
 
-// The number of a tensor with one element.
+// Reads a number, or the element of a tensor that has one.
 static bool read_item(run *r, const char *step, const tensor_value *v, tensor_value *to) {
   if (lt_is_number(v)) return *to = *v, true;
   tensor_scalar s;
@@ -361,7 +362,7 @@ static const int64_t *run_numbers(run *r, const int64_t *w, const char *step) {
 
 // ----------------------------------------------------------------------------------------- calls
 
-// Gives each value of the plan its result.
+// Stores the results of a call as values of the run. Returns the next word of the plan.
 static const int64_t *store_results(run *r, const int64_t *w, const char *step,
                                     const lt_family *family, tensor_value *results, int32_t count) {
   int64_t n = *w++;
@@ -396,7 +397,7 @@ static const int64_t *store_results(run *r, const int64_t *w, const char *step,
   return w;
 }
 
-// Makes results of the arguments that an operator has written to. Operators that write to lists
+// Stores the arguments that an operator has written to as its results. Operators that write to lists
 // (_foreach_add_) return nothing.
 static int32_t take_written(run *r, const char *step, const lt_bound *b, tensor_value *results) {
   const lt_target *t = b->target;
@@ -573,7 +574,7 @@ static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
   return outs + 1 + outs[0];
 }
 
-// Ends the run if the program asks for it.
+// Polls the interrupt function. Returns whether it cancels the run, whose error is set then.
 static bool is_interrupted(run *r, const char *step) {
   if (__builtin_expect(lt_interruptible == 0, 1) || !lt_poll_interrupt()) return false;
   lt_fail_step(r, step, "the call was cancelled");
@@ -705,7 +706,7 @@ static const int64_t *run_block(run *r, const int64_t *w) {
 
 // ------------------------------------------------------------------------------------------ runs
 
-// Takes the results of the program from the values, after it has copied those that change tensors.
+// Copies new values of buffers and inputs to their tensors, then stores the outputs of the program.
 static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_value *outputs) {
   const lt_program *p = r->p;
   const int64_t *at = ++w;

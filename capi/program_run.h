@@ -17,12 +17,12 @@ typedef struct run {
   lt_problem problem;
 } run;
 
-// Notes an error of a step. Later ones are ignored. Returns NULL.
+// Sets the error of the run, which names the step, unless it has one. Returns NULL.
 __attribute__((format(printf, 3, 4))) void *lt_fail_step(run *r, const char *step,
                                                          const char *format, ...);
 
-// Checks input i, and stores it as a value of the run. Symbols get the first sizes that they
-// describe.
+// Checks input i, and stores it as a value of the run. The first size that a symbol describes
+// becomes its value.
 bool lt_check_input(run *r, int64_t i, const tensor_value *v);
 // Compares a result of a custom operator with the dtype and the sizes that the program has for it.
 // Returns what follows the words of the check; NULL with an error of the run if they differ.
