@@ -397,7 +397,8 @@ static const int64_t *store_results(run *r, const int64_t *w, const char *step,
   return w;
 }
 
-// Stores the arguments that an operator has written to as its results. Operators that write to lists
+// Stores the arguments that an operator has written to as its results. Operators that write to
+// lists
 // (_foreach_add_) return nothing.
 static int32_t take_written(run *r, const char *step, const lt_bound *b, tensor_value *results) {
   const lt_target *t = b->target;
