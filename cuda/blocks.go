@@ -14,7 +14,7 @@ type block struct {
 	size int64
 }
 
-// shelf has free blocks, by size.
+// shelf is a list of free blocks, sorted by size.
 type shelf []block
 
 func bySize(b block, size int64) int { return cmp.Compare(b.size, size) }
@@ -35,7 +35,7 @@ func (s *shelf) put(b block) {
 	*s = slices.Insert(*s, at, b)
 }
 
-// waiting is a freed block that returns to its stream, if it has one, once its other users have finished the work that they had been given.
+// waiting is a freed block that other streams have used. It returns to its home stream, if it has one, after their events.
 type waiting struct {
 	block  block
 	home   *machine
@@ -44,7 +44,7 @@ type waiting struct {
 
 type queue []waiting
 
-// reclaim takes out the blocks that their users are done with, and frees them.
+// reclaim removes the blocks whose events have completed, and passes them to free.
 func (q *queue) reclaim(free func(w waiting)) {
 	kept := (*q)[:0]
 	for _, w := range *q {
@@ -66,7 +66,7 @@ func withUser(users []*machine, home, user *machine) []*machine {
 	return append(users, user)
 }
 
-// marks records events after the present work of each stream. If an event cannot be recorded, it waits for the stream.
+// marks records an event in each stream, after the submitted work. If an event cannot be recorded, it waits for the stream.
 func marks(users []*machine) (events []cu.Event) {
 	for _, u := range users {
 		_ = u.run("free", func(*machine) error {
@@ -81,8 +81,8 @@ func marks(users []*machine) (events []cu.Event) {
 	return events
 }
 
-// pending returns the events that work still has before it. Those behind it are destroyed. One that does not answer is waited for, which
-// fails where the device is lost and nothing uses its memory any more.
+// pending returns the events that have not completed, and destroys the others. If the query of an event fails, it waits for the event: this
+// fails if the device is lost, when nothing uses its memory any more.
 func pending(events []cu.Event) []cu.Event {
 	return slices.DeleteFunc(events, func(e cu.Event) bool {
 		switch err := e.Query(); {

@@ -23,8 +23,8 @@ func nbytes(t *tensor.Tensor) int64 { return t.Numel() * t.DType().Size() }
 
 func isHost(t *tensor.Tensor) bool { return t.Device().Type == device.CPU }
 
-// copyTo writes one tensor to another, where either may be the host's or another device's. Between memories go whole contiguous tensors
-// of the source's dtype; the rest is done on either side.
+// copyTo copies a tensor to another one, on a device, between devices, or between a device and the host. Between memories, contiguous
+// tensors of the source's dtype are transferred; strides and dtypes are converted before or afterwards.
 func copyTo(op string, w backend.Copying) (err error) {
 	if !backend.Known(w.From) {
 		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
@@ -71,7 +71,7 @@ func transfer(op string, to, from *tensor.Tensor, async bool) error {
 	return between(op, to, from)
 }
 
-// reads ends a copy that has to do with memory of the host: it notes that the stream uses it, or waits.
+// reads completes a copy from or to host memory: it waits for the stream, or, if later is set, records that the stream uses pinned memory.
 func (m *machine) reads(op string, t *tensor.Tensor, pinned, later bool) error {
 	if !later {
 		return m.synchronize(op)
@@ -159,7 +159,7 @@ func fill(op string, w backend.Filling) (err error) {
 	})
 }
 
-// join copies tensors behind each other.
+// join concatenates tensors.
 func join(op string, w backend.Joining) error {
 	return on(op, w.To.Device(), func(m *machine) error {
 		at := place(w.To)

@@ -1,4 +1,4 @@
-// Package cuda is the backend for NVIDIA's devices. docs/cuda.md describes it.
+// Package cuda is the backend for NVIDIA GPUs: streams, events, memory and the launches of all operators. docs/cuda.md describes it.
 package cuda
 
 import (

@@ -27,7 +27,7 @@ type drawing struct {
 	_                  [6]byte
 }
 
-// draw fills a tensor with the numbers that a generator which counts has for the row-major indices of its elements.
+// draw fills a tensor with the random numbers that a counter-based generator (philox) has for the row-major indices of its elements.
 func draw(op string, w backend.Drawing) (err error) {
 	each := dtype.None
 	if w.Each != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// event is a mark of a program's. The driver has one from when it is first recorded, on the device of that stream.
+// event is an event of the application. The driver's event is created when it is first recorded, on the device of the stream.
 type event struct {
 	mu     sync.Mutex
 	flags  cu.EventFlags

@@ -74,7 +74,7 @@ func (b *composite) transformed(w backend.Fourier, from *tensor.Tensor, dims []i
 // mostPlans is the number of plans that a device keeps.
 const mostPlans = 256
 
-// plans are those of a device that were used last, the latest last. Threads use them one after the other.
+// plans is a device's cache of cuFFT plans, the most recently used last. The lock is held while a plan is used.
 type plans struct {
 	mu   sync.Mutex
 	list []*cufft.Plan

@@ -16,7 +16,8 @@ type softLanes struct {
 	strands, across int32
 }
 
-// soft runs a kernel of the unit softmax: strands of a thread block share a lane.
+// soft runs a kernel of the unit softmax. A lane is the elements along the reduced dimension; the threads of a block that share it are its
+// strands.
 func soft(op string, w backend.Lanes) error {
 	l := softLanes{in: uintptr(w.In.Data()), out: uintptr(w.Out.Data()), lanes: w.Outer * w.Inner, n: w.N, inner: w.Inner}
 	if w.With != nil {

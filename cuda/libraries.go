@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// needsLibrary returns an error unless a library can be called, which an operator has no kernels for.
+// needsLibrary returns an error if a library that an operator requires cannot be loaded.
 func needsLibrary(op string, l *nvidia.Library) error {
 	switch found, err := l.Find(); {
 	case err != nil:
@@ -18,14 +18,14 @@ func needsLibrary(op string, l *nvidia.Library) error {
 	return nil
 }
 
-// handle is the handle of a device for a library, which is created at the first use.
+// handle is a device's handle of a library, such as a cublasHandle_t. It is created at the first use.
 type handle[T any] struct {
 	mu    sync.Mutex
 	known bool
 	of    T
 }
 
-// opened returns a handle; after an error it is not to be used.
+// opened returns a handle. Its result is invalid if s.err is set.
 func opened[T any](s *steps, h *handle[T], create func() (T, error)) (of T) {
 	if s.err != nil {
 		return of

@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// card is a device in use: its primary context, its streams, its memory, and the loaded kernels.
+// card is the state of a device in use: its primary context, streams, memory pool, loaded kernels and library handles.
 type card struct {
 	index   int
 	at      cu.Device
@@ -31,7 +31,7 @@ type card struct {
 	peers     map[int]bool // those whose memory it may use
 }
 
-// machine is a stream of a device: its work is executed in order.
+// machine is a stream (CUstream) of a device, with the free blocks that it used last.
 type machine struct {
 	*card
 	number int // among the device's streams
@@ -52,7 +52,7 @@ func failed(op, call string, err error) error {
 	return status.Runtimef("%s: CUDA error in %s: %s", op, call, driver.Text(err))
 }
 
-// open finds the card of a device, whose context it makes the first time.
+// open returns the card of a device. The first call for a device retains its primary context and creates its default stream.
 func open(op string, d device.Device) (*card, error) {
 	cards.Lock()
 	defer cards.Unlock()
@@ -88,7 +88,7 @@ func open(op string, d device.Device) (*card, error) {
 	return c, nil
 }
 
-// on runs f with the context of a device and the stream that the calling thread has chosen there, on one thread.
+// on calls f with the context of a device and the current stream of the calling thread there, locked to its OS thread.
 func on(op string, d device.Device, f func(m *machine) error) error {
 	c, err := open(op, d)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *card) run(op string, f func(m *machine) error) error {
 	return f(c.stream(number))
 }
 
-// function returns a kernel, which it loads at the first use, as a separate module.
+// function returns the kernel of an entry. The first use loads it, as a separate module.
 func (c *card) function(op string, entry kernels.Entry) (cu.Function, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

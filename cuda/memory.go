@@ -39,7 +39,7 @@ type holding struct {
 // memory is the allocator of storages on CUDA devices.
 type memory struct{}
 
-// address returns a place on a device as storages hold it. The host never follows it.
+// address converts a device address to the type of addresses in storages. The host never dereferences it.
 func address(at cu.DevicePtr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
 
 func blockSize(nbytes int64) int64 {
@@ -89,8 +89,8 @@ func (p *pool) hold(at cu.DevicePtr, home, user *machine) {
 	h.users = withUser(h.users, h.home, user)
 }
 
-// Free returns a block to the stream that it was allocated in. If other streams have used it, it waits for the work that they have been
-// given so far.
+// Free returns a block to the stream that it was allocated in. If other streams have used it, the block is reused after the work that they
+// have been given so far.
 func (memory) Free(d device.Device, b storage.Block) {
 	c, err := open("free", d)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 
 const pinnedGrain = 4096
 
-// pins is the memory of the host that devices read and write by themselves. A block is free once the copies that use it are done.
+// pins is the allocator of pinned (page-locked) host memory, which devices copy asynchronously. A freed block is reused after the copies
+// that use it.
 var pins pinned
 
 type pinned struct {
@@ -91,7 +92,7 @@ func (p *pinned) Unpin(data unsafe.Pointer) {
 	}
 }
 
-// usedBy notes a copy that a stream will do by itself.
+// usedBy records that an asynchronous copy in a stream uses a block.
 func (p *pinned) usedBy(data unsafe.Pointer, m *machine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -79,7 +79,7 @@ func (s *products) copy(to, from *tensor.Tensor) {
 	s.Check(copyTo(s.Op, backend.Copying{To: to, From: from}))
 }
 
-// stored returns t as cuBLAS can read it: copied where neither rows nor columns are adjacent.
+// stored returns t in a layout that cuBLAS reads: a copy if neither rows nor columns are contiguous.
 func (s *products) stored(t *tensor.Tensor) tensoriter.Stored {
 	m, ok := tensoriter.StoredAs(t)
 	if ok {
@@ -94,8 +94,7 @@ func operand(s tensoriter.Stored) cublas.Operand {
 	return cublas.Operand{Data: s.Data, Lead: s.Lead, Step: s.Step, Turned: s.Turned}
 }
 
-// multiply has a product computed in the stream, once all that it needs is there. The workspace is the stream's own while it is: results
-// depend on nothing else.
+// multiply computes a product by cuBLAS in the stream. No other product uses the workspace meanwhile, so that results are reproducible.
 func (s *steps) multiply(w backend.Product, p *cublas.Product) {
 	h := opened(s, &s.blas, cublas.New)
 	size := s.workspaceSize()

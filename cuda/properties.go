@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// attributes are numbers that the driver has of a device, by the names of PyTorch's properties.
+// attributes maps the names of PyTorch's device properties to the driver's device attributes.
 var attributes = map[string]cu.DeviceAttribute{
 	"major":                              cu.ComputeCapabilityMajor,
 	"minor":                              cu.ComputeCapabilityMinor,
@@ -107,7 +107,8 @@ func (work) CanAccessPeer(op string, d, peer device.Device) (can bool, err error
 	return can, err
 }
 
-// reach has the card use another one's memory where it can, so that copies need not go through the host. The context is the card's.
+// reach enables peer access to the memory of another device, if the driver supports it: copies then do not pass through the host. The
+// context is the card's.
 func (c *card) reach(op string, other *card) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// multiplyQuantized multiplies matrices of integers that represent numbers, in int32.
+// multiplyQuantized multiplies quantized matrices, and accumulates in int32.
 var multiplyQuantized = composed(func(b *composite, w backend.QuantizedProduct) {
 	if w.To.Numel() == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// recur runs the cells of a layer step by step: a product and pointwise operators for each.
+// recur computes a recurrent layer (RNN, LSTM, GRU) step by step: a matrix product and pointwise operators for each step.
 var recur = composed(func(b *composite, w backend.Recurrence) {
 	if w.Hidden.Numel() == 0 {
 		return

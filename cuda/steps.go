@@ -16,7 +16,7 @@ type steps struct {
 	err  error
 }
 
-// stepping runs f as steps of an operator on a device.
+// stepping calls f with the steps of an operator on a device, and frees their memory.
 func stepping(op string, d device.Device, f func(s *steps)) error {
 	return on(op, d, func(m *machine) error {
 		s := &steps{machine: m, op: op}
@@ -51,14 +51,14 @@ func (s *steps) clear(at uintptr, n int64) {
 	}
 }
 
-// number waits for an int64.
+// number returns an int64 in device memory, after it has waited for the launches.
 func (s *steps) number(at uintptr) int64 {
 	n := aligned(8)
 	s.read(n, at)
 	return *(*int64)(pointer(n))
 }
 
-// read waits for bytes.
+// read copies bytes from device memory, after it has waited for the launches.
 func (s *steps) read(to []byte, at uintptr) {
 	if s.err == nil {
 		s.err = failed(s.op, "cuMemcpyDtoHAsync", cu.MemcpyDtoHAsync(pointer(to), cu.DevicePtr(at), int64(len(to)), s.stream))

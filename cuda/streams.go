@@ -13,14 +13,14 @@ import (
 // streamsOfPriority is the largest number of streams that are created; further requests reuse these in turn.
 const streamsOfPriority = 32
 
-// streams are those of a device by their numbers. None is ever destroyed, since a caller may keep its number.
+// streams are the streams of a device, by number. None is ever destroyed, since a caller may keep its number.
 type streams struct {
 	mu         sync.Mutex
 	all        []*machine
 	byPriority map[int]*turn
 }
 
-// turn are streams that are given out in turn.
+// turn is a list of streams that NewStream returns in rotation.
 type turn struct {
 	made []*machine
 	next int
@@ -42,17 +42,17 @@ func (c *card) addStream(op string, priority int) (*machine, error) {
 	return c.add(s), nil
 }
 
-// stream returns one by its number, which a thread has chosen.
+// stream returns a stream by its number.
 func (c *card) stream(number int) *machine {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
 	return c.streams.all[number]
 }
 
-// stream0 returns the default one, to which blocks go back that are not noted as another's.
+// stream0 returns the default stream, to which blocks return that pool.held does not assign to another one.
 func (c *card) stream0() *machine { return c.stream(0) }
 
-// named returns the machine of a stream that a program names.
+// named returns the stream with the application's number, or an error if there is none.
 func named(op string, s device.Stream) (*machine, error) {
 	c, err := open(op, s.Device())
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *machine) device() device.Device {
 
 func (m *machine) name() device.Stream { return device.StreamOf(m.device(), m.number) }
 
-// inStream runs f with the context of a stream that a program names.
+// inStream calls f with the stream of the application's number, in its context.
 func inStream(op string, s device.Stream, f func(m *machine) error) error {
 	m, err := named(op, s)
 	if err != nil {
@@ -186,7 +186,7 @@ func (work) Done(op string, s device.Stream) (done bool, err error) {
 	return done, err
 }
 
-// answered converts the result of a query.
+// answered returns whether the work of a query has completed, or the error of the query.
 func answered(op, call string, err error) (bool, error) {
 	if driver.Waits(err) {
 		return false, nil
@@ -222,7 +222,7 @@ func (m *machine) waitFor(op string, other *machine) error {
 	return err
 }
 
-// mark returns a new event behind all that the stream was given. The context is the stream's.
+// mark records a new event after the submitted work of the stream. The context is the stream's.
 func (m *machine) mark(op string) (cu.Event, error) {
 	event, err := cu.MakeEvent(cu.DisableTiming)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// several is set once a program creates streams: blocks may have several users from then on.
+// several is set when the application creates a stream: from then on, several streams may use a block.
 var several atomic.Bool
 
-// uses notes that the stream uses the block of a storage, which may be another stream's.
+// uses records that the stream uses the block of a storage, which may belong to another stream.
 func (m *machine) uses(s *storage.Storage) {
 	if s = s.Whole(); s.Owned() && s.Data() != nil {
 		m.pool.hold(cu.DevicePtr(s.Data()), m.stream0(), m)
 	}
 }
 
-// use notes a stream that a program names.
+// use records that a stream of the application uses a tensor (record_stream).
 func use(op string, w backend.Using) error {
 	m, err := named(op, w.Stream)
 	if err == nil && m.device() != w.Of.Device() {
@@ -74,7 +74,7 @@ func note(op string, w any) error {
 
 var tensorType = reflect.TypeFor[*tensor.Tensor]()
 
-// tensorsIn calls f with the tensors of work.
+// tensorsIn calls f with each tensor in the fields of a launch.
 func tensorsIn(v reflect.Value, f func(*tensor.Tensor) error) error {
 	switch {
 	case v.Type() == tensorType:
