@@ -398,8 +398,7 @@ static const int64_t *store_results(run *r, const int64_t *w, const char *step,
 }
 
 // Stores the arguments that an operator has written to as its results. Operators that write to
-// lists
-// (_foreach_add_) return nothing.
+// lists (_foreach_add_) have no results.
 static int32_t take_written(run *r, const char *step, const lt_bound *b, tensor_value *results) {
   const lt_target *t = b->target;
   int32_t count = 0;
