@@ -606,14 +606,16 @@ export namespace program {
      * Runs the program, without autograd unless it was loaded with `gradients`. The arguments are
      * those of the exported function; keyword arguments are properties of an object, the last
      * argument. Tuples and lists are arrays. All arguments are required, nested as in `structure`:
-     * throws a TypeError for another structure, and an Error for another dtype or shape. A result can
-     * share memory with an input. Throws an Error if the program writes to its state, a `runAsync` has
-     * not ended, and the thread has defined operators, which that run may call.
+     * throws a TypeError for another structure, and an Error for another dtype, shape or constant. A
+     * result can share memory with an input. Throws an Error if the program writes to its state, a
+     * `runAsync` of this program has not ended, and the thread has defined operators, which that run
+     * may call.
      */
     run(...args: Value[]): any;
     /**
-     * Asynchronous `run`, executed off the event loop. Runs of one program are concurrent. After the
-     * arguments of `run`, an object may have the property `signal`, an AbortSignal that ends the run.
+     * Asynchronous `run`, executed off the event loop. Runs of one program are concurrent, unless it
+     * writes to its state. After the arguments of `run`, an object may have the property `signal`, an
+     * AbortSignal that cancels the run: the promise is rejected with its `reason`.
      */
     runAsync(...args: (Value | { signal?: Signal })[]): Promise<any>;
     /** Whether `dispose` was called. */

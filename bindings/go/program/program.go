@@ -188,12 +188,13 @@ func (p *Program) Inputs() []Value { return append([]Value(nil), p.inputs...) }
 // Outputs describes the outputs, in the order of the results of Run.
 func (p *Program) Outputs() []Value { return append([]Value(nil), p.outputs...) }
 
-// Structure returns how arguments and results are nested, as the JSON of PyTorch's pytree specifications.
+// Structure returns the nesting of arguments and results, as the JSON of PyTorch's pytree specifications.
 func (p *Program) Structure() (inputs, outputs string) { return p.structure[0], p.structure[1] }
 
 // Run runs the program, without autograd unless it was loaded WithGradients. Inputs are *Tensor, integers and floats of all types, bool,
 // string and nil; a program writes to a tensor among them if it is described as written. Results are *Tensor, int64, float64, bool, string
-// and nil. The caller closes the tensors; the garbage collector closes others.
+// and nil. The caller closes the tensors; the garbage collector closes others. A wrong number of inputs, and an input of another dtype,
+// shape or constant value, return an *Error.
 func (p *Program) Run(inputs ...any) ([]any, error) {
 	p.mutex.RLock()
 	defer p.mutex.RUnlock()

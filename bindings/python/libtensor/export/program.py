@@ -327,8 +327,11 @@ def read_records(source: str | Tensor) -> tuple[dict[str, Any], Tensor | None]:
 def load(f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:
     """Loads a program that torch.export.save of libtensor, or of PyTorch 2.9 or later, wrote. Nothing in the file is executed.
 
-    `f` is a path, whose weights are mapped into memory, or a file object. If libtensor lacks operators of the program, the error
-    names all of them. `extra_files` and `expected_opset_version` are accepted for compatibility with PyTorch, and not used.
+    `f` is a path, whose weights are mapped into memory, or a file object. `extra_files` and `expected_opset_version` are accepted for
+    compatibility with PyTorch, and not used.
+
+    Raises NotImplementedError with the names of the operators that libtensor lacks, OSError for a file that cannot be read, and RuntimeError
+    for a damaged archive.
     """
     source = readable(f) if is_path(f) else read(f, "load")
     return ExportedProgram(Program(source), *read_records(source))
