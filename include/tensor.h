@@ -639,7 +639,9 @@ TENSOR_API tensor_status tensor_remove_operator(int64_t definition);
 // schemas were first defined. The caller frees them with tensor_string_list_free.
 TENSOR_API tensor_status tensor_custom_operator_names(char ***out, int64_t *out_len);
 
-// Processes the items from `begin` to `end` - 1 of a loop.
+// Processes the items from `begin` to `end` - 1 of a loop. Called by several threads at once. If it
+// returns an error, the message is the one that it set with tensor_set_last_error, or else the
+// message of its last failed call of the library.
 typedef tensor_status (*tensor_range_function)(void *context, int64_t begin, int64_t end);
 // Calls `function` for consecutive ranges of 0 to n - 1, on the threads of the library
 // (tensor_set_num_threads) and on the calling thread, and returns when all calls have returned.

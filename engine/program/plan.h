@@ -1,5 +1,6 @@
-// The words of a plan, which engine/program writes and capi/program.c reads: 64-bit integers, and
-// offsets of strings that end with a NUL.
+// The format of a plan, which is the executable form of an exported program: engine/program writes
+// it, capi/program.c and capi/program_run.c read it. It consists of words, which are 64-bit
+// integers, and of text, to which words refer by the offsets of NUL-terminated strings.
 #ifndef LIBTENSOR_PROGRAM_PLAN_H
 #define LIBTENSOR_PROGRAM_PLAN_H
 
