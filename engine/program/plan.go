@@ -388,7 +388,9 @@ func (p *planner) planChecks(n *node, g *graph, s scope, all *[]*step) {
 		}
 		p.spendBudget(200)
 		sizes, text := p.appendShape(nil, m)
-		words := []int64{value, p.textOffset(namespace + "::" + strings.TrimSuffix(name, ".default")), int64(p.lookupDType(m.dtype)), p.textOffset(text)}
+		words := []int64{
+			value, p.textOffset(namespace + "::" + strings.TrimSuffix(name, ".default")), int64(p.lookupDType(m.dtype)), p.textOffset(text),
+		}
 		*all = append(*all, &step{kind: C.LT_STEP_CHECK, name: n.name, words: append(words, sizes...), uses: []int64{value}})
 	}
 }

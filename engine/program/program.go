@@ -1,6 +1,6 @@
 // Package program reads exported programs, which torch.export.save wrote: archives with a graph in JSON and weights in raw records. It
-// validates the whole file, and compiles the graph to a plan: the steps of a run as 64-bit words (plan.h), which capi executes. No code of a
-// file is executed, and the memory for reading is bounded by the size of the file.
+// validates the whole file, and compiles the graph to a plan: the steps of a run as 64-bit words (plan.h), which capi executes. No code
+// of a file is executed, and the memory for reading is bounded by the size of the file.
 package program
 
 // #include "plan.h"
