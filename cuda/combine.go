@@ -55,14 +55,13 @@ func combine(op string, w backend.Indexed) error {
 		c.bad = s.take(grain)
 		s.clear(c.bad, int64(unsafe.Sizeof(bad)))
 		c.sortTargets(s, n)
+		if w.Check != nil { // before anything is written: also a read that fails leaves the output as it is
+			s.read(unsafe.Slice((*byte)(unsafe.Pointer(&bad)), unsafe.Sizeof(bad)), c.bad)
+			if s.err == nil && bad.Failed != 0 {
+				s.err = w.Check.Refusal(bad.Bad)
+			}
+		}
 		step(s, entry(w.Kernel, w.Compute), n*c.columns, &c)
-		if w.Check == nil {
-			return
-		}
-		s.read(unsafe.Slice((*byte)(unsafe.Pointer(&bad)), unsafe.Sizeof(bad)), c.bad)
-		if s.err == nil && bad.Failed != 0 {
-			s.err = w.Check.Refusal(bad.Bad)
-		}
 	})
 }
 
