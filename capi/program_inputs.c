@@ -176,10 +176,10 @@ bool lt_take_state(run *r, const tensor_program_options *options) {
     }
     if (!r->gradients || !p->state[i].is_written) {
       r->state[i] = p->tensors[i];
-    } else if (tensor_detach(own, &r->state[i])) {
-      lt_fail_step(r, p->state[i].name, "%s", tensor_last_error());
-      return false;
+      continue;
     }
+    const tensor_status status = tensor_detach(own, &r->state[i]);
+    if (status) return lt_fail_call(r, p->state[i].name, status), false;
   }
   return true;
 }

@@ -178,7 +178,7 @@ static bool duplicate(run *r, const char *step, const tensor_value *from, tensor
   }
   if (from->kind == TENSOR_VALUE_STRING) {
     if ((to->as.string = strdup(from->as.string))) return true;
-    lt_fail_step(r, step, "there is no memory for a string");
+    lt_fail_memory(r, step);
     return false;
   }
   if (from->kind != TENSOR_VALUE_TENSOR) return true;
@@ -188,7 +188,7 @@ static bool duplicate(run *r, const char *step, const tensor_value *from, tensor
                                        &to->as.tensor)
                    : tensor_detach(from->as.tensor, &to->as.tensor);
   if (status == TENSOR_OK) return true;
-  lt_fail_step(r, step, "%s", tensor_last_error());
+  lt_fail_call(r, step, status);
   return false;
 }
 
@@ -242,10 +242,8 @@ static bool read_item(run *r, const char *step, const tensor_value *v, tensor_va
   if (lt_is_number(v)) return *to = *v, true;
   tensor_scalar s;
   if (v->kind != TENSOR_VALUE_TENSOR) return false;
-  if (tensor_item(v->as.tensor, &s)) {
-    lt_fail_step(r, step, "%s", tensor_last_error());
-    return false;
-  }
+  const tensor_status status = tensor_item(v->as.tensor, &s);
+  if (status) return lt_fail_call(r, step, status), false;
   if (s.kind == TENSOR_SCALAR_BOOL)
     *to = lt_make_bool(s.value.i != 0);
   else if (s.kind == TENSOR_SCALAR_INT)
@@ -524,11 +522,11 @@ static const int64_t *run_cond(run *r, const int64_t *w, const char *step) {
   char *scratch = r->scratch;
   w = evaluate(r, w, &predicate, &scratch);
   if (!read_item(r, step, &predicate, &item))
-    return lt_fail_step(r, step, "the predicate is no bool");
+    return lt_fail_step(r, step, "the predicate is not a bool or a tensor with one element");
   const int64_t *other = skip_block(w), *outs = skip_block(other);
   const int64_t n = *outs++;
   tensor_value *results = calloc((size_t)n + 1, sizeof *results);
-  if (!results) return lt_fail_step(r, step, "there is no memory for %" PRId64 " results", n);
+  if (!results) return lt_fail_memory(r, step);
   if (run_branch(r, lt_number_to_bool(&item) ? w : other, step, results))
     for (int64_t i = 0; i < n; i++) give(r, outs[i], results + i);
   free(results);
@@ -542,7 +540,7 @@ static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
   const int64_t *carried = w;
   w += n;
   tensor_value *results = calloc((size_t)n + 1, sizeof *results);
-  if (!results) return lt_fail_step(r, step, "there is no memory for %" PRId64 " results", n);
+  if (!results) return lt_fail_memory(r, step);
   for (int64_t i = 0; i < n && init; i++) {
     tensor_value v, own;
     char *scratch = r->scratch;
@@ -556,7 +554,7 @@ static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
     if (!run_branch(r, w, step, &test)) break;
     const bool known = read_item(r, step, &test, &item);
     tensor_value_free(&test);
-    if (!known) lt_fail_step(r, step, "the condition is no bool");
+    if (!known) lt_fail_step(r, step, "the condition is not a bool or a tensor with one element");
     if (!known || !lt_number_to_bool(&item)) break;
     if (!run_branch(r, body, step, results)) break;
     for (int64_t i = 0; i < n; i++) store(r, carried[i], results[i]);
@@ -589,8 +587,8 @@ static bool set_slices(run *r, const int64_t *xs, int64_t count, const int64_t *
     tensor_value x, slice = {.kind = TENSOR_VALUE_TENSOR};
     char *scratch = r->scratch;
     xs = evaluate(r, xs, &x, &scratch);
-    if (tensor_select(x.as.tensor, 0, i, &slice.as.tensor))
-      return lt_fail_step(r, step, "%s", tensor_last_error()), false;
+    const tensor_status status = tensor_select(x.as.tensor, 0, i, &slice.as.tensor);
+    if (status) return lt_fail_call(r, step, status), false;
     store(r, slices[k], slice);
   }
   return true;
@@ -630,7 +628,7 @@ static const int64_t *run_scan(run *r, const int64_t *w, const char *step) {
   tensor_t **made = NULL;
   if (!__builtin_mul_overflow(length, count - n, &size))
     made = calloc((size_t)size + 1, sizeof *made);
-  if (!results || !made) lt_fail_step(r, step, "there is no memory for the results");
+  if (!results || !made) lt_fail_memory(r, step);
   for (int64_t i = 0; i < n && !r->problem.code; i++) {
     tensor_value v, own;
     char *scratch = r->scratch;
@@ -646,7 +644,7 @@ static const int64_t *run_scan(run *r, const int64_t *w, const char *step) {
         made[(k - n) * length + i] = results[k].as.tensor;
       } else {
         tensor_value_free(results + k);
-        lt_fail_step(r, step, "a result that is stacked is no tensor");
+        lt_fail_step(r, step, "a result that is stacked is not a tensor");
       }
     }
     is_interrupted(r, step);
@@ -654,8 +652,10 @@ static const int64_t *run_scan(run *r, const int64_t *w, const char *step) {
   for (int64_t i = 0; i < m; i++) release(r, slices[i]);
   for (int64_t k = n; k < count && !r->problem.code; k++) {
     tensor_value v = {.kind = TENSOR_VALUE_TENSOR};
-    if (tensor_stack((const tensor_t *const *)made + (k - n) * length, length, 0, &v.as.tensor))
-      lt_fail_step(r, step, "%s", tensor_last_error());
+    const tensor_status status =
+        tensor_stack((const tensor_t *const *)made + (k - n) * length, length, 0, &v.as.tensor);
+    if (status)
+      lt_fail_call(r, step, status);
     else
       give(r, outs[k], &v);
   }
@@ -718,11 +718,12 @@ static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_
     const int64_t to = p->mutations[i];
     tensor_t *target = to >= 0 ? r->state[to] : inputs[-1 - to].as.tensor;
     if (v.kind != TENSOR_VALUE_TENSOR || (to < 0 && inputs[-1 - to].kind != TENSOR_VALUE_TENSOR)) {
-      lt_fail_step(r, "output", "a changed tensor is none");
+      lt_fail_step(r, "output", "a value that is written to an input or buffer is not a tensor");
       return;
     }
-    if (tensor_copy_(target, v.as.tensor, false)) {
-      lt_fail_step(r, "output", "%s", tensor_last_error());
+    const tensor_status status = tensor_copy_(target, v.as.tensor, false);
+    if (status) {
+      lt_fail_call(r, "output", status);
       return;
     }
   }

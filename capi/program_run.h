@@ -17,9 +17,12 @@ typedef struct run {
   lt_problem problem;
 } run;
 
-// Sets the error of the run, which names the step, unless it has one. Returns NULL.
+// Set the error of the run, which names the step, unless it has one, and return NULL: an error of
+// the program or its inputs, the last error of the thread, with its status, and missing memory.
 __attribute__((format(printf, 3, 4))) void *lt_fail_step(run *r, const char *step,
                                                          const char *format, ...);
+void *lt_fail_call(run *r, const char *step, tensor_status status);
+void *lt_fail_memory(run *r, const char *step);
 
 // Checks input i, and stores it as a value of the run. The first size that a symbol describes
 // becomes its value.

@@ -185,3 +185,19 @@ def test_functions_that_no_graph_describes(function, kind, fact):
 def test_slices_must_exist_and_have_one_size(call):
     with pytest.raises(ValueError, match="xs must have one size, which is not 0"):
         call()
+
+
+def test_missing_memory_for_slices_has_the_error_of_the_operator():
+    """Each slice fits below the limit, but not the tensor that they are stacked to."""
+    file = io.BytesIO()
+    save(export(Module(lambda m, x: map_slices(lambda row: row.exp(), x)), (torch.zeros(8, 1 << 16),)), file)
+    file.seek(0)
+    run = load(file).module()
+    x = torch.zeros(8, 1 << 16)
+    torch.set_memory_limit(torch.memory_stats().in_use + 12 * (1 << 18))
+    try:
+        with pytest.raises(torch.OutOfMemoryError, match="program_run: node 'map_impl': .*exceed the memory limit"):
+            run(x)
+    finally:
+        torch.set_memory_limit(0)
+    assert (run(x) == 1).all()
