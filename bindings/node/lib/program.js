@@ -4,7 +4,7 @@
 const { asTensor, tensor } = require('./create.js');
 const native = require('./native.js');
 const { definesOperators } = require('./operators.js');
-const { typeError } = require('./options.js');
+const { failure, typeError } = require('./options.js');
 const { pathOf } = require('./paths.js');
 
 const isLeaf = (spec) => spec.type === null;
@@ -141,7 +141,7 @@ class ExportedProgram {
 
   // The handle of the program, for a function of this name.
   #handle(op) {
-    if (this.#opened.handle === 0) throw new Error(`program.${op}: the program was disposed`);
+    if (this.#opened.handle === 0) throw failure(Error, 'TENSOR_ERROR_HANDLE', `program.${op}: the program was disposed`);
     return this.#opened.handle;
   }
 
@@ -209,7 +209,7 @@ class ExportedProgram {
 
   run(...args) {
     if (this.#writes && this.#running && definesOperators()) {
-      throw new Error('program.run: the program writes to its state, and a runAsync() has not ended, which may call operators of this thread; await it first');
+      throw failure(Error, 'TENSOR_ERROR_RUNTIME', 'program.run: the program writes to its state, and a runAsync() has not ended, which may call operators of this thread; await it first');
     }
     return this.#restore(native.programRun(...this.#prepare('run', args)));
   }

@@ -344,3 +344,12 @@ def test_opcheck(name):
 def test_operators_are_their_own_copies():
     packet = torch.ops.aten.add
     assert copy.deepcopy(packet) is packet and copy.deepcopy([packet.Tensor])[0] is packet.Tensor and not hasattr(packet, "__setstate__")
+
+
+def test_reserved_namespaces():
+    with pytest.raises(RuntimeError, match="Only a single TORCH_LIBRARY can be used to register the namespace aten"):
+        torch.library.Library("aten", "DEF")
+    with pytest.raises(ValueError, match="prim is a reserved namespace"):
+        torch.library.Library("prim", "DEF")
+    assert torch.library.Library("aten", "FRAGMENT").ns == torch.library.Library("aten", "IMPL").ns == "aten"
+    assert torch.ops.aten.add.Tensor(torch.ones(1), torch.ones(1)).tolist() == [2.0]

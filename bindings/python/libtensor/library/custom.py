@@ -323,11 +323,13 @@ class Library:
     tensor([3.])
     """
 
-    _defined: set[str] = set()
+    _defined: set[str] = {"aten"}
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError("Unsupported kind: ", kind)
+        if ns == "prim":
+            raise ValueError("prim is a reserved namespace. Please try creating a library with another name.")
         if kind == "DEF":
             if ns in Library._defined:
                 raise RuntimeError(
