@@ -94,6 +94,7 @@ type model struct {
 	producer        string
 	inSpec, outSpec string
 	names           []string
+	guards          []string
 }
 
 const (
@@ -468,6 +469,12 @@ func (r *reader) readModel() *model {
 			})
 		case "torch_version":
 			m.producer = r.readString()
+		case "guards_code":
+			r.readArray(func() {
+				guard := r.readString()
+				r.spendBudget(guardCost(guard))
+				m.guards = append(m.guards, guard)
+			})
 		default:
 			r.skipValue()
 		}

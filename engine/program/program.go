@@ -239,6 +239,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 			results = append(results, m.outputs[i].arg)
 		}
 	}
+	m.graph.nodes = append(guardNodes(m), m.graph.nodes...)
 	block := p.planBlock(m.graph, s, results)
 	ranges := []int64{int64(len(p.symbols))}
 	named := make([]string, len(p.symbols))

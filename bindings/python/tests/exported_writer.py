@@ -111,11 +111,11 @@ def structure(inputs, outputs, keywords=()):
     return json.dumps([1, spec([positional, named])]), json.dumps([1, result])
 
 
-def model(inputs, nodes, outputs, *, weights=(), ranges=None, specs=None, mutations=(), constants=(), version=(8, 20), values=None):
+def model(inputs, nodes, outputs, *, weights=(), ranges=None, specs=None, mutations=(), constants=(), version=(8, 20), values=None, guards=()):
     """Returns the JSON of a program.
 
     `inputs` is a dict of a TensorMeta, or None for an int, by name; `weights` has (name of the value, kind, name, TensorMeta); `mutations`
-    has (kind, value, field, name); `constants` has (name, ConstantValue), which follow the inputs.
+    has (kind, value, field, name); `constants` has (name, ConstantValue), which follow the inputs; `guards` are expressions of Python.
     """
     described = {name: x for name, x in inputs.items() if x is not None} | {value: x for value, _, _, x in weights} | (values or {})
     fields = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
@@ -141,7 +141,7 @@ def model(inputs, nodes, outputs, *, weights=(), ranges=None, specs=None, mutati
         "schema_version": {"major": version[0], "minor": version[1]},
         "verifiers": ["TRAINING"],
         "torch_version": "2.15.0",
-        "guards_code": [],
+        "guards_code": list(guards),
     }
 
 
