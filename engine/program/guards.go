@@ -37,8 +37,8 @@ func guardCost(guard string) int64 {
 	return int64(calls) * (nodeCost + 2*argCost)
 }
 
-// guardNodes returns nodes that raise an error for inputs that the model's guards exclude. Guards of other forms than comparisons of integer
-// expressions, joined by `and`, are not checked.
+// guardNodes returns nodes that raise an error for inputs that the model's guards exclude. Guards of other forms than comparisons of
+// integer expressions, joined by `and`, are not checked.
 func guardNodes(m *model) (nodes []node) {
 	inputs := map[string]bool{}
 	for i := range m.inputs {
