@@ -34,7 +34,7 @@ def extreme(t):
 
 def tensors_of(outcome):
     """The tensors among the results of a call."""
-    return [x for r in outcome.results for x in (r if isinstance(r, list) else [r]) if isinstance(x, Seen)]
+    return [x for x in outcome.flat() if isinstance(x, Seen)]
 
 
 def check(library, call, rng):

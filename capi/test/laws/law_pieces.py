@@ -94,8 +94,8 @@ def compared(library, call, size, cuts, rng):
 def answers(call, outcome):
     if call.form["mode"] == "inplace" or not call.operator["returns"]:
         return [outcome.tensors[(0,)]] if (0,) in outcome.tensors else []
-    flat = [x for r in outcome.results for x in (r if isinstance(r, list) else [r])]
-    return flat if all(isinstance(r, Seen) and r.elements is not None for r in flat) else []
+    results = outcome.flat()
+    return results if all(isinstance(r, Seen) and r.elements is not None for r in results) else []
 
 
 def part(call, size, low, high):

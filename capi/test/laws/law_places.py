@@ -87,4 +87,4 @@ def from_geometry(message):
 def flat(call, outcome):
     if call.form["mode"] == "inplace" or not call.operator["returns"]:
         return [outcome.tensors[(0,)]] if (0,) in outcome.tensors else []
-    return [x for r in outcome.results for x in (r if isinstance(r, list) else [r]) if isinstance(x, Seen)]
+    return [x for x in outcome.flat() if isinstance(x, Seen)]

@@ -92,20 +92,11 @@ def check(library, call, rng):
             continue
         if first.status != got.status:
             return f"baseline gives status {first.status} ({first.message}), {tier} {got.status} ({got.message})", made
-        pairs = list(zip(first.results, got.results, strict=True)) + [(first.tensors[at], got.tensors[at]) for at in first.tensors]
-        for a, b in parts(pairs):
+        pairs = list(zip(first.flat(), got.flat(), strict=True)) + [(first.tensors[at], got.tensors[at]) for at in first.tensors]
+        for a, b in pairs:
             if text := values_differ(a, b) and differ(made, a, b):
                 return f"baseline and {tier} differ in {text}", made
     return ""
-
-
-def parts(pairs):
-    """The pairs of two results, with those of lists of tensors in their place."""
-    for a, b in pairs:
-        if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-            yield from parts(zip(a, b, strict=True))
-        else:
-            yield a, b
 
 
 def differ(call, a, b):

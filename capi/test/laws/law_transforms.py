@@ -146,7 +146,7 @@ def check(library, call, rng):
     want = library.run(made)
     if want.status != OK:
         return ""  # properties of a single batch element may be unavailable
-    for result, plain in zip(flat(got.results), flat(want.results), strict=False):
+    for result, plain in zip(tensors_of(got), tensors_of(want), strict=False):
         if getattr(result, "maps", False) and (result.size, result.dtype) != (
             (size, *plain.size),
             plain.dtype,
@@ -170,5 +170,5 @@ def outs(library, call, rng):
     return [dense(r.elements, r.dtype) for r in found.results]
 
 
-def flat(results):
-    return [r for one in results for r in (one if isinstance(one, list) else [one]) if hasattr(r, "size")]
+def tensors_of(outcome):
+    return [r for r in outcome.flat() if hasattr(r, "size")]

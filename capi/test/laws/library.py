@@ -352,6 +352,10 @@ class Outcome:
     leaked: int = 0  # bytes that are in use when all that the call took and gave is freed
     counted: tuple = ()  # the arguments with incremented versions
 
+    def flat(self):
+        """The results, with those of lists in their place."""
+        return [r for one in self.results for r in (one if isinstance(one, list) else [one])]
+
 
 class Library:
     def __init__(self, path=None, device="cpu"):
