@@ -1,7 +1,6 @@
 package program
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,7 +18,7 @@ type guardParser struct {
 	unknown bool // something that is not supported was read
 }
 
-// comparisons and operators are the functions of the module operator, by their symbols; the longer symbols come first.
+// comparisons, sums and factors are operators of one precedence: their symbols, the longer ones first, and the functions of Python's operator.
 var (
 	comparisons = [][2]string{{"==", "eq"}, {"!=", "ne"}, {"<=", "le"}, {">=", "ge"}, {"<", "lt"}, {">", "gt"}}
 	sums        = [][2]string{{"+", "add"}, {"-", "sub"}}
@@ -205,11 +204,12 @@ func (p *guardParser) parseKey() string {
 		return strconv.FormatInt(n, 10)
 	}
 	end := strings.IndexByte(p.text[p.at:], '\'')
-	if end < 0 || slices.ContainsFunc([]byte(p.text[p.at:p.at+end]), func(c byte) bool { return c == '\\' }) {
+	if end < 0 {
 		p.unknown = true
 		return ""
 	}
 	key := p.text[p.at : p.at+end]
+	p.unknown = p.unknown || strings.Contains(key, "\\")
 	p.at += end + 1
 	return key
 }
