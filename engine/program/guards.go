@@ -18,7 +18,8 @@ type guardParser struct {
 	unknown bool // something that is not supported was read
 }
 
-// comparisons, sums and factors are operators of one precedence: their symbols, the longer ones first, and the functions of Python's operator.
+// comparisons, sums and factors are operators of one precedence: their symbols, the longer ones first, and their functions in Python's
+// module operator.
 var (
 	comparisons = [][2]string{{"==", "eq"}, {"!=", "ne"}, {"<=", "le"}, {">=", "ge"}, {"<", "lt"}, {">", "gt"}}
 	sums        = [][2]string{{"+", "add"}, {"-", "sub"}}
