@@ -72,9 +72,9 @@ __attribute__((noinline)) void finish_dots(Sum *sums, const lt_gemm *g, const T 
 // So many columns are multiplied with all rows before the next.
 constexpr int kDotColumns = LT_VECTOR_BYTES / 8 < 4 ? 4 : LT_VECTOR_BYTES / 8;
 
-// c = alpha * a b + beta * d for I rows of a and J columns of b. For the first rows the elements of
-// b a kilobyte further on are prefetched, beyond the end of a column in the next J columns: the CPU
-// itself prefetches short columns too late.
+// c = alpha * a b + beta * d for I rows of a and J columns of b. For the first rows the next J
+// columns are prefetched into the L2 cache in the order of their addresses: as one stream they
+// arrive up to twice as fast as the J streams that are multiplied.
 template <class P, int I, int J, class T>
 void dots(const lt_gemm *g, const Part<P, T> &part, bool first) {
   using Sum = typename P::Sum;
@@ -82,14 +82,16 @@ void dots(const lt_gemm *g, const Part<P, T> &part, bool first) {
   constexpr int64_t kWhole = N * P::kSteps;
   Vec<Sum> sums[I * J];
   for (int t = 0; t < I * J; t++) sums[t] = Sum(0);
+  constexpr int64_t kStep = J * kWhole * sizeof(T), kLines = kStep < 64 ? 1 : kStep / 64;
+  const int64_t column = g->b_col * int64_t(sizeof(T)), gap = column - g->k * int64_t(sizeof(T));
+  const char *ahead = (const char *)(part.b + J * g->b_col);
+  const char *end = gap == 0 ? (const char *)UINTPTR_MAX : ahead + column - gap;
   const auto step = [&](int64_t p, auto... n) __attribute__((always_inline)) {
     Vec<typename P::Unit> y[J];
-    constexpr int64_t kAhead = 1024 / sizeof(T);
-    const int64_t ahead = !first ? 0 : p + kAhead < g->k ? kAhead : J * g->b_col + kAhead - g->k;
-    for (int j = 0; j < J; j++) {
-      const T *const b = part.b + j * g->b_col + p;
-      y[j] = along<P>(b, n...);
-      __builtin_prefetch(b + ahead);
+    for (int j = 0; j < J; j++) y[j] = along<P>(part.b + j * g->b_col + p, n...);
+    if (first) {
+      for (int64_t i = 0; i < kLines; i++, ahead += 64) __builtin_prefetch(ahead, 0, 2);
+      if (ahead >= end) ahead += gap, end += column;
     }
     for (int i = 0; i < I; i++) {
       const auto x = along<P>(part.a + i * g->a_row + p, n...);
