@@ -307,7 +307,7 @@ suite-go-exhaustive: tools $(LIB)
 test-c: suite-c suite-c-asan suite-operators ## C and C++ programs, also under AddressSanitizer, examples, and every operator compared with Python
 
 suite-c: setup
-	$(SUITE) $(LIB) $(BLAS) include capi examples/c -- capi/test/run plain
+	$(SUITE) $(LIB) $(BLAS) include capi examples/c examples/cpp -- capi/test/run plain
 
 suite-c-asan: setup
 	$(SUITE) $(LIB) $(BLAS) include capi examples/c -- capi/test/run asan

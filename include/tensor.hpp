@@ -32,6 +32,11 @@
 // Views: x[0] and x(0, slice(1, 3)). Assignment to a view does not compile: write x[0].copy_(y), or
 //   x.set({0, slice(1, 3)}, y), which also accepts masks and index tensors.
 //
+// Callbacks: custom operators (Operator), Interrupt, Observer, Allocator and parallel_for take any
+//   callable. They and hooks may throw: no exception crosses the C functions; the call that invoked
+//   the callback throws it again as a tensor::Error with its message. custom.hpp and hooks.hpp
+//   document the exceptions to this.
+//
 // Threads: as in tensor.h. A Tensor object is like a shared_ptr: each thread needs its own copy.
 #ifndef LIBTENSOR_TENSOR_HPP
 #define LIBTENSOR_TENSOR_HPP
@@ -49,6 +54,8 @@
 #include "tensor/program.hpp"
 #include "tensor/data.hpp"
 #include "tensor/gradients.hpp"
+#include "tensor/hooks.hpp"
+#include "tensor/custom.hpp"
 
 #endif
 

@@ -14,3 +14,8 @@ int main() {
     return 1;
   }
 }
+
+// Prints:
+// 30
+// tensor([[2., 4.],
+//         [6., 8.]])

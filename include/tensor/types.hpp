@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <exception>
 #include <initializer_list>
 #include <iterator>
 #include <limits>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "../tensor.h"
@@ -34,8 +36,17 @@ class Error : public std::runtime_error {
 };
 
 namespace detail {
+// The exception of the thread's interrupt function that cancels its running call. See Interrupt.
+inline std::exception_ptr &thrown_in_interrupt() {
+  static thread_local std::exception_ptr thrown;
+  return thrown;
+}
+
 inline void check(tensor_status status) {
-  if (status != TENSOR_OK) throw Error(status, tensor_last_error(), tensor_last_errno());
+  if (status == TENSOR_OK) return;
+  if (status == TENSOR_ERROR_CANCELLED && thrown_in_interrupt())
+    std::rethrow_exception(std::exchange(thrown_in_interrupt(), nullptr));
+  throw Error(status, tensor_last_error(), tensor_last_errno());
 }
 }  // namespace detail
 

@@ -1,0 +1,186 @@
+// tensor.hpp: custom operators, their derivatives, batches, errors and lifetime.
+#include "check.hpp"
+
+using namespace tensor;
+
+static Results cube(const Arguments &given) {
+  const Tensor x = given.tensor(0);
+  return x * x * x;
+}
+
+static void derivatives() {
+  OperatorOptions options;
+  options.backward = [](const Arguments &arguments, const Arguments &results,
+                        const Arguments &gradients) -> Results {
+    CHECK(results.size() == 1 && !results.has_value(0));
+    const Tensor x = arguments.tensor(0);
+    return gradients.tensor(0) * x * x * 3;
+  };
+  options.unsaved_results = 1;
+  options.meta = [](const Arguments &given) { return empty_like(given.tensor(0)); };
+  int batches = 0;
+  options.vmap = [&](int64_t size, const Arguments &given, const std::vector<bool> &is_batched) {
+    CHECK(size == 2 && is_batched == std::vector<bool>{true});
+    batches++;
+    return OperatorOptions::Batched{cube(given), {}};
+  };
+  const Operator defined("cpp::cube(Tensor x) -> Tensor", cube, options);
+  CHECK(defined.name() == "cpp::cube");
+  const Tensor x = from({1., 2.}).requires_grad_();
+  const Tensor y = defined({x}).tensor();
+  CHECK(has<double>(y, {2}, {1, 8}));
+  // The derivative is made of operators, and has derivatives.
+  const auto first = autograd_grad({y.sum()}, {x}, {}, std::nullopt, true, false, false);
+  CHECK(has<double>(*first[0], {2}, {3, 12}));
+  first[0]->sum().backward();
+  CHECK(has<double>(*x.grad(), {2}, {6, 12}));
+  CHECK(call("cpp::cube", {empty({3}, Device(TENSOR_META))}).tensor().sizes()[0] == 3);
+
+  const int64_t level = vmap_begin(2, "error");
+  const Tensor batched = vmap_wrap(from({{1., 2.}, {3., 4.}}), 0, level);
+  const Tensor result = vmap_unwrap(defined({batched}).tensor(), 0, level);
+  vmap_end(level);
+  CHECK(batches == 1 && has<double>(result, {2, 2}, {1, 8, 27, 64}));
+}
+
+static void values() {
+  const Operator every(
+      "cpp::every(Tensor?[] list, Tensor? none, int[] ints, float[] floats, str s, Scalar k, bool "
+      "flag=True) -> (Tensor[], float, int, bool, Scalar)",
+      [](const Arguments &given) -> Results {
+        const auto list = given.tensors(0);
+        CHECK(list.size() == 2 && list[0].defined() && !list[1].defined());
+        CHECK(!given.has_value(1) && given.ints(2) == (std::vector<int64_t>{4, 5}));
+        CHECK(given.floats(3) == std::vector<double>{0.5} && given.string(4) == "text");
+        CHECK(given.item<int>(5) == 7 && given.scalar(5).get().kind == TENSOR_SCALAR_INT);
+        CHECK(given[6].kind == TENSOR_VALUE_BOOL && given.item<bool>(6));
+        THROWS(given.tensor(1), TENSOR_ERROR_TYPE, "value 1 is not a tensor");
+        THROWS(given.scalar(4), TENSOR_ERROR_TYPE, "value 4 is not a number");
+        THROWS(given[7], TENSOR_ERROR_INDEX, "there is no value 7; there are 7");
+        return {std::vector<Tensor>{list[0] * 2, list[0] + 1}, 2.5, 3, true, 4.5};
+      });
+  Values made = every({std::vector<Tensor>{ones({2}), Tensor()}, std::nullopt,
+                       std::vector<int64_t>{4, 5}, std::vector<double>{0.5}, "text", 7});
+  CHECK(made.size() == 5 && made[0].kind == TENSOR_VALUE_TENSORS && made[0].length == 2);
+  CHECK(made[1].as.f == 2.5 && made[2].as.i == 3 && made[3].as.b && made[4].as.f == 4.5);
+
+  const Operator nothing("cpp::nothing(Tensor(a!) x) -> ()", [](const Arguments &given) {
+    given.tensor(0).add_(1);
+    return Results();
+  });
+  const Tensor x = zeros({2});
+  CHECK(nothing({x}).size() == 0 && x.sum().item<float>() == 2);
+
+  // Batched and missing items of a list.
+  OperatorOptions options;
+  options.vmap = [](int64_t, const Arguments &, const std::vector<bool> &is_batched) {
+    CHECK(is_batched == (std::vector<bool>{true, false}));
+    return OperatorOptions::Batched{ones({}), {false}};
+  };
+  const Operator listed(
+      "cpp::listed(Tensor?[] list) -> Tensor", [](const Arguments &) { return ones({}); }, options);
+  const int64_t level = vmap_begin(2, "error");
+  const std::vector<Tensor> list = {vmap_wrap(x, 0, level), Tensor(), x};
+  CHECK(listed({list}).tensor().dim() == 0);
+  vmap_end(level);
+}
+
+// An error in a function is the error of the call, and the call leaves no tensor.
+static void thrown() {
+  const Tensor x = ones({1}).requires_grad_();
+  const int64_t before = tensor_live_handles();
+  const struct {
+    std::function<Results()> function;
+    tensor_status kind;
+    const char *text;
+  } cases[] = {
+      {[]() -> Results { throw std::runtime_error("no, said the operator"); },
+       TENSOR_ERROR_CALLBACK, "no, said the operator"},
+      {[]() -> Results { throw 1; }, TENSOR_ERROR_CALLBACK, "std::exception"},
+      {[&]() -> Results { return x.matmul(ones({2, 2})); }, TENSOR_ERROR_RUNTIME, "matmul"},
+      {[]() -> Results { return {ones({1}), ones({1})}; }, TENSOR_ERROR_VALUE,
+       "the function returned 2 results; the schema requires 1"},
+      {[]() -> Results { return "text"; }, TENSOR_ERROR_TYPE, "a string or a list of numbers"},
+      {[]() -> Results { return Tensor(); }, TENSOR_ERROR_HANDLE, "new_handle"},
+      {[]() -> Results { return std::vector<Tensor>{ones({1}), ones({1})}; }, TENSOR_ERROR_CALLBACK,
+       "cpp::wrong: result 0 is"},
+      {[]() -> Results { return 1; }, TENSOR_ERROR_CALLBACK, "cpp::wrong: result 0 is the int 1"},
+  };
+  for (const auto &each : cases) {
+    OperatorOptions options;
+    options.backward = [&](const Arguments &, const Arguments &, const Arguments &) {
+      return each.function();
+    };
+    const Operator wrong("cpp::wrong(Tensor x) -> Tensor",
+                         [&](const Arguments &) { return each.function(); });
+    THROWS(wrong({ones({1})}), each.kind, each.text);
+    const Operator steep(
+        "cpp::steep(Tensor x) -> Tensor", [](const Arguments &) { return ones({1}); }, options);
+    const Tensor y = steep({x}).tensor();
+    try {
+      y.backward();
+      CHECK(false);
+    } catch (const Error &error) {
+      CHECK(error.kind() == each.kind);
+    }
+  }
+  // Each allocation can fail: of definitions, of handles, of results.
+  for (int64_t n = 1;; n++) {
+    try {
+      fail_allocation(n);
+      const Operator defined("cpp::list(Tensor x) -> Tensor[]", [](const Arguments &given) {
+        return std::vector<Tensor>{given.tensor(0) + 1, given.tensor(0) + 2};
+      });
+      defined({x});
+      fail_allocation(0);
+      CHECK(n > 2);
+      break;
+    } catch (const Error &error) {
+      CHECK(error.kind() == TENSOR_ERROR_MEMORY);
+      CHECK(tensor_live_handles() == before);
+    }
+  }
+  THROWS(Operator("cpp::bad(Tensor x) -> Matrix", cube), TENSOR_ERROR_VALUE, "Matrix");
+  THROWS(Operator("cpp::empty(Tensor x) -> Tensor", nullptr), TENSOR_ERROR_VALUE,
+         "'cpp::empty' is empty");
+  CHECK(tensor_live_handles() == before);
+}
+
+static void lifetime() {
+  auto alive = std::make_shared<int>(0);
+  const auto function = [alive](const Arguments &given) { return given.tensor(0) * 2; };
+  const Tensor x = ones({1}).requires_grad_();
+  const char *schema = "cpp::twice(Tensor x) -> Tensor";
+  {
+    OperatorOptions options;
+    options.backward = [alive](const Arguments &, const Arguments &, const Arguments &gradients) {
+      return gradients.tensor(0) * 2;
+    };
+    std::optional<Operator> defined(std::in_place, schema, function, options);
+    THROWS(Operator(schema, function), TENSOR_ERROR_VALUE, "cpp::twice");
+    Operator moved = std::move(*defined);
+    defined.reset();
+    options = {};
+    const Tensor y = moved({x}).tensor();
+    Operator other("cpp::other(Tensor x) -> Tensor", cube);
+    moved = std::move(other);
+    CHECK(moved.name() == "cpp::other" && other.name() == "cpp::twice");
+    {
+      const Operator removed = std::move(other);
+    }
+    THROWS(call("cpp::twice", {x}), TENSOR_ERROR_NOT_IMPLEMENTED, "cpp::twice");
+    y.backward();  // the autograd graph keeps the functions
+    CHECK(x.grad()->item<float>() == 2 && alive.use_count() == 4);
+  }
+  CHECK(alive.use_count() == 2);
+  const int64_t definition = Operator(schema, function).release();
+  CHECK(alive.use_count() == 3 && call("cpp::twice", {ones({1})}).tensor().item<float>() == 2);
+  detail::check(tensor_remove_operator(definition));
+  CHECK(alive.use_count() == 2);
+}
+
+int main() {
+  const int64_t before = tensor_live_handles();
+  derivatives(), values(), thrown(), lifetime();
+  CHECK(tensor_live_handles() == before);
+}
