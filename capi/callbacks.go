@@ -83,10 +83,12 @@ type handleArray struct {
 	made  int
 }
 
-// numbers returns the handles as numbers: the callback may have stored arbitrary values.
-func (h handleArray) numbers() []uintptr { return unsafe.Slice((*uintptr)(h.array), h.given+h.made) }
+// listHandles returns the handles as numbers: the callback may have stored arbitrary values.
+func (h handleArray) listHandles() []uintptr {
+	return unsafe.Slice((*uintptr)(h.array), h.given+h.made)
+}
 
-func (h handleArray) results() unsafe.Pointer { return unsafe.Add(h.array, 8*h.given) }
+func (h handleArray) findResults() unsafe.Pointer { return unsafe.Add(h.array, 8*h.given) }
 
 func newHandles(thread *C.lt_thread, given []*tensor.Tensor, made int) (handleArray, error) {
 	h := handleArray{C.calloc(C.size_t(len(given)+made+1), 8), len(given), made}
@@ -99,13 +101,13 @@ func newHandles(thread *C.lt_thread, given []*tensor.Tensor, made int) (handleAr
 			h.freeAll()
 			return h, err
 		}
-		h.numbers()[i] = uintptr(handleOf(s))
+		h.listHandles()[i] = uintptr(handleOf(s))
 	}
 	return h, nil
 }
 
 func (h handleArray) freeAll() {
-	for _, handle := range h.numbers() {
+	for _, handle := range h.listHandles() {
 		C.lt_drop(C.uintptr_t(handle))
 	}
 	C.free(h.array)
@@ -139,7 +141,7 @@ func runCallback(c dispatch.Context, given []*tensor.Tensor, made int, f func(h 
 		return nil, callbackError(code)
 	}
 	results := make([]*tensor.Tensor, made)
-	for i, handle := range h.numbers()[h.given:] {
+	for i, handle := range h.listHandles()[h.given:] {
 		if handle == 0 {
 			continue
 		}
@@ -173,7 +175,7 @@ func callbackError(code C.int32_t) error {
 
 func (hostProgram) Call(c dispatch.Context, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error) {
 	return runCallback(c, given, made, func(h handleArray) C.int32_t {
-		return C.lt_call(C.uintptr_t(function), C.uintptr_t(context), h.array, C.int64_t(h.given), h.results(), C.int64_t(h.made))
+		return C.lt_call(C.uintptr_t(function), C.uintptr_t(context), h.array, C.int64_t(h.given), h.findResults(), C.int64_t(h.made))
 	})
 }
 
@@ -188,7 +190,7 @@ func (hostProgram) Pack(c dispatch.Context, function, context uintptr, t *tensor
 
 func (hostProgram) Unpack(c dispatch.Context, function, context, packed uintptr) (*tensor.Tensor, error) {
 	made, err := runCallback(c, nil, 1, func(h handleArray) C.int32_t {
-		return C.lt_unpack(C.uintptr_t(function), C.uintptr_t(context), C.uintptr_t(packed), h.results())
+		return C.lt_unpack(C.uintptr_t(function), C.uintptr_t(context), C.uintptr_t(packed), h.findResults())
 	})
 	if err != nil {
 		return nil, err

@@ -21,11 +21,11 @@ func lt_enter_custom(c *C.lt_frame) (code C.int32_t) {
 	}()
 	emptySlots(c.thread, c.freed)
 	f := frame{c: c}
-	x := customCall{readAs[*C.lt_custom_call](f.value(1))}
-	made, err := f.context().CallCustom(f.tensors(0), x)
-	for i := range f.tensors(0) {
+	x := customCall{readAs[*C.lt_custom_call](f.findArgument(1))}
+	made, err := f.makeContext().CallCustom(f.readTensors(0), x)
+	for i := range f.readTensors(0) {
 		if x.Writes(i) {
-			refreshSlot(slotOf(unsafe.Slice((*unsafe.Pointer)(f.list(0).data), i+1)[i]))
+			refreshSlot(slotOf(unsafe.Slice((*unsafe.Pointer)(f.readList(0).data), i+1)[i]))
 		}
 	}
 	if err == nil && c.thread.cancelled && c.thread.calls == 1 {
@@ -55,7 +55,7 @@ func lt_enter_range(c *C.lt_frame) (code C.int32_t) {
 	}()
 	emptySlots(c.thread, c.freed)
 	f := frame{c: c}
-	if err := forEachRange(f.int(0), f.int(1), f.pointer(2), f.pointer(3)); err != nil {
+	if err := forEachRange(f.readInt(0), f.readInt(1), f.readPointer(2), f.readPointer(3)); err != nil {
 		return reportError(c, err)
 	}
 	return C.TENSOR_OK

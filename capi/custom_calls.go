@@ -30,17 +30,17 @@ func (x customCall) Name() string { return C.GoString(x.c.target.name) }
 
 func (x customCall) Composite() bool { return bool(x.c.definition.options.composite) }
 
-// formals returns the parameter of each tensor.
-func (x customCall) formals() []C.uint8_t { return unsafe.Slice(x.c.formals, x.c.tensor_count) }
+// listFormals returns the parameter of each tensor.
+func (x customCall) listFormals() []C.uint8_t { return unsafe.Slice(x.c.formals, x.c.tensor_count) }
 
 func (x customCall) Writes(i int) bool {
-	return bool(unsafe.Slice(x.c.target.formals, x.c.target.count)[x.formals()[i]].is_written)
+	return bool(unsafe.Slice(x.c.target.formals, x.c.target.count)[x.listFormals()[i]].is_written)
 }
 
-func (x customCall) results() string { return C.GoString(x.c.target.results) }
+func (x customCall) listResults() string { return C.GoString(x.c.target.results) }
 
 func (x customCall) IsPlain() bool {
-	return !slices.ContainsFunc([]byte(x.results()), func(letter byte) bool { return letter != 'T' && letter != 'A' })
+	return !slices.ContainsFunc([]byte(x.listResults()), func(letter byte) bool { return letter != 'T' && letter != 'A' })
 }
 
 func (x customCall) Saves(i int, isResult bool) bool {
@@ -49,7 +49,7 @@ func (x customCall) Saves(i int, isResult bool) bool {
 	case options.backward == nil:
 		return false
 	case !isResult:
-		return options.unsaved_arguments>>x.formals()[i]&1 == 0
+		return options.unsaved_arguments>>x.listFormals()[i]&1 == 0
 	}
 	for k, n := range x.c.lengths { // the result of the tensor
 		if i < int(n) {

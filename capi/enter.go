@@ -34,7 +34,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	emptySlots(c.thread, c.freed)
 	f := frame{c: c}
 	if c.number != 0 {
-		t, err := tensor.WrappedNumber(f.scalar(int(c.number) - 1))
+		t, err := tensor.WrappedNumber(f.readScalar(int(c.number) - 1))
 		if err != nil {
 			return reportError(c, err)
 		}
@@ -45,7 +45,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	if c.mode == C.LT_OUT {
 		err = f.runOut()
 	} else {
-		err = calls[c.op](f.context(), f)
+		err = calls[c.op](f.makeContext(), f)
 	}
 	if err == nil && c.thread.cancelled && c.thread.calls == 1 { // a call within another one only stops launches
 		err = dropResults(c)
@@ -65,8 +65,8 @@ func dropResults(c *C.lt_frame) error {
 	return status.Cancelledf("%s: the call was cancelled", C.GoString(c.name))
 }
 
-// context returns the context of the calling thread. The record is C's, since Go has no thread-local storage.
-func (f frame) context() dispatch.Context {
+// makeContext returns the context of the calling thread. The record is C's, since Go has no thread-local storage.
+func (f frame) makeContext() dispatch.Context {
 	return dispatch.With((*dispatch.Modes)(unsafe.Pointer(&f.c.thread.modes)))
 }
 
@@ -80,8 +80,8 @@ var (
 	_ [unsafe.Offsetof(device.Device{}.Index)]struct{}     = [unsafe.Offsetof(C.lt_modes{}.device_index)]struct{}{}
 )
 
-// deprecated is the call of an operator that warns before it begins.
-func deprecated(op, instead string, call func(dispatch.Context, frame) error) func(dispatch.Context, frame) error {
+// warnDeprecated returns a call that warns of a deprecated operator before it begins.
+func warnDeprecated(op, instead string, call func(dispatch.Context, frame) error) func(dispatch.Context, frame) error {
 	return func(c dispatch.Context, f frame) error {
 		if err := warning.Deprecated.Of(op, "deprecated, as in PyTorch; %s", instead); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (f frame) runOut() (err error) {
 			}
 		}
 	}()
-	err = calls[f.c.op](f.context(), f)
+	err = calls[f.c.op](f.makeContext(), f)
 	done = true
 	return err
 }

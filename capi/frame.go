@@ -26,7 +26,7 @@ type frame struct {
 	number *tensor.Tensor // represents the operand that was given as a number
 }
 
-func (f frame) value(i int) *C.lt_value {
+func (f frame) findArgument(i int) *C.lt_value {
 	return (*C.lt_value)(unsafe.Add(unsafe.Pointer(f.c.args), uintptr(i)*C.sizeof_lt_value))
 }
 
@@ -44,35 +44,35 @@ func (f frame) readyTensor(s *slot) *tensor.Tensor {
 // rejectTensor ends the call: another thread is changing the tensor at this moment, or its storage is too small.
 func (f frame) rejectTensor(t *tensor.Tensor) { panic(t.Unready(C.GoString(f.c.name))) }
 
-func (f frame) tensor(i int) *tensor.Tensor {
-	return f.readyTensor(slotFor(readAs[*C.lt_slot](f.value(i))))
+func (f frame) readTensor(i int) *tensor.Tensor {
+	return f.readyTensor(slotFor(readAs[*C.lt_slot](f.findArgument(i))))
 }
 
-// unbacked is tensor for operators on the storage, which may have become too small for the tensor.
-func (f frame) unbacked(i int) *tensor.Tensor {
-	s := slotFor(readAs[*C.lt_slot](f.value(i)))
+// readUnbackedTensor is readTensor for operators on the storage, which may have become too small for the tensor.
+func (f frame) readUnbackedTensor(i int) *tensor.Tensor {
+	s := slotFor(readAs[*C.lt_slot](f.findArgument(i)))
 	if s.tensor.Busy() {
 		f.rejectTensor(s.tensor)
 	}
 	return s.tensor
 }
 
-func (f frame) tensorOptional(i int) *tensor.Tensor {
-	if s := readAs[*C.lt_slot](f.value(i)); s != nil {
+func (f frame) readTensorOptional(i int) *tensor.Tensor {
+	if s := readAs[*C.lt_slot](f.findArgument(i)); s != nil {
 		return f.readyTensor(slotFor(s))
 	}
 	return nil
 }
 
-// operand returns an argument that may have been given as a number.
-func (f frame) operand(i int) *tensor.Tensor {
+// readOperand returns an argument that may have been given as a number.
+func (f frame) readOperand(i int) *tensor.Tensor {
 	if int(f.c.number) == i+1 {
 		return f.number
 	}
-	return f.tensor(i)
+	return f.readTensor(i)
 }
 
-func (f frame) refresh(i int) { refreshSlot(slotFor(readAs[*C.lt_slot](f.value(i)))) }
+func (f frame) refreshTensor(i int) { refreshSlot(slotFor(readAs[*C.lt_slot](f.findArgument(i)))) }
 
 // refreshSlot refreshes the metadata of a tensor that was written to, which may have another storage or autograd metadata now.
 func refreshSlot(s *slot) {
@@ -95,9 +95,9 @@ type list struct {
 	length int64
 }
 
-// list returns a list in the caller's memory. That of an empty one is not looked at: its address may be any number.
-func (f frame) list(i int) list {
-	v := f.value(i)
+// readList returns a list in the caller's memory. That of an empty one is not looked at: its address may be any number.
+func (f frame) readList(i int) list {
+	v := f.findArgument(i)
 	if l := readAs[struct {
 		data   uintptr
 		length int64
@@ -107,8 +107,8 @@ func (f frame) list(i int) list {
 	return readAs[list](v)
 }
 
-func (f frame) tensors(i int) []*tensor.Tensor {
-	l := f.list(i)
+func (f frame) readTensors(i int) []*tensor.Tensor {
+	l := f.readList(i)
 	out := make([]*tensor.Tensor, l.length)
 	for k, h := range unsafe.Slice((*unsafe.Pointer)(l.data), l.length) {
 		if h != nil {
@@ -118,8 +118,8 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 	return out
 }
 
-func (f frame) storage(i int) *storage.Storage {
-	s := slotFor(readAs[*C.lt_slot](f.value(i))).storage
+func (f frame) readStorage(i int) *storage.Storage {
+	s := slotFor(readAs[*C.lt_slot](f.findArgument(i))).storage
 	if s == nil {
 		panic(status.Forkedf("%s: the storage was created before fork() on a device other than the CPU, and a forked child does not inherit its memory; copy it to the CPU before the fork",
 			C.GoString(f.c.name)))
@@ -130,22 +130,26 @@ func (f frame) storage(i int) *storage.Storage {
 	return s
 }
 
-func (f frame) generatorOptional(i int) *random.Generator {
-	if s := readAs[*C.lt_slot](f.value(i)); s != nil {
-		return slotFor(s).generator()
+func (f frame) readGeneratorOptional(i int) *random.Generator {
+	if s := readAs[*C.lt_slot](f.findArgument(i)); s != nil {
+		return slotFor(s).loadGenerator()
 	}
 	return nil
 }
 
-func (f frame) generator(i int) *random.Generator {
-	return slotFor(readAs[*C.lt_slot](f.value(i))).generator()
+func (f frame) readGenerator(i int) *random.Generator {
+	return slotFor(readAs[*C.lt_slot](f.findArgument(i))).loadGenerator()
 }
 
-func (f frame) node(i int) tensor.Node { return slotFor(readAs[*C.lt_slot](f.value(i))).node() }
+func (f frame) readNode(i int) tensor.Node {
+	return slotFor(readAs[*C.lt_slot](f.findArgument(i))).loadNode()
+}
 
-func (f frame) scalar(i int) dtype.Scalar { return readScalar(unsafe.Pointer(f.value(i))) }
+func (f frame) readScalar(i int) dtype.Scalar {
+	return convertScalar(unsafe.Pointer(f.findArgument(i)))
+}
 
-func readScalar(p unsafe.Pointer) dtype.Scalar {
+func convertScalar(p unsafe.Pointer) dtype.Scalar {
 	c := (*C.tensor_scalar)(p)
 	s := dtype.Scalar{Kind: dtype.Kind(c.kind)}
 	switch s.Kind {
@@ -164,21 +168,21 @@ func readScalar(p unsafe.Pointer) dtype.Scalar {
 	return s
 }
 
-func (f frame) int(i int) int64 { return readAs[int64](f.value(i)) }
+func (f frame) readInt(i int) int64 { return readAs[int64](f.findArgument(i)) }
 
-func (f frame) intOptional(i int) ops.Int { return ops.Int(readAs[int64](f.value(i))) }
+func (f frame) readIntOptional(i int) ops.Int { return ops.Int(readAs[int64](f.findArgument(i))) }
 
-func (f frame) bool(i int) bool { return readAs[int64](f.value(i)) != 0 }
+func (f frame) readBool(i int) bool { return readAs[int64](f.findArgument(i)) != 0 }
 
-func (f frame) boolOptional(i int) ops.Bool { return ops.Bool(readAs[int64](f.value(i))) }
+func (f frame) readBoolOptional(i int) ops.Bool { return ops.Bool(readAs[int64](f.findArgument(i))) }
 
-func (f frame) float(i int) float64 { return readAs[float64](f.value(i)) }
+func (f frame) readFloat(i int) float64 { return readAs[float64](f.findArgument(i)) }
 
-func (f frame) floatOptional(i int) *float64 { return readAs[*float64](f.value(i)) }
+func (f frame) readFloatOptional(i int) *float64 { return readAs[*float64](f.findArgument(i)) }
 
-// ints views the caller's memory: engine functions copy what they keep. A missing list is nil, an empty one is not.
-func (f frame) ints(i int) []int64 {
-	l := f.list(i)
+// readInts views the caller's memory: engine functions copy what they keep. A missing list is nil, an empty one is not.
+func (f frame) readInts(i int) []int64 {
+	l := f.readList(i)
 	if l.data == nil {
 		if l.length == 0 {
 			return nil
@@ -188,25 +192,25 @@ func (f frame) ints(i int) []int64 {
 	return unsafe.Slice((*int64)(l.data), l.length)
 }
 
-func (f frame) floats(i int) []float64 {
-	l := f.list(i)
+func (f frame) readFloats(i int) []float64 {
+	l := f.readList(i)
 	return unsafe.Slice((*float64)(l.data), l.length)
 }
 
-func (f frame) scalars(i int) []dtype.Scalar {
-	l := f.list(i)
+func (f frame) readScalars(i int) []dtype.Scalar {
+	l := f.readList(i)
 	out := make([]dtype.Scalar, l.length)
 	for k := range out {
-		out[k] = readScalar(unsafe.Add(l.data, uintptr(k)*C.sizeof_tensor_scalar))
+		out[k] = convertScalar(unsafe.Add(l.data, uintptr(k)*C.sizeof_tensor_scalar))
 	}
 	return out
 }
 
-func (f frame) str(i int) string { return C.GoString(readAs[*C.char](f.value(i))) }
+func (f frame) readStr(i int) string { return C.GoString(readAs[*C.char](f.findArgument(i))) }
 
-// strs copies a list of strings. An absent list is nil, an empty one is not.
-func (f frame) strs(i int) []string {
-	l := f.list(i)
+// readStrs copies a list of strings. An absent list is nil, an empty one is not.
+func (f frame) readStrs(i int) []string {
+	l := f.readList(i)
 	if l.data == nil && l.length == 0 {
 		return nil
 	}
@@ -217,29 +221,33 @@ func (f frame) strs(i int) []string {
 	return out
 }
 
-func (f frame) strOptional(i int) string {
-	if p := readAs[*C.char](f.value(i)); p != nil {
+func (f frame) readStrOptional(i int) string {
+	if p := readAs[*C.char](f.findArgument(i)); p != nil {
 		return C.GoString(p)
 	}
 	return ""
 }
 
-// pointer returns an address from the caller, which may be any number: Go must not treat it as a Go pointer.
-func (f frame) pointer(i int) uintptr { return readAs[uintptr](f.value(i)) }
+// readPointer returns an address from the caller, which may be any number: Go must not treat it as a Go pointer.
+func (f frame) readPointer(i int) uintptr { return readAs[uintptr](f.findArgument(i)) }
 
-func (f frame) dtype(i int) dtype.DType { return dtype.DType(readAs[int64](f.value(i))) }
+func (f frame) readDtype(i int) dtype.DType { return dtype.DType(readAs[int64](f.findArgument(i))) }
 
-func (f frame) layout(i int) tensor.Layout { return tensor.Layout(readAs[int64](f.value(i))) }
+func (f frame) readLayout(i int) tensor.Layout {
+	return tensor.Layout(readAs[int64](f.findArgument(i)))
+}
 
-func (f frame) format(i int) shape.MemoryFormat { return shape.MemoryFormat(readAs[int64](f.value(i))) }
+func (f frame) readFormat(i int) shape.MemoryFormat {
+	return shape.MemoryFormat(readAs[int64](f.findArgument(i)))
+}
 
-func (f frame) device(i int) device.Device {
-	d := readAs[C.tensor_device](f.value(i))
+func (f frame) readDevice(i int) device.Device {
+	d := readAs[C.tensor_device](f.findArgument(i))
 	return device.Device{Type: device.Type(d._type), Index: int16(d.index)}
 }
 
-func (f frame) index(i int) []ops.IndexItem {
-	l := f.list(i)
+func (f frame) readIndex(i int) []ops.IndexItem {
+	l := f.readList(i)
 	out := make([]ops.IndexItem, l.length)
 	for k, item := range unsafe.Slice((*C.tensor_index)(l.data), l.length) {
 		out[k] = ops.IndexItem{Kind: ops.IndexKind(item.kind), Start: int64(item.start), Stop: int64(item.stop), Step: int64(item.step)}
@@ -250,11 +258,11 @@ func (f frame) index(i int) []ops.IndexItem {
 	return out
 }
 
-// out returns the tensor for result i: nil in a functional call, self in place.
-func (f frame) out(i int) *tensor.Tensor {
+// findOutput returns the tensor for result i: nil in a functional call, self in place.
+func (f frame) findOutput(i int) *tensor.Tensor {
 	switch f.c.mode {
 	case C.LT_INPLACE:
-		return f.tensor(0)
+		return f.readTensor(0)
 	case C.LT_OUT:
 		return slotFor(f.c.out[i]).tensor
 	}
@@ -273,7 +281,7 @@ func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 	for i, t := range results {
 		switch f.c.mode {
 		case C.LT_INPLACE:
-			refreshSlot(slotFor(readAs[*C.lt_slot](f.value(0))))
+			refreshSlot(slotFor(readAs[*C.lt_slot](f.findArgument(0))))
 		case C.LT_OUT:
 			refreshSlot(slotFor(f.c.out[i]))
 		default:
@@ -282,13 +290,13 @@ func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 	}
 	if err != nil {
 		for i := range results {
-			C.tensor_free((*C.tensor_t)(*(*unsafe.Pointer)(f.result(i))))
+			C.tensor_free((*C.tensor_t)(*(*unsafe.Pointer)(f.findResult(i))))
 		}
 	}
 	return err
 }
 
-func (f frame) result(i int) unsafe.Pointer { return unsafe.Pointer(&f.c.results[i]) }
+func (f frame) findResult(i int) unsafe.Pointer { return unsafe.Pointer(&f.c.results[i]) }
 
 // setMixed returns results of several types. If a handle cannot be created, the results before it are freed and those after it released.
 func (f frame) setMixed(err error, results ...any) error {
@@ -300,17 +308,17 @@ func (f frame) setMixed(err error, results ...any) error {
 		case *tensor.Tensor:
 			err = f.setTensorAt(i, err, v)
 		case uintptr:
-			*(*uintptr)(f.result(i)) = v
+			*(*uintptr)(f.findResult(i)) = v
 		case tensor.Node:
 			err = f.setNodeAt(i, err, v)
 		case nil: // no node
-			*(*unsafe.Pointer)(f.result(i)) = nil
+			*(*unsafe.Pointer)(f.findResult(i)) = nil
 		case int64:
-			*(*int64)(f.result(i)) = v
+			*(*int64)(f.findResult(i)) = v
 		case float64:
-			*(*float64)(f.result(i)) = v
+			*(*float64)(f.findResult(i)) = v
 		case bool:
-			*(*bool)(f.result(i)) = v
+			*(*bool)(f.findResult(i)) = v
 		case string:
 			err = f.setText(i, err, v)
 		case []string:
@@ -338,7 +346,7 @@ func (f frame) setTensorAt(i int, err error, t *tensor.Tensor) error {
 	}
 	s, err := newTensor(f.c.thread, t)
 	if err == nil {
-		*(*unsafe.Pointer)(f.result(i)) = handleOf(s)
+		*(*unsafe.Pointer)(f.findResult(i)) = handleOf(s)
 	}
 	return err
 }
@@ -346,7 +354,7 @@ func (f frame) setTensorAt(i int, err error, t *tensor.Tensor) error {
 // freeMixed frees the handles of results that were returned.
 func (f frame) freeMixed(results []any) {
 	for i, r := range results {
-		l := readAs[list]((*C.lt_value)(f.result(i)))
+		l := readAs[list]((*C.lt_value)(f.findResult(i)))
 		switch r.(type) {
 		case *tensor.Tensor:
 			C.tensor_free((*C.tensor_t)(l.data))
@@ -365,7 +373,7 @@ func (f frame) setText(i int, err error, text string) error {
 	if err != nil || strings.Contains(text, "\x00") {
 		return cmp.Or(err, status.Runtimef("the string %.80q contains a NUL character", text))
 	}
-	*(**C.char)(f.result(i)) = C.CString(text)
+	*(**C.char)(f.findResult(i)) = C.CString(text)
 	return nil
 }
 
@@ -386,7 +394,7 @@ func (f frame) setTexts(i int, err error, texts []string) error {
 	for k, text := range texts {
 		unsafe.Slice((**C.char)(array), len(texts))[k] = C.CString(text)
 	}
-	*(*list)(f.result(i)) = list{array, int64(len(texts))}
+	*(*list)(f.findResult(i)) = list{array, int64(len(texts))}
 	return nil
 }
 
@@ -415,7 +423,7 @@ func (f frame) setListAt(i int, tensors []*tensor.Tensor) error {
 		}
 		handles[k] = handleOf(s)
 	}
-	*(*list)(f.result(i)) = list{array, int64(n)}
+	*(*list)(f.findResult(i)) = list{array, int64(n)}
 	return nil
 }
 
@@ -427,7 +435,7 @@ func (f frame) setStorage(s *storage.Storage, err error) error {
 	if err != nil {
 		return err
 	}
-	*(*unsafe.Pointer)(f.result(0)) = handleOf(h)
+	*(*unsafe.Pointer)(f.findResult(0)) = handleOf(h)
 	return nil
 }
 
@@ -439,20 +447,20 @@ func (f frame) setGenerator(g *random.Generator, err error) error {
 	if err != nil {
 		return err
 	}
-	*(*unsafe.Pointer)(f.result(0)) = handleOf(h)
+	*(*unsafe.Pointer)(f.findResult(0)) = handleOf(h)
 	return nil
 }
 
 func (f frame) setNode(n tensor.Node, err error) error { return f.setNodeAt(0, err, n) }
 
 func (f frame) setNodeAt(i int, err error, n tensor.Node) error {
-	*(*unsafe.Pointer)(f.result(i)) = nil
+	*(*unsafe.Pointer)(f.findResult(i)) = nil
 	if err != nil || n == nil {
 		return err
 	}
 	s, err := newNode(f.c.thread, n)
 	if err == nil {
-		*(*unsafe.Pointer)(f.result(i)) = handleOf(s)
+		*(*unsafe.Pointer)(f.findResult(i)) = handleOf(s)
 	}
 	return err
 }
@@ -465,7 +473,7 @@ func (f frame) setScalar(s dtype.Scalar, err error) error {
 	default:
 		*(*[2]float64)(unsafe.Pointer(&c.value)) = [2]float64{s.F, s.Im}
 	}
-	*(*C.tensor_scalar)(f.result(0)) = c
+	*(*C.tensor_scalar)(f.findResult(0)) = c
 	return err
 }
 
@@ -473,7 +481,7 @@ func (f frame) setInt(v int64, err error) error { return f.setInts(err, v) }
 
 func (f frame) setInts(err error, v ...int64) error {
 	for i := range v {
-		*(*int64)(f.result(i)) = v[i]
+		*(*int64)(f.findResult(i)) = v[i]
 	}
 	return err
 }
@@ -487,7 +495,7 @@ func (f frame) setBool(v bool, err error) error {
 }
 
 func (f frame) setFloat(v float64, err error) error {
-	*(*float64)(f.result(0)) = v
+	*(*float64)(f.findResult(0)) = v
 	return err
 }
 
@@ -496,11 +504,11 @@ func (f frame) setDtype(d dtype.DType, err error) error { return f.setInt(int64(
 func (f frame) setStr(s string, err error) error { return f.setText(0, err, s) }
 
 func (f frame) setPointer(p uintptr, err error) error {
-	*(*uintptr)(f.result(0)) = p
+	*(*uintptr)(f.findResult(0)) = p
 	return err
 }
 
 func (f frame) setDevice(d device.Device, err error) error {
-	*(*C.tensor_device)(f.result(0)) = C.tensor_device{_type: C.int32_t(d.Type), index: C.int32_t(d.Index)}
+	*(*C.tensor_device)(f.findResult(0)) = C.tensor_device{_type: C.int32_t(d.Type), index: C.int32_t(d.Index)}
 	return err
 }

@@ -62,17 +62,17 @@ func readProgram(f frame) error {
 		}
 		return err
 	}
-	*(*list)(f.result(0)) = list{words, int64(len(p.Words))}
-	*(*unsafe.Pointer)(f.result(1)) = text
-	*(*unsafe.Pointer)(f.result(3)) = handleOf(publishHandle(s, C.LT_PROGRAM, true))
+	*(*list)(f.findResult(0)) = list{words, int64(len(p.Words))}
+	*(*unsafe.Pointer)(f.findResult(1)) = text
+	*(*unsafe.Pointer)(f.findResult(3)) = handleOf(publishHandle(s, C.LT_PROGRAM, true))
 	return nil
 }
 
 // openProgram returns the source of a program.
 func (f frame) openProgram(op string) (*file.Source, error) {
-	if path := readAs[*C.char](f.value(0)); path != nil {
+	if path := readAs[*C.char](f.findArgument(0)); path != nil {
 		return file.Open(op, C.GoString(path))
 	}
-	l := f.list(1)
+	l := f.readList(1)
 	return file.Memory(unsafe.Slice((*byte)(l.data), l.length)), nil
 }

@@ -188,11 +188,11 @@ func releaseSlot(thread *C.lt_thread, s *slot) {
 	}
 }
 
-// generator returns the generator of a generator's handle.
-func (s *slot) generator() *random.Generator { return s.drawn }
+// loadGenerator returns the generator of a generator's handle.
+func (s *slot) loadGenerator() *random.Generator { return s.drawn }
 
-// node returns the autograd node of a node's handle.
-func (s *slot) node() tensor.Node {
+// loadNode returns the autograd node of a node's handle.
+func (s *slot) loadNode() tensor.Node {
 	n := objectOf[tensor.Node](s.c.name)
 	if n == nil { // a forked child has no graphs of its parent
 		panic(status.Forkedf("node: the node was created before fork(), and a forked child does not inherit autograd graphs; call backward() in the process that created the graph"))

@@ -12,17 +12,16 @@ import (
 func goArgument(o *schema.Operator, i int) string {
 	a := o.Args[i]
 	if a.Type.List {
-		return fmt.Sprintf("f.%s(%d)", map[string]string{"Tensor": "tensors", "int": "ints", "float": "floats", "Scalar": "scalars",
-			"str": "strs"}[a.Type.Base], i)
+		return fmt.Sprintf("f.%s(%d)", map[string]string{"Tensor": "readTensors", "int": "readInts", "float": "readFloats",
+			"Scalar": "readScalars", "str": "readStrs"}[a.Type.Base], i)
 	}
 	getter := map[string]string{
-		"Tensor": "tensor", "Operand": "operand", "Scalar": "scalar", "int": "int", "float": "float", "bool": "bool", "str": "str",
-		"dtype": "dtype", "device": "device",
-		"layout": "layout", "memory_format": "format", "Generator": "generator", "Index": "index", "Storage": "storage", "Node": "node",
-		"pointer": "pointer",
+		"Tensor": "readTensor", "Operand": "readOperand", "Scalar": "readScalar", "int": "readInt", "float": "readFloat", "bool": "readBool",
+		"str": "readStr", "dtype": "readDtype", "device": "readDevice", "layout": "readLayout", "memory_format": "readFormat",
+		"Generator": "readGenerator", "Index": "readIndex", "Storage": "readStorage", "Node": "readNode", "pointer": "readPointer",
 	}[a.Type.Base]
 	if a.Type.Base == "Tensor" && i == 0 && o.Category == "storage" && !returnsAddress(o) {
-		getter = "unbacked"
+		getter = "readUnbackedTensor"
 	}
 	optional := a.Type.Optional
 	switch a.Type.Base {
@@ -56,7 +55,7 @@ func goCall(out *output, o *schema.Operator) string {
 		call = "func(c dispatch.Context, f frame) error {\n" + body + "\n}"
 	}
 	if o.Deprecated != "" {
-		call = fmt.Sprintf("deprecated(%q, %q, %s)", o.Name, o.Deprecated, call)
+		call = fmt.Sprintf("warnDeprecated(%q, %q, %s)", o.Name, o.Deprecated, call)
 	}
 	return fmt.Sprintf("// %s\n%s", o.ID(), call)
 }
@@ -81,7 +80,7 @@ func goBody(out *output, o *schema.Operator) string {
 	writes := o.Has("out") || o.Has("inplace")
 	if writes {
 		for i := range o.Returns {
-			args = append(args, fmt.Sprintf("f.out(%d)", i))
+			args = append(args, fmt.Sprintf("f.findOutput(%d)", i))
 		}
 	}
 	for i := range o.Args {
@@ -93,7 +92,7 @@ func goBody(out *output, o *schema.Operator) string {
 		refresh := ""
 		for i, a := range o.Args {
 			if a.Mutated && a.Type.Base == "Tensor" && !a.Type.List {
-				refresh += fmt.Sprintf("f.refresh(%d); ", i)
+				refresh += fmt.Sprintf("f.refreshTensor(%d); ", i)
 			}
 		}
 		if refresh == "" {
