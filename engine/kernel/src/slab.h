@@ -89,8 +89,12 @@ template <class Unit>
 struct Same {
   static constexpr bool kSame = true;
   static constexpr int64_t size() { return sizeof(Unit); }
-  static constexpr auto read = read_elements<Unit, Unit>;
-  static constexpr auto write = write_elements<Unit, Unit>;
+  static void read(const char *from, int64_t step, Unit *to, int64_t n) {
+    read_elements<Unit, Unit>(from, step, to, n);
+  }
+  static void write(const Unit *from, char *to, int64_t step, int64_t n) {
+    write_elements<Unit, Unit>(from, to, step, n);
+  }
 };
 
 // Elements of other dtypes, which share the code of one; rare int32 elements do, too.
