@@ -222,7 +222,7 @@ static bool read_inputs(lt_program *p, const int64_t **at) {
     tensor_program_value *v = p->inputs + i;
     lt_input *c = p->checks + i;
     v->name = p->text + *w++;
-    v->dtype = TENSOR_DTYPE_NONE, v->shape = "";
+    v->dtype = TENSOR_DTYPE_NONE, v->shape = v->role = "";
     if (*w != LT_ARG_VALUE) {
       v->constant = lt_program_constant(p, w);
       v->kind = v->constant.kind;
@@ -261,7 +261,8 @@ static bool read_plan(lt_program *p) {
     p->state[i] = (tensor_program_value){.name = p->text + w[0],
                                          .kind = TENSOR_VALUE_TENSOR,
                                          .dtype = tensor_get_dtype(p->tensors[i]),
-                                         .shape = roles[w[1]],
+                                         .shape = "",
+                                         .role = roles[w[1]],
                                          .requires_grad = w[3] != 0};
     p->state_values[i] = w[2];
   }
@@ -277,7 +278,8 @@ static bool read_plan(lt_program *p) {
         (tensor_program_value){.name = p->text + w[0],
                                .kind = w[1] < 0 ? TENSOR_VALUE_NONE : TENSOR_VALUE_TENSOR,
                                .dtype = (tensor_dtype)w[1],
-                               .shape = p->text + w[2]};
+                               .shape = p->text + w[2],
+                               .role = ""};
   p->mutation_count = *w++;
   p->mutations = w;
   p->block = w + p->mutation_count;

@@ -170,7 +170,7 @@ bool lt_take_state(run *r, const tensor_program_options *options) {
       show_sizes(given, shown, sizeof shown), show_sizes(own, wanted, sizeof wanted);
       if (tensor_dim(given) < 0) snprintf(shown, sizeof shown, "%p, no live tensor", (void *)given);
       lt_explain(&r->problem, TENSOR_ERROR_VALUE, p->state[i].name,
-                 "program_run: the tensor for %s '%s' is %s; the program has %s", p->state[i].shape,
+                 "program_run: the tensor for %s '%s' is %s; the program has %s", p->state[i].role,
                  p->state[i].name, shown, wanted);
       return false;
     }

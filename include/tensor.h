@@ -663,8 +663,8 @@ typedef struct tensor_program_value {
   const char *name;
   tensor_value_kind kind;
   tensor_dtype dtype;  // of a tensor
-  const char *shape;   // of an input or output tensor, with names of symbolic sizes: "[s0, 16]";
-                       // in tensor_program_state "parameter", "buffer" or "constant"
+  const char *shape;   // of an input or output tensor, with names of symbolic sizes: "[s0, 16]"
+  const char *role;    // in tensor_program_state "parameter", "buffer" or "constant"; else ""
   bool is_written;     // a run may write to this tensor
   bool requires_grad;  // of a parameter: it required grad in the export
   tensor_value constant;  // the value that a run requires of an input that was constant

@@ -113,12 +113,14 @@ static void descriptions(const tensor_program_t *program) {
   int32_t n;
   OK(tensor_program_inputs(program, &values, &n));
   CHECK(n == 1 && strcmp(values[0].name, "x") == 0 && values[0].dtype == TENSOR_FLOAT32);
-  CHECK(values[0].kind == TENSOR_VALUE_TENSOR && strcmp(values[0].shape, "[3]") == 0);
+  CHECK(values[0].kind == TENSOR_VALUE_TENSOR && strcmp(values[0].shape, "[3]") == 0 &&
+        !*values[0].role);
   CHECK(!values[0].is_written);
   OK(tensor_program_outputs(program, &values, &n));
   CHECK(n == 1 && strcmp(values[0].name, "y") == 0);
   OK(tensor_program_state(program, &values, &n));
-  CHECK(n == 1 && strcmp(values[0].name, "w") == 0 && strcmp(values[0].shape, "parameter") == 0);
+  CHECK(n == 1 && strcmp(values[0].name, "w") == 0 && strcmp(values[0].role, "parameter") == 0 &&
+        !*values[0].shape);
   tensor_t *w = NULL;
   OK(tensor_program_tensor(program, 0, &w));
   CHECK(data_of(w)[1] == -5);

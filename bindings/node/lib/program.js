@@ -123,7 +123,7 @@ class ExportedProgram {
     this.inputs = inputs.map(itemOf);
     this.outputs = outputs.map(itemOf);
     this.#writes = state.some(({ isWritten }) => isWritten);
-    this.state = state.map(({ name, dtype, shape, requiresGrad }, index) => ({ name, kind: shape, dtype, index, requiresGrad }));
+    this.state = state.map(({ name, dtype, role, requiresGrad }, index) => ({ name, kind: role, dtype, index, requiresGrad }));
     if (gradients) {
       this.#trained = state.map(({ requiresGrad, isWritten }, index) => {
         const tensor = native.programTensor(this.#opened.handle, index);

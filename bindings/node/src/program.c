@@ -274,6 +274,7 @@ static napi_value describe(napi_env env, const tensor_program_t *program, lister
         !set(env, item, "kind", lt_from_text(env, kind)) ||
         !set(env, item, "dtype", lt_from_text(env, dtype)) ||
         !set(env, item, "shape", lt_from_text(env, v->shape)) ||
+        (*v->role && !set(env, item, "role", lt_from_text(env, v->role))) ||
         (is_constant && !set(env, item, "constant", give_constant(env, &v->constant))) ||
         !lt_ok(env, napi_get_boolean(env, v->is_written, &flag)) ||
         !set(env, item, "isWritten", flag) ||

@@ -39,6 +39,7 @@ class Described(ctypes.Structure):
         ("kind", c_int32),
         ("dtype", c_int32),
         ("shape", c_char_p),
+        ("role", c_char_p),
         ("is_written", ctypes.c_bool),
         ("requires_grad", ctypes.c_bool),
         ("constant", Value),
@@ -73,6 +74,7 @@ class Item:
         self.kind = {NONE: "None", TENSOR: "Tensor", INT: "int", FLOAT: "float", BOOL: "bool", STRING: "str"}.get(described.kind, "object")
         self.dtype = DTYPES[described.dtype] if described.dtype >= 0 else None
         self.shape = described.shape.decode()
+        self.role = described.role.decode()
         self.constant = read_value(described.constant)
         self.requires_grad: bool = described.requires_grad
 
@@ -162,7 +164,7 @@ class ExportedModule(Module):
                 owner.register_parameter(name, tensors[i])
                 slots.append((owner._parameters, name))
             else:
-                owner.register_buffer(name, tensors[i], persistent=item.shape == "buffer" and item.name not in unsaved)
+                owner.register_buffer(name, tensors[i], persistent=item.role == "buffer" and item.name not in unsaved)
                 slots.append((owner._buffers, name))
 
     def train(self, mode: bool = True) -> Any:
@@ -236,13 +238,13 @@ class ExportedProgram:
         """The parameters, buffers and constants, in the order of the program's state."""
         state = self._program.state
         tensors = [self._program.tensor(i) for i in range(len(state))]
-        return [Parameter(t, x.requires_grad) if x.shape == "parameter" else t for t, x in zip(tensors, state, strict=True)]
+        return [Parameter(t, x.requires_grad) if x.role == "parameter" else t for t, x in zip(tensors, state, strict=True)]
 
     @property
     def state_dict(self) -> dict[str, Tensor]:
         """The parameters and persistent buffers."""
         names = self._list_unsaved()
-        return {x.name: t for t, x in zip(self._tensors, self._program.state, strict=True) if x.shape != "constant" and x.name not in names}
+        return {x.name: t for t, x in zip(self._tensors, self._program.state, strict=True) if x.role != "constant" and x.name not in names}
 
     def _list_unsaved(self) -> set[str | None]:
         """Returns the names of the buffers that are not persistent."""
@@ -252,7 +254,7 @@ class ExportedProgram:
     def constants(self) -> dict[str, Tensor]:
         """The tensors that are neither parameters nor persistent buffers."""
         names = self._list_unsaved()
-        return {x.name: t for t, x in zip(self._tensors, self._program.state, strict=True) if x.shape == "constant" or x.name in names}
+        return {x.name: t for t, x in zip(self._tensors, self._program.state, strict=True) if x.role == "constant" or x.name in names}
 
     def run_decompositions(
         self, decomp_table: dict[Any, Callable[..., Any]] | None = None, decompose_custom_triton_ops: bool = False
