@@ -36,7 +36,7 @@ typedef struct stream {
 static const char *const formats[] = LT_ARROW_FORMATS;
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static tensor_status refuse(tensor_status status, const char *message) {
+static tensor_status reject_array(tensor_status status, const char *message) {
   lt_fail(0, message);
   return status;
 }
@@ -58,7 +58,7 @@ static void release_array(array *a) {
   a->release = NULL;
 }
 
-static uint8_t *pack(const uint8_t *values, int64_t n) {
+static uint8_t *pack_bits(const uint8_t *values, int64_t n) {
   uint8_t *bits = calloc((size_t)n / 8 + 1, 1);
   for (int64_t i = 0; bits && i < n; i++) bits[i / 8] |= (uint8_t)((values[i] != 0) << i % 8);
   return bits;
@@ -66,18 +66,18 @@ static uint8_t *pack(const uint8_t *values, int64_t n) {
 
 TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema_out, void *array_out) {
   if (!schema_out || !array_out)
-    return refuse(TENSOR_ERROR_VALUE, "to_arrow: arguments must not be NULL");
+    return reject_array(TENSOR_ERROR_VALUE, "to_arrow: arguments must not be NULL");
   tensor_dtype dtype = tensor_get_dtype(self);
   if (dtype < 0) return TENSOR_ERROR_HANDLE;
   if ((int)dtype >= FORMATS || !formats[dtype])
-    return refuse(TENSOR_ERROR_TYPE, "to_arrow: Arrow has no type for this dtype");
+    return reject_array(TENSOR_ERROR_TYPE, "to_arrow: Arrow has no type for this dtype");
   if (tensor_dim(self) != 1)
-    return refuse(TENSOR_ERROR_VALUE,
-                  "to_arrow: an Arrow array has one dimension; flatten() the tensor");
+    return reject_array(TENSOR_ERROR_VALUE,
+                        "to_arrow: an Arrow array has one dimension; flatten() the tensor");
   if (tensor_get_device(self).type != TENSOR_CPU)
-    return refuse(TENSOR_ERROR_RUNTIME, "to_arrow: the tensor is not on the cpu");
+    return reject_array(TENSOR_ERROR_RUNTIME, "to_arrow: the tensor is not on the cpu");
   owned *o = calloc(1, sizeof *o);
-  if (!o) return refuse(TENSOR_ERROR_MEMORY, "to_arrow: out of memory");
+  if (!o) return reject_array(TENSOR_ERROR_MEMORY, "to_arrow: out of memory");
   tensor_t *resolved = NULL, *dense = NULL;
   void *data;
   bool read_only;
@@ -87,8 +87,8 @@ TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema_out,
   if (!status) status = lt_lend("to_arrow", dense, &o->tensor, &data, &read_only);
   tensor_free(dense);
   int64_t n = status ? 0 : tensor_numel(o->tensor);
-  if (!status && dtype == TENSOR_BOOL && !(o->bits = pack(data, n)))
-    status = refuse(TENSOR_ERROR_MEMORY, "to_arrow: out of memory");
+  if (!status && dtype == TENSOR_BOOL && !(o->bits = pack_bits(data, n)))
+    status = reject_array(TENSOR_ERROR_MEMORY, "to_arrow: out of memory");
   if (status) {
     tensor_free(o->tensor);
     free(o);
@@ -111,13 +111,13 @@ TENSOR_API void tensor_arrow_release(void *schema_in, void *array_in) {
   if (a && a->release) a->release(a);
 }
 
-static int bit(const uint8_t *bits, int64_t i) { return bits[i / 8] >> i % 8 & 1; }
+static int read_bit(const uint8_t *bits, int64_t i) { return bits[i / 8] >> i % 8 & 1; }
 
-static int64_t nulls(const array *a) {
+static int64_t count_nulls(const array *a) {
   const uint8_t *valid = a->length ? a->buffers[0] : NULL;
   if (a->null_count >= 0 || !valid) return a->null_count > 0 ? a->null_count : 0;
   int64_t count = 0;
-  for (int64_t i = 0; i < a->length; i++) count += !bit(valid, a->offset + i);
+  for (int64_t i = 0; i < a->length; i++) count += !read_bit(valid, a->offset + i);
   return count;
 }
 
@@ -128,7 +128,7 @@ static void release_moved(void *context) {
   free(a);
 }
 
-static tensor_status unpack(array *a, tensor_t **out) {
+static tensor_status unpack_bools(array *a, tensor_t **out) {
   tensor_t *made;
   void *data;
   tensor_status status = tensor_empty(&a->length, 1, TENSOR_BOOL, TENSOR_STRIDED,
@@ -136,7 +136,7 @@ static tensor_status unpack(array *a, tensor_t **out) {
   if (status) return status;
   status = tensor_data_ptr(made, &data);
   for (int64_t i = 0; !status && i < a->length; i++)
-    ((uint8_t *)data)[i] = (uint8_t)bit(a->buffers[1], a->offset + i);
+    ((uint8_t *)data)[i] = (uint8_t)read_bit(a->buffers[1], a->offset + i);
   if (status) {
     tensor_free(made);
     return status;
@@ -175,12 +175,12 @@ static tensor_status refuse_nulls(int64_t missing, int64_t length) {
            "from_arrow: %lld of %lld elements are null, which tensors do not support; fill or drop "
            "them first",
            (long long)missing, (long long)length);
-  return refuse(TENSOR_ERROR_VALUE, message);
+  return reject_array(TENSOR_ERROR_VALUE, message);
 }
 
 // The tensor of an array without nulls, which is taken over. Its fields have been checked.
 static tensor_status import_array(int dtype, array *a, tensor_t **out) {
-  if (dtype == TENSOR_BOOL) return unpack(a, out);
+  if (dtype == TENSOR_BOOL) return unpack_bools(a, out);
   int64_t item = tensor_dtype_size((tensor_dtype)dtype), nbytes = a->length * item;
   char *data = nbytes ? (char *)a->buffers[1] + a->offset * item : NULL;
   tensor_status status;
@@ -190,7 +190,7 @@ static tensor_status import_array(int dtype, array *a, tensor_t **out) {
     return status;
   }
   array *moved = malloc(sizeof *moved);
-  if (!moved) return refuse(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
+  if (!moved) return reject_array(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
   *moved = *a;
   status = tensor_from_blob(data, nbytes, (tensor_dtype)dtype, &a->length, 1, NULL, 0,
                             release_moved, moved, true, out);
@@ -202,12 +202,13 @@ static tensor_status import_array(int dtype, array *a, tensor_t **out) {
 }
 
 // Returns an error unless an array's fields are consistent and its buffers are valid addresses.
-static tensor_status check(int dtype, const array *a) {
+static tensor_status check_array(int dtype, const array *a) {
   if (a->n_buffers != 2 || a->n_children || a->dictionary || a->length < 0 || a->offset < 0 ||
       a->length > INT64_MAX - a->offset || a->null_count < -1 || a->null_count > a->length)
-    return refuse(TENSOR_ERROR_VALUE,
-                  "from_arrow: the array's length, offset, number of nulls, buffers or children is "
-                  "invalid");
+    return reject_array(
+        TENSOR_ERROR_VALUE,
+        "from_arrow: the array's length, offset, number of nulls, buffers or children is "
+        "invalid");
   if (!a->length) return TENSOR_OK;
   uint64_t end = (uint64_t)a->length + (uint64_t)a->offset, bytes = end / 8 + (end % 8 != 0);
   uint64_t item = (uint64_t)tensor_dtype_size((tensor_dtype)dtype);
@@ -215,23 +216,26 @@ static tensor_status check(int dtype, const array *a) {
   if (a->buffers && dtype != TENSOR_BOOL && __builtin_mul_overflow(end, item, &bytes)) bytes = 0;
   if (!a->buffers || !bytes || !lt_foreign_bytes(a->buffers[1], 0, 0, bytes, &first) ||
       (a->buffers[0] && !lt_foreign_bytes(a->buffers[0], 0, 0, end / 8 + 1, &first)))
-    return refuse(TENSOR_ERROR_VALUE,
-                  "from_arrow: the array's buffers are missing, or its length and offset reach "
-                  "outside of memory");
+    return reject_array(
+        TENSOR_ERROR_VALUE,
+        "from_arrow: the array's buffers are missing, or its length and offset reach "
+        "outside of memory");
   return TENSOR_OK;
 }
 
 TENSOR_API tensor_status tensor_from_arrow(const void *schema_in, void *array_in, tensor_t **out) {
   const schema *s = schema_in;
   array *a = array_in;
-  if (!s || !a || !out) return refuse(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
+  if (!s || !a || !out)
+    return reject_array(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
   if (!s->release || !a->release)
-    return refuse(TENSOR_ERROR_VALUE, "from_arrow: the schema or the array was released before");
+    return reject_array(TENSOR_ERROR_VALUE,
+                        "from_arrow: the schema or the array was released before");
   int dtype = dtype_of(s);
   if (dtype < 0) return s->format ? TENSOR_ERROR_TYPE : TENSOR_ERROR_VALUE;
-  tensor_status status = check(dtype, a);
+  tensor_status status = check_array(dtype, a);
   if (status) return status;
-  int64_t missing = nulls(a);
+  int64_t missing = count_nulls(a);
   return missing ? refuse_nulls(missing, a->length) : import_array(dtype, a, out);
 }
 
@@ -242,12 +246,12 @@ typedef struct chunks {
   int64_t count, taken, missing, length;
 } chunks;
 
-static tensor_status failed(stream *s, const char *what, int code) {
+static tensor_status fail_stream(stream *s, const char *what, int code) {
   char message[400];
   const char *reason = s->get_last_error ? s->get_last_error(s) : NULL;
   snprintf(message, sizeof message, "from_arrow: reading the %s of the stream failed: %.300s", what,
            reason ? reason : strerror(code));
-  return refuse(TENSOR_ERROR_RUNTIME, message);
+  return reject_array(TENSOR_ERROR_RUNTIME, message);
 }
 
 // Reads the stream to its end.
@@ -256,18 +260,18 @@ static tensor_status read_all(stream *s, int dtype, chunks *c) {
     if (c->count == room) {
       room = room ? 2 * room : 8;
       array *arrays = realloc(c->arrays, (size_t)room * sizeof *arrays);
-      if (!arrays) return refuse(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
+      if (!arrays) return reject_array(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
       c->arrays = arrays;
     }
     array *a = &c->arrays[c->count];
     int code = s->get_next(s, a);
-    if (code) return failed(s, "next array", code);
+    if (code) return fail_stream(s, "next array", code);
     if (!a->release) return TENSOR_OK;
-    tensor_status status = check(dtype, a);
+    tensor_status status = check_array(dtype, a);
     if (!status) {
-      c->missing += nulls(a);
+      c->missing += count_nulls(a);
       status = __builtin_add_overflow(c->length, a->length, &c->length)
-                   ? refuse(TENSOR_ERROR_VALUE, "from_arrow: the arrays' lengths overflow")
+                   ? reject_array(TENSOR_ERROR_VALUE, "from_arrow: the arrays' lengths overflow")
                    : TENSOR_OK;
     }
     if (status) {
@@ -277,13 +281,13 @@ static tensor_status read_all(stream *s, int dtype, chunks *c) {
   }
 }
 
-static tensor_status join(int dtype, chunks *c, tensor_t **out) {
+static tensor_status join_chunks(int dtype, chunks *c, tensor_t **out) {
   const int64_t none = 0;
   if (c->missing) return refuse_nulls(c->missing, c->length);
   if (!c->count) return tensor_from_data(NULL, &none, 1, (tensor_dtype)dtype, out);
   if (c->count == 1) return import_array(dtype, c->arrays, out);
   c->tensors = calloc((size_t)c->count, sizeof *c->tensors);
-  if (!c->tensors) return refuse(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
+  if (!c->tensors) return reject_array(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
   for (; c->taken < c->count; c->taken++) {
     tensor_status status = import_array(dtype, &c->arrays[c->taken], &c->tensors[c->taken]);
     if (status) return status;
@@ -293,23 +297,24 @@ static tensor_status join(int dtype, chunks *c, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_from_arrow_stream(void *stream_in, tensor_t **out) {
   stream *s = stream_in;
-  if (!s || !out) return refuse(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
-  if (!s->release) return refuse(TENSOR_ERROR_VALUE, "from_arrow: the stream was released before");
+  if (!s || !out) return reject_array(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
+  if (!s->release)
+    return reject_array(TENSOR_ERROR_VALUE, "from_arrow: the stream was released before");
   if (!s->get_schema || !s->get_next)
-    return refuse(TENSOR_ERROR_VALUE,
-                  "from_arrow: the stream has no get_schema or get_next function");
+    return reject_array(TENSOR_ERROR_VALUE,
+                        "from_arrow: the stream has no get_schema or get_next function");
   schema kind = {0};
   chunks c = {0};
   int code = s->get_schema(s, &kind);
   tensor_status status = TENSOR_OK;
   if (code) {
-    status = failed(s, "schema", code);
+    status = fail_stream(s, "schema", code);
   } else {
     int dtype = dtype_of(&kind);
     status = dtype >= 0    ? read_all(s, dtype, &c)
              : kind.format ? TENSOR_ERROR_TYPE
                            : TENSOR_ERROR_VALUE;
-    if (!status) status = join(dtype, &c, out);
+    if (!status) status = join_chunks(dtype, &c, out);
     if (kind.release) kind.release(&kind);
   }
   for (int64_t i = 0; i < c.taken; i++) tensor_free(c.tensors[i]);

@@ -36,9 +36,9 @@ static tensor_status reject_keyword(const lt_target *t, const char *name, lt_pro
 }
 
 // Finds the argument of each parameter; NULL where it has none.
-static tensor_status place(const lt_target *t, const tensor_value *values,
-                           const char *const *keywords, int32_t count, const tensor_value **given,
-                           lt_problem *problem) {
+static tensor_status match_parameters(const lt_target *t, const tensor_value *values,
+                                      const char *const *keywords, int32_t count,
+                                      const tensor_value **given, lt_problem *problem) {
   memset(given, 0, (size_t)t->count * sizeof *given);
   int position = 0;
   for (int32_t k = 0; k < count; k++) {
@@ -73,7 +73,7 @@ tensor_status lt_bind(const lt_target *t, const tensor_value *values, const char
   b->number = t->number, b->converted = false;
   b->held_count = b->used = 0;
   b->blocks = NULL;
-  const tensor_status placed = place(t, values, keywords, count, given, problem);
+  const tensor_status placed = match_parameters(t, values, keywords, count, given, problem);
   if (placed) return placed;
   memcpy(b->a, t->defaults, (size_t)(t->inputs + t->outs) * sizeof *b->a);
   for (int i = 0; i < t->count + t->hidden; i++) {
@@ -219,7 +219,7 @@ static tensor_status run_function(const lt_bound *b, lt_value *a) {
 }
 
 // Runs the target on arguments, which its results replace.
-static tensor_status run(const lt_bound *b, lt_value *a) {
+static tensor_status run_target(const lt_bound *b, lt_value *a) {
   const lt_target *t = b->target;
   if (t->form == LT_FUNCTION) return run_function(b, a);
   if (!t->emulated) return t->op->run(t->op, t->form, b->number, a);
@@ -280,7 +280,7 @@ tensor_status lt_execute(const lt_bound *b, tensor_value *results, int32_t *coun
     return TENSOR_ERROR_VALUE;
   }
   memcpy(a, b->a, (size_t)(t->inputs + t->outs) * sizeof *a);
-  const tensor_status status = run(b, a);
+  const tensor_status status = run_target(b, a);
   if (status) {
     explain_run(t, status, problem);
     return status;
@@ -352,8 +352,8 @@ static tensor_status check_call(const char *name, const tensor_value *values, in
 }
 
 // Reports a problem to the caller; returns its code.
-static tensor_status report(const lt_problem *problem, const char *name,
-                            tensor_error_info **error) {
+static tensor_status report_problem(const lt_problem *problem, const char *name,
+                                    tensor_error_info **error) {
   const int32_t number = tensor_last_errno();
   lt_fail(number, problem->text);
   if (!error) return problem->code;
@@ -383,13 +383,13 @@ TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *argum
   if (error) *error = NULL;
   tensor_status status = check_call(name, arguments, count, &problem);
   const lt_family *family = status ? NULL : lt_find_call(name, &problem);
-  if (!family) return report(&problem, name, error);
+  if (!family) return report_problem(&problem, name, error);
   status = lt_bind_call(family, arguments, keywords, count, &bound, &problem);
   if (!status) {
     status = lt_execute(&bound, results, result_count, &problem);
     lt_release_bound(&bound);
   }
-  return status ? report(&problem, name, error) : TENSOR_OK;
+  return status ? report_problem(&problem, name, error) : TENSOR_OK;
 }
 
 TENSOR_API tensor_status tensor_value_free(tensor_value *value) {

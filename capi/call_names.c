@@ -147,7 +147,7 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static char *join(const char *a, const char *b, const char *c) {
+static char *join_strings(const char *a, const char *b, const char *c) {
   char *made = NULL;
   return asprintf(&made, "%s%s%s", a, b, c) < 0 ? NULL : made;
 }
@@ -160,12 +160,12 @@ const char *const *tensor_operator_names(int32_t *count) {
     const char **made = calloc((size_t)most, sizeof *made);
     int n = 0;
     for (int i = 0; made && i < lt_aten_count; i++)
-      made[n++] = join("aten::", lt_aten_text + lt_aten_rows[i].name, "");
+      made[n++] = join_strings("aten::", lt_aten_text + lt_aten_rows[i].name, "");
     for (int i = 0; made && i < lt_operator_count; i++) {
       const lt_operator *op = lt_operators + i;
       if (op->forms & (LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1))) made[n++] = op->name;
       if (op->forms & (LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1)))
-        made[n++] = join(op->called_, op->name + strlen(op->called), "");
+        made[n++] = join_strings(op->called_, op->name + strlen(op->called), "");
     }
     for (int i = 0; i < n; i++)
       if (!made[i]) n = 0;
@@ -189,7 +189,7 @@ static void copy_lower(char *to, size_t room, const char *from, size_t n) {
 
 // Finds the name that is most similar to an unknown one, whatever its case and the number of its
 // colons, and without an overload if that has none. Returns whether one is similar.
-static bool suggest(const char *name, char *to, size_t room) {
+static bool suggest_name(const char *name, char *to, size_t room) {
   enum { LONGEST = 97 };
   char given[LONGEST + 1], other[LONGEST + 1];
   int32_t count;
@@ -236,7 +236,7 @@ static void reject_name(const char *name, lt_problem *problem) {
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
                "tensor_call: there is no operator '%.100s'; tensor_define_operator() defines one",
                name);
-  else if (suggest(name, nearest, sizeof nearest))
+  else if (suggest_name(name, nearest, sizeof nearest))
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
                "tensor_call: there is no operator '%.100s'; did you mean '%s'?", name, nearest);
   else

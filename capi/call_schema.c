@@ -18,25 +18,25 @@ typedef struct text {
   char *at, *end;
 } text;
 
-static void add(text *t, const char *s, size_t n) {
+static void append_text(text *t, const char *s, size_t n) {
   if (n > (size_t)(t->end - t->at)) n = (size_t)(t->end - t->at);
   memcpy(t->at, s, n);
   t->at += n, *t->at = 0;
 }
-static void add_text(text *t, const char *s) { add(t, s, strlen(s)); }
+static void add_text(text *t, const char *s) { append_text(t, s, strlen(s)); }
 
 // ------------------------------------------------------------------------------- schemas of ATen
 
 enum { SCHEMA_BYTES = 4096 };
 
 // Expands a packed schema; returns the map of names that follows it.
-static const char *expand(const char *packed, text *to) {
+static const char *expand_schema(const char *packed, text *to) {
   for (; *packed && *packed != 1; packed++) {
     const unsigned char c = (unsigned char)*packed;
     if (c >= 0x80)
       add_text(to, lt_aten_words[c - 0x80]);
     else
-      add(to, packed, 1);
+      append_text(to, packed, 1);
   }
   return *packed ? packed + 1 : packed;
 }
@@ -53,23 +53,23 @@ static void mark_results(const char *results, text *to) {
       results += 6;
       if (*results == '(') results = strchr(results, ')') + 1;
     } else {
-      add(to, results++, 1);
+      append_text(to, results++, 1);
     }
   }
 }
 
 // Writes the schema of a row without its name; returns its map of names.
 static const char *write_schema(const lt_aten_row *row, text *to) {
-  if (row->from < 0) return expand(lt_aten_text + row->text, to);
+  if (row->from < 0) return expand_schema(lt_aten_text + row->text, to);
   char source[SCHEMA_BYTES];
   text s = {source, source + sizeof source - 1};
-  const char *map = expand(lt_aten_text + lt_aten_rows[row->from].text, &s);
+  const char *map = expand_schema(lt_aten_text + lt_aten_rows[row->from].text, &s);
   const char *arrow = strstr(source, ") -> ");
   if (row->form == LT_INPLACE) {
     add_text(to, "(Tensor(a!)");
-    add(to, source + strlen("(Tensor"), (size_t)(arrow - source) - strlen("(Tensor"));
+    append_text(to, source + strlen("(Tensor"), (size_t)(arrow - source) - strlen("(Tensor"));
   } else {
-    add(to, source, (size_t)(arrow - source));
+    append_text(to, source, (size_t)(arrow - source));
     if (arrow > source + 1) add_text(to, ", ");
     if (!memmem(source, (size_t)(arrow - source), "*, ", 3)) add_text(to, "*, ");
     char letter = 'a';
@@ -79,7 +79,7 @@ static const char *write_schema(const lt_aten_row *row, text *to) {
       mark[7] = letter++;
       if (letter > 'b') add_text(to, ", ");
       add_text(to, mark);
-      add(to, name, n);
+      append_text(to, name, n);
       name += n + (name[n] == ' ');
     }
   }
@@ -267,7 +267,7 @@ static int find_parameter(const lt_operator *op, const char *name, size_t n) {
 }
 
 // Connects a parameter of a schema to the operator's parameter.
-static bool connect(const lt_operator *op, const char *map, int form, lt_formal *f) {
+static bool connect_parameter(const lt_operator *op, const char *map, int form, lt_formal *f) {
   const char *name = f->name;
   int n = find_mapped(map, f->name, &name);
   if (n == 1 && *name == '-') return true;
@@ -363,7 +363,7 @@ static void convert_defaults(lt_target *t) {
 }
 
 // Completes a target with the description of its parameters and with their defaults.
-static bool complete(lt_target *t) {
+static bool complete_target(lt_target *t) {
   tensor_parameter_info *infos = calloc((size_t)t->count + 1, sizeof *infos);
   if (!infos) return false;
   for (int i = 0; i < t->count; i++) {
@@ -395,7 +395,7 @@ static bool connect_all(lt_target *t, const char *map) {
       f->is_out = true, f->to = (signed char)(t->inputs + outs++);
     else if (!t->op)
       f->to = (signed char)i, f->called = f->name;
-    else if (!connect(t->op, map, t->form, f))
+    else if (!connect_parameter(t->op, map, t->form, f))
       return false;
   }
   t->outs = outs;
@@ -443,7 +443,7 @@ lt_target *lt_make_aten_target(int number) {
     t->form = LT_FUNCTION, t->emulated = false;
   // The results of functions without results, and of copies, are those of the schema.
   t->results = t->op && !t->cloned ? t->op->results : t->letters;
-  return complete(t) ? t : NULL;
+  return complete_target(t) ? t : NULL;
 }
 
 lt_target *lt_make_custom_target(const char *schema) {
@@ -462,7 +462,7 @@ lt_target *lt_make_custom_target(const char *schema) {
   if (!parse_results(strstr(own, ") -> ") + strlen(") -> "), t, results)) return NULL;
   for (char *letter = t->letters; *letter; letter++) *letter = (char)toupper(*letter);
   t->results = t->letters;
-  return complete(t) ? t : NULL;
+  return complete_target(t) ? t : NULL;
 }
 
 // ----------------------------------------------------------------------- schemas of own operators
@@ -619,10 +619,10 @@ static void set_formal(const lt_operator *op, int i, int form, lt_formal *f) {
 
 static void write_formal(const lt_formal *f, text *to) {
   const size_t n = f->alias < 0 ? strlen(f->type) : strcspn(f->type, "[?");
-  add(to, f->type, n);
+  append_text(to, f->type, n);
   if (f->alias >= 0) {
     const char mark[] = {'(', (char)('a' + f->alias), f->is_written ? '!' : ')', ')', 0};
-    add(to, mark, f->is_written ? 4 : 3);
+    append_text(to, mark, f->is_written ? 4 : 3);
     add_text(to, f->type + n);
   }
   if (!f->name) return;
@@ -693,5 +693,5 @@ lt_target *lt_make_target(const lt_operator *op, int form) {
   t->name = strdup(schema);
   write_own_schema(t, results, &s);
   t->schema = strdup(schema);
-  return t->name && t->schema && complete(t) ? t : NULL;
+  return t->name && t->schema && complete_target(t) ? t : NULL;
 }

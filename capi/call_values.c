@@ -111,7 +111,7 @@ void lt_show_value(const tensor_value *v, char *to, size_t room) {
 // ---------------------------------------------------------------------------------------- memory
 
 // Allocates n numbers of 8 bytes, which are freed with the bound call; NULL if there is no memory.
-static void *take(lt_bound *b, int64_t n) {
+static void *allocate_numbers(lt_bound *b, int64_t n) {
   enum { ROOM = sizeof b->numbers / sizeof *b->numbers };
   if (n <= ROOM - b->used) {
     b->used += (int)n;
@@ -274,7 +274,7 @@ static bool convert_list(char kind, const tensor_value *v, lt_bound *b, lt_value
   const int64_t n = one ? 1 : v->length;
   const size_t width = kind == 'N' ? sizeof(tensor_scalar) / 8 : 1;
   if (!one && (v->kind == TENSOR_VALUE_STRINGS || v->kind == TENSOR_VALUE_INDICES)) return n == 0;
-  void *data = take(b, n * (int64_t)width);
+  void *data = allocate_numbers(b, n * (int64_t)width);
   if (!data) return false;
   for (int64_t i = 0; i < n; i++) {
     const tensor_value item = one ? *v : item_of(v, i);
@@ -383,7 +383,7 @@ static bool convert_one(const lt_target *target, const lt_formal *f, char kind,
       return read_int(v, &to->i, &b->converted);
     case 'F':
       if (f->kind == 'F') return read_float(v, &to->f, &b->converted);
-      to->pointer = take(b, 1);
+      to->pointer = allocate_numbers(b, 1);
       return to->pointer && read_float(v, to->pointer, &b->converted);
     case 'B':
       return v->kind == TENSOR_VALUE_BOOL && (to->i = read_bool(&v->as.b), true);

@@ -368,7 +368,7 @@ tensor_status lt_compute_native_dropout_backward(lt_value *a, lt_value *r) {
 // -------------------------------------------------------------------------- derivatives of views
 
 // Copies the gradient to a part of a tensor of zeros.
-static tensor_status embed(const lt_value *a, bool slice, lt_value *r) {
+static tensor_status embed_gradient(const lt_value *a, bool slice, lt_value *r) {
   lt_temporaries t = {0};
   tensor_t *made = NULL, *part = NULL;
   RUN(&t, made,
@@ -382,5 +382,9 @@ static tensor_status embed(const lt_value *a, bool slice, lt_value *r) {
   lt_return(&t, made, r);
   return lt_finish(&t, r);
 }
-tensor_status lt_compute_slice_backward(lt_value *a, lt_value *r) { return embed(a, true, r); }
-tensor_status lt_compute_select_backward(lt_value *a, lt_value *r) { return embed(a, false, r); }
+tensor_status lt_compute_slice_backward(lt_value *a, lt_value *r) {
+  return embed_gradient(a, true, r);
+}
+tensor_status lt_compute_select_backward(lt_value *a, lt_value *r) {
+  return embed_gradient(a, false, r);
+}

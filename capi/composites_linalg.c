@@ -19,7 +19,7 @@ tensor_status lt_compute__linalg_check_errors(lt_value *a, lt_value *r) {
 }
 
 // Adds the factors of a square matrix as results: LU, pivots, and info if `has_info`.
-static void factor(lt_temporaries *t, const tensor_t *matrix, bool has_info, lt_value *r) {
+static void factor_matrix(lt_temporaries *t, const tensor_t *matrix, bool has_info, lt_value *r) {
   tensor_t *LU = NULL, *pivots = NULL, *info = NULL;
   RUN(t, LU, tensor_linalg_lu_factor_ex(matrix, true, false, &LU, &pivots, &info));
   if (t->status) return;
@@ -34,7 +34,7 @@ tensor_status lt_compute__linalg_det(lt_value *a, lt_value *r) {
   tensor_t *made = NULL;
   RUN(&t, made, tensor_linalg_det(a[0].pointer, &made));
   lt_return(&t, made, r);
-  factor(&t, a[0].pointer, false, r + 1);
+  factor_matrix(&t, a[0].pointer, false, r + 1);
   return lt_finish(&t, r);
 }
 
@@ -45,7 +45,7 @@ tensor_status lt_compute__linalg_slogdet(lt_value *a, lt_value *r) {
   if (!t.status) lt_hold(&t, logarithm);
   lt_return(&t, sign, r);
   lt_return(&t, logarithm, r + 1);
-  factor(&t, a[0].pointer, false, r + 2);
+  factor_matrix(&t, a[0].pointer, false, r + 2);
   return lt_finish(&t, r);
 }
 
@@ -57,6 +57,6 @@ tensor_status lt_compute__linalg_solve_ex(lt_value *a, lt_value *r) {
       tensor_linalg_solve_ex(a[0].pointer, a[1].pointer, a[2].i != 0, a[3].i != 0, &made, &info));
   if (!t.status) lt_hold(&t, info);
   lt_return(&t, made, r);
-  factor(&t, a[0].pointer, true, r + 1);
+  factor_matrix(&t, a[0].pointer, true, r + 1);
   return lt_finish(&t, r);
 }

@@ -13,8 +13,8 @@ static tensor_dtype dtype_of(const lt_value *a) { return tensor_get_dtype(a->poi
 
 // input, weight, bias, stride, padding, dilation, transposed, output_padding, groups. The number of
 // dimensions is that of the weight.
-static tensor_status convolve(const lt_value *a, const tensor_t *input, const tensor_t *weight,
-                              const tensor_t *bias, tensor_t **out) {
+static tensor_status run_convolution(const lt_value *a, const tensor_t *input,
+                                     const tensor_t *weight, const tensor_t *bias, tensor_t **out) {
   const int64_t dims = tensor_dim(weight) - 2, groups = a[8].i;
   if (a[6].i) {
     switch (dims) {
@@ -46,7 +46,7 @@ static tensor_status convolve(const lt_value *a, const tensor_t *input, const te
 }
 
 tensor_status lt_compute_convolution(lt_value *a, lt_value *r) {
-  RETURN_TENSOR(convolve(a, a[0].pointer, a[1].pointer, a[2].pointer, &made));
+  RETURN_TENSOR(run_convolution(a, a[0].pointer, a[1].pointer, a[2].pointer, &made));
 }
 tensor_status lt_compute_convolution_overrideable(lt_value *a, lt_value *r) {
   return lt_compute_convolution(a, r);
@@ -56,7 +56,7 @@ tensor_status lt_compute__convolution(lt_value *a, lt_value *r) {
 }
 
 static tensor_status convolve_inputs(const lt_value *a, tensor_t *const *inputs, tensor_t **out) {
-  return convolve(a, inputs[0], inputs[1], inputs[2], out);
+  return run_convolution(a, inputs[0], inputs[1], inputs[2], out);
 }
 
 // grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
@@ -82,8 +82,8 @@ tensor_status lt_compute_convolution_backward(lt_value *a, lt_value *r) {
 
 // Resizes `self`. The scales are the factors of coordinates, unless these are aligned to corners.
 // Rejects scales that do not lead to the size.
-static tensor_status resize(const lt_value *a, const char *mode, bool aligns, bool antialias,
-                            lt_value *r) {
+static tensor_status resize_image(const lt_value *a, const char *mode, bool aligns, bool antialias,
+                                  lt_value *r) {
   enum { MOST = 3 };
   const int64_t n = a[1].list.length, *size = a[1].list.data, *from = tensor_sizes(a[0].pointer);
   const lt_value *scales = a + (aligns ? 3 : 2);
@@ -110,7 +110,7 @@ static tensor_status resize(const lt_value *a, const char *mode, bool aligns, bo
 
 #define RESIZE(name, mode, aligns, antialias)                 \
   tensor_status lt_compute_##name(lt_value *a, lt_value *r) { \
-    return resize(a, mode, aligns, antialias, r);             \
+    return resize_image(a, mode, aligns, antialias, r);       \
   }
 RESIZE(upsample_nearest1d, "nearest", false, false)
 RESIZE(upsample_nearest2d, "nearest", false, false)
@@ -290,8 +290,8 @@ tensor_status lt_compute_stft(lt_value *a, lt_value *r) {
 // ------------------------------------------------------------------------------------- attention
 
 // The scores: query @ key^T * scale, with the mask.
-static tensor_t *score(lt_temporaries *t, const tensor_t *query, const tensor_t *key,
-                       const tensor_t *mask, bool is_causal, const double *scale) {
+static tensor_t *compute_scores(lt_temporaries *t, const tensor_t *query, const tensor_t *key,
+                                const tensor_t *mask, bool is_causal, const double *scale) {
   tensor_t *turned = NULL, *scores = NULL, *allowed = NULL;
   const int64_t n = tensor_dim(query);
   if (!t->status && n < 2) {
@@ -331,7 +331,8 @@ tensor_status lt_compute__scaled_dot_product_flash_attention_for_cpu(lt_value *a
   RUN(&t, out,
       tensor_nn_scaled_dot_product_attention(a[0].pointer, a[1].pointer, a[2].pointer, a[5].pointer,
                                              a[3].f, a[4].i != 0, a[6].pointer, false, &out));
-  tensor_t *scores = score(&t, a[0].pointer, a[1].pointer, a[5].pointer, a[4].i != 0, a[6].pointer);
+  tensor_t *scores =
+      compute_scores(&t, a[0].pointer, a[1].pointer, a[5].pointer, a[4].i != 0, a[6].pointer);
   RUN(&t, logs, tensor_logsumexp(scores, &last, 1, false, &logs));
   lt_return(&t, out, r);
   lt_return(&t, logs, r + 1);
@@ -348,7 +349,8 @@ tensor_status lt_compute__scaled_dot_product_attention_math(lt_value *a, lt_valu
     return lt_reject(
         TENSOR_ERROR_NOT_IMPLEMENTED,
         "argument 'enable_gqa' is not supported; use aten::scaled_dot_product_attention");
-  tensor_t *scores = score(&t, a[0].pointer, a[1].pointer, a[3].pointer, a[5].i != 0, a[7].pointer);
+  tensor_t *scores =
+      compute_scores(&t, a[0].pointer, a[1].pointer, a[3].pointer, a[5].i != 0, a[7].pointer);
   RUN(&t, weights, tensor_softmax(scores, -1, TENSOR_DTYPE_NONE, &weights));
   if (a[4].f > 0) RUN(&t, weights, tensor_dropout(weights, a[4].f, true, NULL, &weights));
   RUN(&t, out, tensor_matmul(weights, a[2].pointer, &out));
@@ -432,7 +434,7 @@ tensor_status lt_compute__embedding_bag_forward_only(lt_value *a, lt_value *r) {
 // max_unpool
 
 // Writes self to the indices of a tensor of zeros with the output size, in the last n dimensions.
-static tensor_status unpool(const lt_value *a, int64_t n, lt_value *r) {
+static tensor_status unpool_max(const lt_value *a, int64_t n, lt_value *r) {
   enum { MOST = 8 };
   lt_temporaries t = {0};
   int64_t sizes[MOST];
@@ -456,5 +458,5 @@ static tensor_status unpool(const lt_value *a, int64_t n, lt_value *r) {
   lt_return(&t, made, r);
   return lt_finish(&t, r);
 }
-tensor_status lt_compute_max_unpool2d(lt_value *a, lt_value *r) { return unpool(a, 2, r); }
-tensor_status lt_compute_max_unpool3d(lt_value *a, lt_value *r) { return unpool(a, 3, r); }
+tensor_status lt_compute_max_unpool2d(lt_value *a, lt_value *r) { return unpool_max(a, 2, r); }
+tensor_status lt_compute_max_unpool3d(lt_value *a, lt_value *r) { return unpool_max(a, 3, r); }

@@ -41,7 +41,7 @@ void lt_release_definition(lt_definition *d) {
   free(d);
 }
 
-static void hold(lt_definition *d) {
+static void hold_definition(lt_definition *d) {
   pthread_mutex_lock(&lock);
   d->holders++;
   pthread_mutex_unlock(&lock);
@@ -101,7 +101,7 @@ lt_custom_call *lt_keep_call(const lt_custom_call *c) {
     }
   }
   made->formals = memcpy(to, c->formals, (size_t)c->tensor_count);
-  hold(made->definition);
+  hold_definition(made->definition);
   return made;
 }
 
@@ -134,7 +134,7 @@ lt_definition *lt_hold_definition(const lt_target *target) {
 // -------------------------------------------------------------------------------------- lookup
 
 // Whether a name, with an overload or without, denotes a target.
-static bool denotes(const char *name, const lt_target *t) {
+static bool is_name_of(const char *name, const lt_target *t) {
   const size_t n = strcspn(name, ".");
   const char *own = t->name + strcspn(t->name, ".");
   if ((size_t)(own - t->name) != n || strncmp(name, t->name, n) != 0) return false;
@@ -171,7 +171,7 @@ const lt_family *lt_find_custom(const char *name) {
   if (!strstr(name, "::")) return NULL;
   pthread_mutex_lock(&lock);
   for (const entry *e = entries; e && count < MOST; e = e->next)
-    if (e->definition && denotes(name, e->target)) found[count++] = e->target;
+    if (e->definition && is_name_of(name, e->target)) found[count++] = e->target;
   const lt_family *made = count ? add_family(name, found, count) : NULL;
   pthread_mutex_unlock(&lock);
   return made;
@@ -200,7 +200,7 @@ TENSOR_API tensor_status tensor_custom_operator_names(char ***out, int64_t *out_
 
 // -------------------------------------------------------------------------------- definition
 
-static tensor_status report(const lt_problem *problem) {
+static tensor_status report_problem(const lt_problem *problem) {
   lt_fail(0, problem->text);
   return problem->code;
 }
@@ -273,7 +273,7 @@ static const entry *find_defined(const char *name) {
   return NULL;
 }
 
-static bool define(const char *schema, lt_definition *d, lt_problem *problem) {
+static bool add_definition(const char *schema, lt_definition *d, lt_problem *problem) {
   entry *e = add_entry(schema);
   if (!e) {
     lt_explain(problem, TENSOR_ERROR_MEMORY, NULL, "define_operator: not enough memory");
@@ -307,10 +307,10 @@ TENSOR_API tensor_status tensor_define_operator(const char *schema,
                "define_operator: options.size is %zu; it must be sizeof(tensor_operator_options), "
                "at most %zu",
                options->size, sizeof *options);
-    return report(&problem);
+    return report_problem(&problem);
   }
   if (!lt_normalize_schema(schema, normalized, sizeof normalized, &problem))
-    return report(&problem);
+    return report_problem(&problem);
   lt_definition *d = calloc(1, sizeof *d);
   if (!d) {
     lt_fail(0, "define_operator: not enough memory");
@@ -319,12 +319,12 @@ TENSOR_API tensor_status tensor_define_operator(const char *schema,
   *d = (lt_definition){.holders = 1, .function = function, .context = context, .deleter = deleter};
   if (options) memcpy(&d->options, options, options->size);
   pthread_mutex_lock(&lock);
-  const bool defined = define(normalized, d, &problem);
+  const bool defined = add_definition(normalized, d, &problem);
   if (defined) *out = d->id;
   pthread_mutex_unlock(&lock);
   if (defined) return TENSOR_OK;
   free(d);
-  return report(&problem);
+  return report_problem(&problem);
 }
 
 TENSOR_API tensor_status tensor_remove_operator(int64_t definition) {

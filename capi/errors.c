@@ -16,13 +16,13 @@ static _Thread_local int32_t error_number;
 LT_KEPT static pthread_key_t message_key;
 
 // Calls that other destructors of the ending thread make find no message, and make another.
-static void forget(void *text) {
+static void free_message(void *text) {
   message = NULL;
   free(text);
 }
 
-__attribute__((constructor)) static void prepare(void) {
-  if (!pthread_key_create(&message_key, forget)) lt_keep_key(message_key);
+__attribute__((constructor)) static void create_key(void) {
+  if (!pthread_key_create(&message_key, free_message)) lt_keep_key(message_key);
 }
 
 void lt_set_error(const char *format, ...) {

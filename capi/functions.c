@@ -3,15 +3,15 @@
 #include "_cgo_export.h"
 #include "handle.h"
 
-static lt_thread *joined(void) { return lt_me || lt_join() ? lt_me : NULL; }
+static lt_thread *find_thread(void) { return lt_me || lt_join() ? lt_me : NULL; }
 
 bool tensor_is_transforming(void) {
-  const lt_thread *me = joined();
+  const lt_thread *me = find_thread();
   return me && me->modes.level;
 }
 
 bool tensor_exchange_grad_enabled(bool enabled) {
-  lt_thread *me = joined();
+  lt_thread *me = find_thread();
   if (!me) return false;
   const bool before = me->modes.grad;
   me->modes.grad = enabled;
@@ -19,7 +19,7 @@ bool tensor_exchange_grad_enabled(bool enabled) {
 }
 
 uint32_t tensor_lower_transform(int64_t level) {
-  lt_thread *me = joined();
+  lt_thread *me = find_thread();
   if (!me) return 0;
   const uint32_t before = me->modes.level;
   me->modes.level = lt_transform_around(me, level);
@@ -27,7 +27,7 @@ uint32_t tensor_lower_transform(int64_t level) {
 }
 
 void tensor_restore_transform(uint32_t level) {
-  lt_thread *me = joined();
+  lt_thread *me = find_thread();
   if (me) me->modes.level = level;
 }
 

@@ -34,7 +34,8 @@ void lt_settle(void) {
   if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, lt_take_freed());
 }
 
-static inline tensor_status invoke(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *)) {
+static inline tensor_status invoke_engine(lt_frame *frame, const char *op,
+                                          int32_t (*enter)(lt_frame *)) {
   if (lt_state != LT_RUNNING) {
     const tensor_status status = lt_start(op);
     if (status) return status;
@@ -57,13 +58,15 @@ static inline tensor_status invoke(lt_frame *frame, const char *op, int32_t (*en
   return status;
 }
 
-tensor_status lt_invoke(lt_frame *frame, const char *op) { return invoke(frame, op, lt_enter); }
-
-tensor_status lt_invoke_with(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *)) {
-  return invoke(frame, op, enter);
+tensor_status lt_invoke(lt_frame *frame, const char *op) {
+  return invoke_engine(frame, op, lt_enter);
 }
 
-static tensor_status release(void *handle, int kind, const char *op) {
+tensor_status lt_invoke_with(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *)) {
+  return invoke_engine(frame, op, enter);
+}
+
+static tensor_status free_handle(void *handle, int kind, const char *op) {
   if (!handle) return TENSOR_OK;
   lt_slot *slot = lt_look(handle, kind, op);
   if (!slot) return TENSOR_ERROR_HANDLE;
@@ -81,19 +84,19 @@ static tensor_status release(void *handle, int kind, const char *op) {
 }
 
 TENSOR_API tensor_status tensor_free(tensor_t *self) {
-  return release(self, LT_TENSOR, "tensor_free");
+  return free_handle(self, LT_TENSOR, "tensor_free");
 }
 TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self) {
-  return release(self, LT_STORAGE, "tensor_storage_free");
+  return free_handle(self, LT_STORAGE, "tensor_storage_free");
 }
 TENSOR_API tensor_status tensor_generator_free(tensor_generator_t *self) {
-  return release(self, LT_GENERATOR, "tensor_generator_free");
+  return free_handle(self, LT_GENERATOR, "tensor_generator_free");
 }
 TENSOR_API tensor_status tensor_node_free(tensor_node_t *self) {
-  return release(self, LT_NODE, "tensor_node_free");
+  return free_handle(self, LT_NODE, "tensor_node_free");
 }
 TENSOR_API tensor_status tensor_program_free(tensor_program_t *self) {
-  return release(self, LT_PROGRAM, "tensor_program_free");
+  return free_handle(self, LT_PROGRAM, "tensor_program_free");
 }
 
 TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length) {

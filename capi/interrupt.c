@@ -21,7 +21,7 @@ static void count_cancelled(int32_t change) {
   pthread_mutex_unlock(&lock);
 }
 
-static int64_t now(void) {
+static int64_t read_clock(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
@@ -47,7 +47,7 @@ bool lt_poll_interrupt(void) {
   lt_thread *me = lt_me;
   if (!me || me->cancelled) return me && me->cancelled;
   if (!me->interrupt || me->asking) return false;
-  const int64_t time = now();
+  const int64_t time = read_clock();
   if (me->asked && time - me->asked < me->interval) return false;
   me->asked = time;
   me->asking = true;

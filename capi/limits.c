@@ -48,7 +48,7 @@ int lt_supply(int threads) {
   return had < 1 ? 1 : had < threads ? had : threads;
 }
 
-static int affinity(void) {
+static int count_affinity(void) {
   cpu_set_t set[16];
   return sched_getaffinity(0, sizeof set, set) ? 1 : CPU_COUNT_S(sizeof set, set);
 }
@@ -57,13 +57,13 @@ static int affinity(void) {
 static int count_processors(void) {
   const char *given = getenv("GOMAXPROCS");
   if (given && atoi(given) > 0) return atoi(given);
-  return affinity();
+  return count_affinity();
 }
 
 static int make_threads(char *why, size_t size) {
   enum { LEAST = 2 + LT_SPARE_THREADS };
   processors = count_processors();
-  const int there = affinity(), most = there > MOST_PROCESSORS ? there : MOST_PROCESSORS;
+  const int there = count_affinity(), most = there > MOST_PROCESSORS ? there : MOST_PROCESSORS;
   limited = processors > most;
   if (limited) processors = most;
   const int wanted = 2 * processors + LT_SPARE_THREADS, had = lt_make_threads(wanted);
@@ -79,12 +79,12 @@ static int make_threads(char *why, size_t size) {
   return 1;
 }
 
-static void *map(size_t bytes, int access) {
+static void *map_memory(size_t bytes, int access) {
   void *p = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? NULL : p;
 }
 
-static void *hold(size_t bytes) { return map(bytes, PROT_NONE); }
+static void *reserve_addresses(size_t bytes) { return map_memory(bytes, PROT_NONE); }
 
 // Makes the waiting threads set up malloc while no address space is left for separate arenas, so
 // that the addresses remain for tensors. LEFT remains for concurrent requests.
@@ -95,7 +95,7 @@ static void settle_threads(void) {
   int last = -1;
   for (int power = MANY; power >= LEAST; power--) {
     const size_t bytes = (size_t)1 << power;
-    void *p = hold(bytes);
+    void *p = reserve_addresses(bytes);
     if (p && power == MANY) return (void)munmap(p, bytes);
     if (p) held[++last] = p, sizes[last] = bytes;
   }
@@ -127,10 +127,10 @@ static int lacks_descriptors(char *why, size_t size) {
 
 // Checks that a limit leaves the needed memory or addresses, and holds them; NULL without a limit.
 // Writes the reason of a failure to `why`.
-static int take(const reserve *r, void **held, char *why, size_t size) {
+static int check_limit(const reserve *r, void **held, char *why, size_t size) {
   struct rlimit limit;
   if (getrlimit(r->resource, &limit) || limit.rlim_cur == RLIM_INFINITY) return 0;
-  if ((*held = map(r->bytes, r->access))) return 0;
+  if ((*held = map_memory(r->bytes, r->access))) return 0;
   snprintf(why, size, r->words, r->bytes >> 20, (size_t)limit.rlim_cur >> 20);
   return 1;
 }
@@ -138,8 +138,9 @@ static int take(const reserve *r, void **held, char *why, size_t size) {
 int lt_make_room(char *why, size_t size) {
   void *addresses = NULL, *written = NULL;
   // The stacks of the threads are needed in addition to the held memory.
-  const int failed = lacks_descriptors(why, size) || take(&kAddresses, &addresses, why, size) ||
-                     take(&kWritten, &written, why, size) || make_threads(why, size);
+  const int failed = lacks_descriptors(why, size) ||
+                     check_limit(&kAddresses, &addresses, why, size) ||
+                     check_limit(&kWritten, &written, why, size) || make_threads(why, size);
   if (written) munmap(written, kWritten.bytes);
   if (!addresses) return failed;
   if (!failed) settle_threads();

@@ -9,7 +9,7 @@
 
 #include "handle.h"
 
-static tensor_status refuse(tensor_status status, const char *format, ...) {
+static tensor_status reject_list(tensor_status status, const char *format, ...) {
   char text[512];
   va_list values;
   va_start(values, format);
@@ -38,46 +38,48 @@ void tensor_list_lend(lt_list *l, void *memory, int64_t n) {
 
 // --------------------------------------------------------------------------------------- storage
 
-static int64_t width(const lt_list *l) { return l->held == LT_COMPLEX ? 2 : 1; }
+static int64_t get_width(const lt_list *l) { return l->held == LT_COMPLEX ? 2 : 1; }
 
-static int64_t used(const lt_list *l) { return l->at - l->items; }
+static int64_t count_slots(const lt_list *l) { return l->at - l->items; }
 
 // Reserves space for n more numbers.
-static tensor_status reserve(lt_list *l, int64_t n) {
-  int64_t have = used(l), size = l->room - l->items, need;
-  if (__builtin_mul_overflow(n, width(l), &n) || __builtin_add_overflow(have, n, &need) ||
+static tensor_status reserve_numbers(lt_list *l, int64_t n) {
+  int64_t have = count_slots(l), size = l->room - l->items, need;
+  if (__builtin_mul_overflow(n, get_width(l), &n) || __builtin_add_overflow(have, n, &need) ||
       need > INT64_MAX / 16)
-    return refuse(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers", (long long)n);
+    return reject_list(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers",
+                       (long long)n);
   if (need <= size) return TENSOR_OK;
   size = need > size + size / 2 ? need : size + size / 2;
   int64_t *items = realloc(l->own ? l->items : NULL, (size_t)size * sizeof *items);
   if (items && !l->own) memcpy(items, l->items, (size_t)have * sizeof *items);
   if (!items)
-    return refuse(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers", (long long)need);
+    return reject_list(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers",
+                       (long long)need);
   l->items = items, l->at = items + have, l->room = items + size, l->own = true;
   return TENSOR_OK;
 }
 
-static double read(const int64_t *item) {
+static double read_number(const int64_t *item) {
   double x;
   return memcpy(&x, item, sizeof x), x;
 }
 
-static void write(int64_t *item, double x) { memcpy(item, &x, sizeof x); }
+static void write_number(int64_t *item, double x) { memcpy(item, &x, sizeof x); }
 
 // Converts the stored numbers to a wider kind.
-static tensor_status widen(lt_list *l, lt_numbers kind) {
-  int64_t n = used(l) / width(l);
+static tensor_status widen_numbers(lt_list *l, lt_numbers kind) {
+  int64_t n = count_slots(l) / get_width(l);
   if (kind <= l->held) return TENSOR_OK;
   if (kind >= LT_FLOATS && l->held < LT_FLOATS)
     for (int64_t i = 0; i < n; i++)
-      write(l->items + i,
-            l->held == LT_UINTS ? (double)(uint64_t)l->items[i] : (double)l->items[i]);
+      write_number(l->items + i,
+                   l->held == LT_UINTS ? (double)(uint64_t)l->items[i] : (double)l->items[i]);
   if (kind == LT_COMPLEX) {
     if (!l->own)
       l->room =
           l->at;  // in external memory they would overtake the numbers that are still to be read
-    tensor_status status = reserve(l, n);
+    tensor_status status = reserve_numbers(l, n);
     if (status) return status;
     for (int64_t i = n - 1; i >= 0; i--) l->items[2 * i] = l->items[i], l->items[2 * i + 1] = 0;
     l->at = l->items + 2 * n;
@@ -89,15 +91,15 @@ static tensor_status widen(lt_list *l, lt_numbers kind) {
 // ----------------------------------------------------------------------------------------- shape
 
 // Numbers written without a call count among those of the innermost list.
-static void settle(lt_list *l) {
+static void count_written(lt_list *l) {
   if (l->straight == LT_NONE_YET) return;
-  l->left[l->depth - 1] = (l->end - l->at) / width(l);
+  l->left[l->depth - 1] = (l->end - l->at) / get_width(l);
   l->straight = LT_NONE_YET;
 }
 
 // The index of the next item in its list.
-static int64_t position(lt_list *l) {
-  settle(l);
+static int64_t get_position(lt_list *l) {
+  count_written(l);
   while (l->depth && !l->left[l->depth - 1]) l->depth--;
   return l->depth ? l->sizes[l->depth - 1] - l->left[l->depth - 1] : 0;
 }
@@ -110,36 +112,36 @@ static void take_item(lt_list *l) {
 static void go_straight(lt_list *l, lt_numbers kind) {
   if (!l->depth || !(l->kinds >> kind & 1) || (kind >= LT_FLOATS && kind != l->held)) return;
   int64_t left = l->left[l->depth - 1];
-  if (reserve(l, left)) return;
-  l->straight = kind, l->end = l->at + left * width(l);
+  if (reserve_numbers(l, left)) return;
+  l->straight = kind, l->end = l->at + left * get_width(l);
 }
 
 // Begins the next of many innermost lists, whose numbers go on as those of the last one.
 static bool goes_on(lt_list *l, int64_t n) {
   int d = l->depth - 1;
   if (l->straight == LT_NONE_YET || l->at != l->end || d < 1 || !l->left[d - 1]) return false;
-  if (n != l->sizes[d] || l->room - l->at < n * width(l)) return false;
+  if (n != l->sizes[d] || l->room - l->at < n * get_width(l)) return false;
   l->left[d - 1]--;
-  l->end = l->at + n * width(l);
+  l->end = l->at + n * get_width(l);
   return true;
 }
 
 tensor_status tensor_list_open(lt_list *l, int64_t n) {
   if (goes_on(l, n)) return TENSOR_OK;
-  int64_t at = position(l);
+  int64_t at = get_position(l);
   int d = l->depth;
   if (l->leaf && d >= l->dims)
-    return refuse(TENSOR_ERROR_TYPE,
-                  "expected a number at dim %d, not a list of length %lld (at position %lld)", d,
-                  (long long)n, (long long)at);
+    return reject_list(TENSOR_ERROR_TYPE,
+                       "expected a number at dim %d, not a list of length %lld (at position %lld)",
+                       d, (long long)n, (long long)at);
   if (d == LT_DEEPEST)
-    return refuse(TENSOR_ERROR_VALUE,
-                  "tensor(): the sequence has more than %d dimensions; does it contain itself?",
-                  LT_DEEPEST);
+    return reject_list(
+        TENSOR_ERROR_VALUE,
+        "tensor(): the sequence has more than %d dimensions; does it contain itself?", LT_DEEPEST);
   if (d < l->dims && l->sizes[d] != n)
-    return refuse(TENSOR_ERROR_VALUE,
-                  "expected sequence of length %lld at dim %d (got %lld at position %lld)",
-                  (long long)l->sizes[d], d, (long long)n, (long long)at);
+    return reject_list(TENSOR_ERROR_VALUE,
+                       "expected sequence of length %lld at dim %d (got %lld at position %lld)",
+                       (long long)l->sizes[d], d, (long long)n, (long long)at);
   take_item(l);
   l->sizes[d] = l->left[d] = n;
   if (d == l->dims) l->dims = d + 1;
@@ -149,11 +151,11 @@ tensor_status tensor_list_open(lt_list *l, int64_t n) {
 }
 
 static tensor_status expect_number(lt_list *l, const char *what) {
-  int64_t at = position(l);
+  int64_t at = get_position(l);
   if (l->depth < l->dims)
-    return refuse(TENSOR_ERROR_TYPE,
-                  "not a sequence: expected one at dim %d (got %s at position %lld)", l->depth,
-                  what, (long long)at);
+    return reject_list(TENSOR_ERROR_TYPE,
+                       "not a sequence: expected one at dim %d (got %s at position %lld)", l->depth,
+                       what, (long long)at);
   l->leaf = true;
   return take_item(l), TENSOR_OK;
 }
@@ -161,7 +163,7 @@ static tensor_status expect_number(lt_list *l, const char *what) {
 // --------------------------------------------------------------------------------------- numbers
 
 // The range of an integer dtype.
-static void limits(tensor_dtype d, int64_t *low, uint64_t *high) {
+static void find_limits(tensor_dtype d, int64_t *low, uint64_t *high) {
   bool has_sign = d >= TENSOR_INT8 && d <= TENSOR_INT64;
   int64_t bits = 8 * tensor_dtype_size(d) - has_sign;
   *high = UINT64_MAX >> (64 - bits);
@@ -178,81 +180,84 @@ static const char *text_of(double x, char *to, size_t size) {
   return to;
 }
 
-static tensor_status beyond(const char *digits) {
+static tensor_status reject_wide_integer(const char *digits) {
   errno = 0;
   strtoull(digits, NULL, 10);
-  return refuse(TENSOR_ERROR_VALUE,
-                "Overflow when unpacking long long: %.80s does not fit into 64 bits%s", digits,
-                *digits != '-' && !errno ? " with a sign; use dtype uint64" : "");
+  return reject_list(TENSOR_ERROR_VALUE,
+                     "Overflow when unpacking long long: %.80s does not fit into 64 bits%s", digits,
+                     *digits != '-' && !errno ? " with a sign; use dtype uint64" : "");
 }
 
-static tensor_status overflow(tensor_dtype d, const char *number) {
-  return refuse(TENSOR_ERROR_RUNTIME, "value cannot be converted to type %s without overflow: %s",
-                tensor_dtype_name(d), number);
+static tensor_status reject_overflow(tensor_dtype d, const char *number) {
+  return reject_list(TENSOR_ERROR_RUNTIME,
+                     "value cannot be converted to type %s without overflow: %s",
+                     tensor_dtype_name(d), number);
 }
 
 // A float for a tensor of integers, cut off.
-static tensor_status cut(const lt_list *l, double x, lt_numbers *kind, int64_t *to) {
+static tensor_status truncate_float(const lt_list *l, double x, lt_numbers *kind, int64_t *to) {
   char text[40];
   int64_t low;
   uint64_t high;
-  limits(l->dtype, &low, &high);
+  find_limits(l->dtype, &low, &high);
   // Beyond 2^53 the end is a power of 2 as a float, and 1 more is the same.
   if (!(x >= (double)low && x < (double)high + 1))
-    return overflow(l->dtype, text_of(x, text, sizeof text));
+    return reject_overflow(l->dtype, text_of(x, text, sizeof text));
   *kind = x < 0x1p63 ? LT_INTS : LT_UINTS;
   *to = x < 0x1p63 ? (int64_t)x : (int64_t)(uint64_t)x;
   return TENSOR_OK;
 }
 
-static tensor_status outside(tensor_dtype d, int64_t x) {
+static tensor_status reject_integer(tensor_dtype d, int64_t x) {
   char text[32];
   snprintf(text, sizeof text, "%lld", (long long)x);
-  return overflow(d, text);
+  return reject_overflow(d, text);
 }
 
 // The kind to store integers as after one more, if some are beyond int64: with negative ones they
 // become floats, or an error for an integer tensor.
-static tensor_status join(const lt_list *l, int64_t whole, lt_numbers *kind) {
+static tensor_status join_integer_kinds(const lt_list *l, int64_t whole, lt_numbers *kind) {
   int64_t least = l->held == LT_UINTS && *kind == LT_INTS ? whole : 0;
   if (l->held == LT_INTS && *kind == LT_UINTS)
     for (const int64_t *i = l->items; i < l->at && least >= 0; i++) least = *i;
   if (least >= 0) return TENSOR_OK;
-  return l->whole ? outside(l->dtype, least) : (*kind = LT_FLOATS, TENSOR_OK);
+  return l->whole ? reject_integer(l->dtype, least) : (*kind = LT_FLOATS, TENSOR_OK);
 }
 
 // Puts a number down, a bool or an integer as `whole`, by its bits beyond int64.
-static tensor_status put(lt_list *l, lt_numbers kind, int64_t whole, double re, double im) {
+static tensor_status add_number(lt_list *l, lt_numbers kind, int64_t whole, double re, double im) {
   tensor_status status;
   if (kind == LT_COMPLEX && l->dtype != TENSOR_DTYPE_NONE && !is_complex(l->dtype) &&
       l->dtype != TENSOR_BOOL)
-    return refuse(TENSOR_ERROR_TYPE, "can't convert complex to %s", tensor_dtype_name(l->dtype));
-  if (kind == LT_FLOATS && l->whole && (status = cut(l, re, &kind, &whole))) return status;
+    return reject_list(TENSOR_ERROR_TYPE, "can't convert complex to %s",
+                       tensor_dtype_name(l->dtype));
+  if (kind == LT_FLOATS && l->whole && (status = truncate_float(l, re, &kind, &whole)))
+    return status;
   if (kind < LT_FLOATS) {
     re = kind == LT_UINTS ? (double)(uint64_t)whole : (double)whole;
-    if ((status = join(l, whole, &kind))) return status;
+    if ((status = join_integer_kinds(l, whole, &kind))) return status;
   }
-  if ((status = widen(l, kind)) || (status = reserve(l, 1))) return status;
+  if ((status = widen_numbers(l, kind)) || (status = reserve_numbers(l, 1))) return status;
   if (l->held < LT_FLOATS)
     *l->at++ = whole;
   else
-    write(l->at++, re);
-  if (l->held == LT_COMPLEX) write(l->at++, im);
+    write_number(l->at++, re);
+  if (l->held == LT_COMPLEX) write_number(l->at++, im);
   return TENSOR_OK;
 }
 
 // An integer that its tensor cannot hold, unless that turns out to be of floats.
 static tensor_status put_beyond(lt_list *l, const char *digits, double nearest) {
-  if (l->whole) return beyond(digits);
+  if (l->whole) return reject_wide_integer(digits);
   if (!*l->beyond) snprintf(l->beyond, sizeof l->beyond, "%s", digits);
-  return put(l, LT_FLOATS, 0, nearest, 0);
+  return add_number(l, LT_FLOATS, 0, nearest, 0);
 }
 
 // An integer beyond int64. It is stored exactly for uint64.
 static tensor_status put_uint(lt_list *l, uint64_t u, tensor_dtype dtype) {
   char digits[32];
   tensor_dtype d = l->dtype == TENSOR_DTYPE_NONE ? dtype : l->dtype;
-  if (d == TENSOR_UINT64) return put(l, LT_UINTS, (int64_t)u, 0, 0);
+  if (d == TENSOR_UINT64) return add_number(l, LT_UINTS, (int64_t)u, 0, 0);
   snprintf(digits, sizeof digits, "%llu", (unsigned long long)u);
   return put_beyond(l, digits, (double)u);
 }
@@ -272,8 +277,8 @@ tensor_status tensor_list_number(lt_list *l, tensor_scalar n, tensor_dtype dtype
   if (!status && n.kind == TENSOR_SCALAR_UINT && n.value.u > INT64_MAX)
     status = put_uint(l, n.value.u, dtype);
   else if (!status)
-    status = put(l, kind, whole ? n.value.i : 0, whole ? 0 : n.value.f.re,
-                 kind == LT_COMPLEX ? n.value.f.im : 0);
+    status = add_number(l, kind, whole ? n.value.i : 0, whole ? 0 : n.value.f.re,
+                        kind == LT_COMPLEX ? n.value.f.im : 0);
   if (status) return status;
   l->dtypes |= known ? (uint64_t)1 << dtype : 0;
   l->kinds |= known ? 0 : 1U << kind;
@@ -315,7 +320,7 @@ tensor_status tensor_list_numbers(lt_list *l, const double *numbers, int64_t n) 
 // --------------------------------------------------------------------------------------- the end
 
 // The dtype that numbers have together.
-static tensor_status infer(const lt_list *l, tensor_dtype *to) {
+static tensor_status infer_dtype(const lt_list *l, tensor_dtype *to) {
   static const tensor_dtype wholes[] = {TENSOR_BOOL, TENSOR_INT64};
   tensor_status status = TENSOR_OK;
   bool none = true;
@@ -341,7 +346,7 @@ static tensor_status infer(const lt_list *l, tensor_dtype *to) {
 }
 
 // The dtype in which numbers for `d` are passed on: one that the loops below support.
-static tensor_dtype stored(const lt_list *l, tensor_dtype d) {
+static tensor_dtype choose_stored_dtype(const lt_list *l, tensor_dtype d) {
   if (d == TENSOR_FLOAT32 || d == TENSOR_FLOAT64 || d == TENSOR_BOOL || is_integral(d)) return d;
   if (d == TENSOR_COMPLEX64 || d == TENSOR_COMPLEX128) return d;
   return l->held == LT_COMPLEX  ? TENSOR_COMPLEX128
@@ -352,19 +357,19 @@ static tensor_dtype stored(const lt_list *l, tensor_dtype d) {
 static tensor_status check_range(const lt_list *l, tensor_dtype d) {
   int64_t low;
   uint64_t high;
-  limits(d, &low, &high);
+  find_limits(d, &low, &high);
   if (!low && high <= INT64_MAX) low = -(int64_t)high;  // negative ones wrap around, as in PyTorch
   for (const int64_t *i = l->items; i < l->at && l->held < LT_UINTS; i++) {
     if (*i >= low && (*i < 0 || (uint64_t)*i <= high)) continue;
-    return outside(d, *i);
+    return reject_integer(d, *i);
   }
   return TENSOR_OK;
 }
 
 // Converts the numbers in place to elements of a dtype, none of which is wider than the stored
 // numbers.
-static void narrow(lt_list *l, tensor_dtype d) {
-  int64_t n = used(l), parts = width(l);
+static void narrow_numbers(lt_list *l, tensor_dtype d) {
+  int64_t n = count_slots(l), parts = get_width(l);
   char *to = (char *)l->items;
 #define EACH(CODE, T, VALUE)                           \
   case CODE:                                           \
@@ -377,10 +382,10 @@ static void narrow(lt_list *l, tensor_dtype d) {
     switch (d) {
       case TENSOR_BOOL:
         for (int64_t i = 0; i < n; i += parts)
-          *to++ = read(l->items + i) != 0 || read(l->items + i + parts - 1) != 0;
+          *to++ = read_number(l->items + i) != 0 || read_number(l->items + i + parts - 1) != 0;
         break;
-        EACH(TENSOR_FLOAT32, float, read(l->items + i))
-        EACH(TENSOR_COMPLEX64, float, read(l->items + i))
+        EACH(TENSOR_FLOAT32, float, read_number(l->items + i))
+        EACH(TENSOR_COMPLEX64, float, read_number(l->items + i))
       default:
         break;
     }
@@ -402,18 +407,19 @@ static void narrow(lt_list *l, tensor_dtype d) {
 #undef EACH
 }
 
-static tensor_status make(lt_list *l, tensor_t **out) {
+static tensor_status make_tensor(lt_list *l, tensor_t **out) {
   tensor_dtype d = l->dtype, in;
   tensor_status status = TENSOR_OK;
-  if (position(l), l->depth)
-    return refuse(TENSOR_ERROR_VALUE, "tensor(): a list was modified during the call");
-  if (d == TENSOR_DTYPE_NONE) status = infer(l, &d);
-  if (!status && is_integral(d)) status = *l->beyond ? beyond(l->beyond) : check_range(l, d);
-  if (!status && l->held == LT_UINTS && d != TENSOR_UINT64) status = widen(l, LT_FLOATS);
-  in = stored(l, d);
-  if (!status && is_complex(in)) status = widen(l, LT_COMPLEX);
+  if (get_position(l), l->depth)
+    return reject_list(TENSOR_ERROR_VALUE, "tensor(): a list was modified during the call");
+  if (d == TENSOR_DTYPE_NONE) status = infer_dtype(l, &d);
+  if (!status && is_integral(d))
+    status = *l->beyond ? reject_wide_integer(l->beyond) : check_range(l, d);
+  if (!status && l->held == LT_UINTS && d != TENSOR_UINT64) status = widen_numbers(l, LT_FLOATS);
+  in = choose_stored_dtype(l, d);
+  if (!status && is_complex(in)) status = widen_numbers(l, LT_COMPLEX);
   if (status) return status;
-  narrow(l, in);
+  narrow_numbers(l, in);
   status = tensor_from_data(l->items, l->sizes, l->dims, in, out);
   if (status || in == d) return status;
   tensor_t *made = *out;
@@ -424,7 +430,7 @@ static tensor_status make(lt_list *l, tensor_t **out) {
 }
 
 tensor_status tensor_list_end(lt_list *l, tensor_t **out) {
-  tensor_status status = out ? make(l, out) : TENSOR_OK;
+  tensor_status status = out ? make_tensor(l, out) : TENSOR_OK;
   if (l->own) free(l->items);
   return status;
 }

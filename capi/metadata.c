@@ -54,10 +54,12 @@ static const struct {
   int64_t size;
 } dtypes[] = LT_DTYPES_BY_NUMBER;
 
-static _Bool known(tensor_dtype d) { return d >= 0 && (size_t)d < sizeof dtypes / sizeof *dtypes; }
+static _Bool is_known(tensor_dtype d) {
+  return d >= 0 && (size_t)d < sizeof dtypes / sizeof *dtypes;
+}
 TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype) {
-  return known(dtype) ? dtypes[dtype].size : 0;
+  return is_known(dtype) ? dtypes[dtype].size : 0;
 }
 TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype) {
-  return known(dtype) ? dtypes[dtype].name : "none";
+  return is_known(dtype) ? dtypes[dtype].name : "none";
 }

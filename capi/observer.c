@@ -15,13 +15,14 @@ TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *con
   return lt_set_callback(&lt_observer, set, "set_observer");
 }
 
-static int64_t now(void) {
+static int64_t read_clock(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void report(lt_callback *o, tensor_event *event, lt_slot *const *tensors, int32_t count) {
+static void call_observer(lt_callback *o, tensor_event *event, lt_slot *const *tensors,
+                          int32_t count) {
   tensor_event_tensor described[LT_MOST_OBSERVED];
   for (int32_t i = 0; i < count; i++) {
     const lt_slot *s = tensors[i];
@@ -39,21 +40,21 @@ void lt_observe_begin(lt_observation *o, const char *name, lt_slot *const *tenso
   o->observer = NULL;
   if (observing || !(o->observer = lt_hold_callback(&lt_observer))) return;
   o->name = name;
-  tensor_event event = {.name = name, .time = now()};
-  report(o->observer, &event, tensors, count);
-  o->began = now();
+  tensor_event event = {.name = name, .time = read_clock()};
+  call_observer(o->observer, &event, tensors, count);
+  o->began = read_clock();
 }
 
 void lt_observe_end(lt_observation *o, tensor_status status, lt_slot *const *tensors,
                     int32_t count) {
   if (!o->observer) return;
-  const int64_t ended = now();
+  const int64_t ended = read_clock();
   tensor_event event = {.name = o->name,
                         .is_end = true,
                         .status = status,
                         .time = ended,
                         .nanoseconds = ended - o->began};
-  report(o->observer, &event, tensors, count);
+  call_observer(o->observer, &event, tensors, count);
   lt_drop_callback(&lt_observer, o->observer);
 }
 

@@ -49,7 +49,7 @@ static void drop_interrupt(lt_thread *t) {
 }
 
 // Makes a thread's record available to new threads; calls during the rest of its exit join again.
-static void leave(void *record) {
+static void leave_record(void *record) {
   lt_thread *t = record;
   lt_me = NULL;
   t->used = t->base = t->calls = 0;
@@ -58,22 +58,22 @@ static void leave(void *record) {
   t->owned = 0;
 }
 
-static void prepare(void) {
-  if (!pthread_key_create(&leaving, leave)) lt_keep_key(leaving);
+static void create_key(void) {
+  if (!pthread_key_create(&leaving, leave_record)) lt_keep_key(leaving);
 #ifdef __linux__
   if (syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) return;
 #endif
   lt_several = 1;
 }
 
-static void barrier(void) {
+static void wait_barrier(void) {
 #ifdef __linux__
   syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 #endif
 }
 
 _Bool lt_join(void) {
-  pthread_once(&prepared, prepare);
+  pthread_once(&prepared, create_key);
   lt_thread *t = lt_threads;
   int32_t expected = 0;
   while (t && !atomic_compare_exchange_strong(&t->owned, &expected, 1)) t = t->next, expected = 0;
@@ -88,7 +88,7 @@ _Bool lt_join(void) {
     while (!atomic_compare_exchange_weak(&lt_threads, &t->next, t));
     if (t->next) {
       lt_several = 1;
-      barrier();
+      wait_barrier();
     }
   }
   t->modes = (lt_modes){.device_type = TENSOR_CPU, .device_index = -1, .grad = 1};

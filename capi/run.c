@@ -10,7 +10,7 @@
 #define LT_CHECK(right, refusal) \
   if (!(right)) return refusal
 #define LT_HANDLE(kind_of) \
-  LT_CHECK(v->slot = resolve(v->pointer, kind_of, op->name, p->name), TENSOR_ERROR_HANDLE)
+  LT_CHECK(v->slot = resolve_handle(v->pointer, kind_of, op->name, p->name), TENSOR_ERROR_HANDLE)
 // Valid values are recognized without a call.
 #define LT_RANGE(value, low, high)                                  \
   LT_CHECK(((value) >= (low) && (value) <= (high)) ||               \
@@ -18,15 +18,17 @@
            TENSOR_ERROR_VALUE)
 
 // lt_resolve, of which a live handle of the kind needs little.
-static inline lt_slot *resolve(const void *handle, int kind, const char *op, const char *name) {
+static inline lt_slot *resolve_handle(const void *handle, int kind, const char *op,
+                                      const char *name) {
   lt_slot *slot = lt_pin(handle);
   return slot && slot->kind == kind ? slot : lt_resolve(handle, kind, op, name);
 }
 
 // Checks the arguments by the letters of their parameters, turns handles into slots, and notes
 // which operand is a number: the engine sees a 0-dim tensor that counts as one.
-static inline __attribute__((always_inline)) tensor_status check(const lt_operator *op,
-                                                                 _Bool number, lt_frame *frame) {
+static inline __attribute__((always_inline)) tensor_status check_arguments(const lt_operator *op,
+                                                                           _Bool number,
+                                                                           lt_frame *frame) {
   lt_value *v = frame->args;
   for (const lt_parameter *p = op->parameters, *end = p + op->count; p < end; p++, v++) {
     switch (p->kind) {
@@ -146,13 +148,14 @@ static tensor_status resolve_out(const lt_operator *op, lt_frame *frame) {
 }
 
 // lt_run, with what an observer is told if `observed`.
-static inline __attribute__((always_inline)) tensor_status run(const lt_operator *op, int form,
-                                                               bool number, lt_value *a,
-                                                               bool observed) {
+static inline __attribute__((always_inline)) tensor_status run_operator(const lt_operator *op,
+                                                                        int form, bool number,
+                                                                        lt_value *a,
+                                                                        bool observed) {
   lt_frame frame;  // the engine reads the fields that its form has
   frame.op = op->number, frame.mode = form, frame.args = a;
   frame.number = 0, frame.runs = (op->flags & LT_RUNS) != 0;
-  tensor_status status = check(op, number, &frame);
+  tensor_status status = check_arguments(op, number, &frame);
   if (!status && form == LT_OUT) status = resolve_out(op, &frame);
   if (status) return status;
   const char *name = form == LT_INPLACE ? op->called_ : op->called;
@@ -168,12 +171,12 @@ static inline __attribute__((always_inline)) tensor_status run(const lt_operator
 
 __attribute__((cold, noinline)) static tensor_status run_observed(const lt_operator *op, int form,
                                                                   bool number, lt_value *a) {
-  return run(op, form, number, a, true);
+  return run_operator(op, form, number, a, true);
 }
 
 tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a) {
   if (__builtin_expect(lt_is_observed(), 0)) return run_observed(op, form, number, a);
-  return run(op, form, number, a, false);
+  return run_operator(op, form, number, a, false);
 }
 
 tensor_status lt_give(const lt_operator *op, bool number, lt_value *a, void *out) {

@@ -90,7 +90,7 @@ static void keep_defaults(void) {
   }
 }
 
-__attribute__((format(printf, 1, 2))) static void refuse(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static void set_start_error(const char *format, ...) {
   char text[512];
   va_list values;
   va_start(values, format);
@@ -102,23 +102,24 @@ __attribute__((format(printf, 1, 2))) static void refuse(const char *format, ...
 static char unusable[512];  // why no kernel can run here
 
 // Makes the state of a forked child LT_UNSTARTED.
-static tensor_status restart(const char *op) {
+static tensor_status reset_child(const char *op) {
   if (stranded) {
-    refuse(lt_can_reset()
-               ? "%s: libtensor cannot be used in a child process that was forked inside a hook, "
-                 "callback or deleter; fork outside of it, or start workers with spawn, forkserver "
-                 "or exec"
-               : "%s: libtensor, linked statically, cannot be used in a forked child process once "
-                 "its parent has used it; fork before the first call, link the shared library, or "
-                 "start workers with exec",
-           op);
+    set_start_error(
+        lt_can_reset()
+            ? "%s: libtensor cannot be used in a child process that was forked inside a hook, "
+              "callback or deleter; fork outside of it, or start workers with spawn, forkserver "
+              "or exec"
+            : "%s: libtensor, linked statically, cannot be used in a forked child process once "
+              "its parent has used it; fork before the first call, link the shared library, or "
+              "start workers with exec",
+        op);
     return TENSOR_ERROR_FORKED;
   }
   lt_thread *const me = lt_me;
   const bool is_reset = lt_reset();
   lt_me = me;
   if (!is_reset) {
-    refuse("%s: not enough memory to start the library in a forked child process", op);
+    set_start_error("%s: not enough memory to start the library in a forked child process", op);
     return TENSOR_ERROR_MEMORY;
   }
   lt_forget_threads();
@@ -132,7 +133,7 @@ tensor_status lt_start(const char *op) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_mutex_lock(&starting);
-  if (lt_state == LT_FORKED) status = restart(op);
+  if (lt_state == LT_FORKED) status = reset_child(op);
   if (lt_state == LT_UNSTARTED) {
     lt_state = LT_STARTING;
     char why[256] = "not enough memory to start the library";
@@ -146,13 +147,13 @@ tensor_status lt_start(const char *op) {
       lt_leave_signals();
       lt_note_handlers();
     } else {
-      refuse("%s: %s", op, why);
+      set_start_error("%s: %s", op, why);
       status = TENSOR_ERROR_MEMORY;
     }
     lt_state = !block ? LT_UNSTARTED : *unusable ? LT_UNUSABLE : LT_RUNNING;
   }
   if (lt_state == LT_UNUSABLE) {
-    refuse("%s: %s", op, unusable);
+    set_start_error("%s: %s", op, unusable);
     status = TENSOR_ERROR_NOT_IMPLEMENTED;
   }
   pthread_mutex_unlock(&starting);

@@ -48,7 +48,7 @@ int64_t lt_made_slots(void) {
 }
 
 // The place of a handle: a slot and the tag of one of its generations; NULL for other pointers.
-static inline lt_slot *place(const void *handle, uint32_t *tag) {
+static inline lt_slot *find_slot(const void *handle, uint32_t *tag) {
   const size_t address = (size_t)handle;
   if (address % 8) return NULL;
   for (int i = 0; i < SEGMENTS; i++) {  // those that are not there have nothing usable
@@ -66,7 +66,7 @@ static lt_slot *if_live(lt_slot *slot, uint32_t tag) {
 
 lt_slot *lt_find(const void *handle) {
   uint32_t tag;
-  lt_slot *slot = place(handle, &tag);
+  lt_slot *slot = find_slot(handle, &tag);
   return slot ? if_live(slot, tag) : NULL;
 }
 
@@ -83,7 +83,7 @@ static inline int64_t pins_of(lt_thread *t) {
 
 lt_slot *lt_pin(const void *handle) {
   uint32_t tag;
-  lt_slot *slot = place(handle, &tag);
+  lt_slot *slot = find_slot(handle, &tag);
   if (!slot || ((!lt_me || pins_of(lt_me) == lt_me->room) && !lt_make_pins())) return NULL;
   lt_thread *t = lt_me;
   const int64_t n = pins_of(t);

@@ -66,7 +66,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) runner *me;
 static struct sigaction urgent;
 
 // The signal mask in the context becomes the thread's mask after the handler.
-static void interrupted(int number, siginfo_t *info, void *context) {
+static void handle_signal(int number, siginfo_t *info, void *context) {
   if (me) {
     sigset_t *mask = &((ucontext_t *)context)->uc_sigmask;
     static const int useless[] = {SIGCHLD, SIGPROF, SIGSTKFLT};
@@ -81,7 +81,7 @@ static void interrupted(int number, siginfo_t *info, void *context) {
 // waiting thread.
 static void interrupt_later(void) {
   struct sigaction now;
-  if (!sigaction(SIGURG, NULL, &now) && now.sa_sigaction == interrupted)
+  if (!sigaction(SIGURG, NULL, &now) && now.sa_sigaction == handle_signal)
     pthread_kill(pthread_self(), SIGURG);
 }
 
@@ -97,7 +97,7 @@ static bool all_block(void) {
 void lt_leave_signals(void) {
   if (sigaction(SIGURG, NULL, &urgent) || !(urgent.sa_flags & SA_SIGINFO)) return;
   struct sigaction ours = urgent;
-  ours.sa_sigaction = interrupted;
+  ours.sa_sigaction = handle_signal;
   sigaction(SIGURG, &ours, NULL);
   pthread_mutex_lock(&lock);
   for (runner *r = runners; r; r = r->next) syscall(SYS_tgkill, getpid(), r->id, SIGURG);
@@ -108,9 +108,9 @@ void lt_leave_signals(void) {
 
 bool lt_runs_go(void) { return me != NULL; }
 
-static void *leave(void *nothing) { return nothing; }
+static void *leave_thread(void *nothing) { return nothing; }
 
-static void settle(seat *s) {
+static void settle_malloc(seat *s) {
   pthread_mutex_unlock(&lock);
   void *volatile first = malloc(1);
   free(first);
@@ -119,18 +119,18 @@ static void settle(seat *s) {
   pthread_cond_signal(&settled);
 }
 
-static void *run(void *given) {
+static void *run_thread(void *given) {
   seat *s = given;
   pthread_mutex_lock(&lock);
   while (!s->body) {
     if (s->settling)
-      settle(s);
+      settle_malloc(s);
     else
       pthread_cond_wait(&s->called, &lock);
   }
   const seat called = *s;
   runner self = {(pid_t)syscall(SYS_gettid), false, runners};
-  if (called.body != leave) runners = me = &self;
+  if (called.body != leave_thread) runners = me = &self;
   pthread_mutex_unlock(&lock);
   pthread_cond_destroy(&s->called);
   free(s);
@@ -149,7 +149,7 @@ static void *run(void *given) {
 }
 
 // Makes a thread that waits, with all signals blocked; the caller has the lock.
-static int make(void) {
+static int make_thread(void) {
   seat *s = calloc(1, sizeof *s);
   if (!s) return EAGAIN;
   pthread_cond_init(&s->called, NULL);
@@ -159,7 +159,7 @@ static int make(void) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  const int error = __real_pthread_create(&s->thread, &attributes, run, s);
+  const int error = __real_pthread_create(&s->thread, &attributes, run_thread, s);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (error) return free(s), error;
@@ -170,7 +170,7 @@ static int make(void) {
 }
 
 // Has the thread that was made last run body; the caller has the lock.
-static pthread_t call(void *(*body)(void *), void *argument) {
+static pthread_t call_thread(void *(*body)(void *), void *argument) {
   seat *s = waiting;
   waiting = s->next;
   const pthread_t thread = s->thread;
@@ -183,7 +183,7 @@ static pthread_t call(void *(*body)(void *), void *argument) {
 int lt_make_threads(int number) {
   if (!lt_entry) return number;  // Go makes its own, in a program of its
   pthread_mutex_lock(&lock);
-  while (made < number && !make()) continue;
+  while (made < number && !make_thread()) continue;
   const int had = made;
   pthread_mutex_unlock(&lock);
   return had;
@@ -201,7 +201,7 @@ void lt_settle_threads(void) {
 
 void lt_dismiss_threads(void) {
   pthread_mutex_lock(&lock);
-  while (waiting) call(leave, NULL);
+  while (waiting) call_thread(leave_thread, NULL);
   pthread_mutex_unlock(&lock);
 }
 
@@ -210,8 +210,8 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*body)(void *), void *argument) {
   (void)attributes;
   pthread_mutex_lock(&lock);
-  const int error = waiting ? 0 : make();
-  if (!error) *thread = call(body, argument);
+  const int error = waiting ? 0 : make_thread();
+  if (!error) *thread = call_thread(body, argument);
   pthread_mutex_unlock(&lock);
   return error;
 }
