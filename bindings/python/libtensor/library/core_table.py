@@ -25,7 +25,6 @@ __all__ = ["TABLE", "apply_rule", "aten", "at_least_1d", "decomposition", "in_fl
 
 TABLE: dict[str, Callable[..., Any]] = {}
 aten: Any = ops.aten
-LAST = 2**63 - 1
 
 
 def decomposition(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -412,6 +411,8 @@ def split(x: Tensor, size: Any, dim: int = 0) -> Any:
 
 @decomposition("chunk", "unsafe_chunk")
 def chunk(x: Tensor, chunks: int, dim: int = 0) -> Any:
+    if x.size(dim) == 0:
+        return split(x, [0] * chunks, dim)
     return split(x, max(-(-x.size(dim) // chunks), 1), dim)
 
 
@@ -452,8 +453,9 @@ def roll(x: Tensor, shifts: Any, dims: Any = ()) -> Any:
     if not dims:
         return aten.view.default(roll(x.flatten(), shifts, [0]), list(x.shape))
     for shift, dim in zip(shifts, dims, strict=True):
-        at = -shift % max(x.size(dim), 1)
-        x = aten.cat.default([aten.slice.Tensor(x, dim, at, LAST), aten.slice.Tensor(x, dim, 0, at)], dim)
+        size = x.size(dim)
+        index = aten.remainder.Scalar(arange(size, dtype=torch_int64) - shift, size)
+        x = aten.index_select.default(x, dim, index)
     return x
 
 
@@ -570,6 +572,8 @@ def logsumexp(x: Tensor, dim: Any, keepdim: bool = False) -> Any:
         return NotImplemented
     x = x if x.is_floating_point() else x.to(default_dtype())
     dims = as_list(dim, 1)
+    if x.numel() == 0:
+        return x.exp().sum(dims, keepdim).log()
     most = aten.amax.default(x, dims, True)
     most = aten.where.self(most.abs() == math.inf, scalar(0, most), most)
     made = (x - most).exp().sum(dims, True).log() + most

@@ -34,7 +34,11 @@ def native_batch_norm(x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, tr
     return made[:3]
 
 
-decomposition("batch_norm")(lambda *args, **_: native_batch_norm(*args[:8])[0])
+@decomposition("batch_norm")
+def batch_norm(x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float, *_: Any, **__: Any) -> Any:
+    if training and x.numel() == 0:
+        return x.clone()
+    return native_batch_norm(x, weight, bias, mean, var, training, momentum, eps)[0]
 
 
 @decomposition("instance_norm")

@@ -58,7 +58,7 @@ def _layer_norm(call: Call, input: Tensor, normalized_shape: Any, weight: Any = 
 
 @rule("group_norm")
 def _group_norm(call: Call, input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    rest = input.numel() // max(input.size(0) * input.size(1), 1)
+    rest = math.prod(input.shape[2:])
     input = make_contiguous(call, input)
     return call("native_group_norm.default", input, weight, bias, input.size(0), input.size(1), rest, num_groups, eps)[0]
 
