@@ -8,8 +8,8 @@ import pytest
 import libtensor as torch
 from libtensor import nn
 from libtensor.export import export, load, save
+from libtensor.export.arguments import find_operator
 from libtensor.export.functionalize import find_written
-from libtensor.export.lowering import find_operator
 
 F = nn.functional
 TABLES = {"core": None, "empty": {}}

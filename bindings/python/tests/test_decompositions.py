@@ -12,7 +12,7 @@ from exported_models import MODELS, flat
 
 import libtensor as torch
 from libtensor.export import CustomDecompTable, default_decompositions, export, load, save
-from libtensor.export.lowering import find_operator
+from libtensor.export.arguments import find_operator
 from libtensor.export.writer import code_of
 from libtensor.fx.experimental.proxy_tensor import make_fx
 

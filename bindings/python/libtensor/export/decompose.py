@@ -8,8 +8,9 @@ from typing import Any
 
 from ..library.aten import AtenOverload
 from ..library.core_table_nn import TABLE
+from .arguments import Node, Table, find_operator, list_names, replace_names
 from .functionalize import find_returning, find_written, functionalize
-from .lowering import Lowering, Node, Table, find_operator, list_names, replace_names
+from .lowering import Lowering
 from .writer import schema_of
 
 __all__ = ["CustomDecompTable", "decompose", "default_decompositions"]
@@ -28,7 +29,8 @@ KEPT = ("_assert", "sym_constrain", "with_effects")  # the beginnings of names o
 
 class CustomDecompTable(dict[Any, Callable[..., Any]]):
     """Decompositions by operator, initially those of default_decompositions(). A function has the operator's parameters and calls others; the
-    operator stays whole where it returns NotImplemented. Removing an operator keeps it whole."""
+    operator stays whole where it returns NotImplemented, or if it depends on a variable size in a way that no graph describes. Removing an operator
+    keeps it whole."""
 
     def __init__(self) -> None:
         super().__init__({find_operator(f"torch.ops.aten.{name}"): function for name, function in TABLE.items()})
@@ -190,6 +192,5 @@ def decompose(text: dict[str, Any], table: Table | None) -> dict[str, Any]:
         spec["arg"] = output["as_tensor"] if "name" in spec["arg"] else output
     functionalize(lowering, text)
     remove_unused(graph)
-    text["range_constraints"] |= {name: {"min_val": 0, "max_val": None} for name in lowering.samples.created}
     text["verifiers"] = ["ATEN"]
     return text

@@ -10,7 +10,8 @@ from .._core.tensor import Tensor
 from ..library.aten import AtenOverload
 from ..library.core_table import aten
 from ..library.operators import OpOverload
-from .lowering import Lowering, Node, find_operator, list_names, replace_names
+from .arguments import Node, find_operator, list_names, replace_names
+from .lowering import Lowering
 from .writer import schema_of
 
 __all__ = ["functionalize"]

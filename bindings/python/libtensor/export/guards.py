@@ -7,6 +7,8 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import functools
+import keyword
 import math
 import operator
 import sys
@@ -19,16 +21,20 @@ from typing import Any
 from .._base import overrides
 from .._base.size import Size as TorchSize
 from .._core.tensor import Tensor
+from ..fx.experimental.proxy_tensor import OperatorTracer
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ..nn import Module
 from .recording import Recording
 from .trace import Tracer, record
 
-__all__ = ["Expressions", "Guard", "Guards", "find_expressions", "record_guards"]
+__all__ = ["FUNCTIONS", "Collecting", "Expressions", "Guard", "Guards", "collecting", "find_expressions", "make_number", "plain", "record_guards"]
+__all__ += ["write_python"]
 
 OWN = str(Path(__file__).parents[1])
-FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round}
+ROUNDING: dict[str, Callable[..., Any]] = {"abs": abs, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round}
+FUNCTIONS: dict[str, Callable[..., Any]] = {**ROUNDING, "max": max, "min": min}
+SIGNS = {"Add": "+", "Mul": "*", "FloorDiv": "//", "CleanDiv": "//", "Mod": "%", "PythonMod": "%", "Pow": "**"}
 # The sizes of tensors, as numbers or expressions of Python, by the path of the graph and the name of the node.
 Expressions = dict[tuple[str, ...], dict[str, tuple[int | str, ...]]]
 
@@ -165,7 +171,7 @@ for _name, _sign in COMPARISONS.items():
     _define(_name, getattr(operator, _name), "({0}" + _sign + "{1})")
 for _name, _sign in {"neg": "-", "pos": "+", "invert": "~"}.items():
     _define(f"__{_name}__", getattr(operator, f"__{_name}__"), f"({_sign}{{0}})")
-for _name, _call in FUNCTIONS.items():
+for _name, _call in ROUNDING.items():
     _define(f"__{_name}__", _call, _name + "({0})")
 SizeInt.__divmod__ = SizeFloat.__divmod__ = _divide  # type: ignore[method-assign]
 
@@ -193,10 +199,12 @@ class SizedTensor(Tensor):
     nelement: Any = numel
 
 
-class GuardTracer(Tracer):
-    """Records operators, and collects comparisons of sizes."""
+class Collecting(OperatorTracer):
+    """A part of tracers that collect comparisons of sizes. `path` is that of the graph, which is inside that of `outer`."""
 
     guards: Guards
+    path: tuple[str, ...] = ()
+    outer: Any = None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return super().__torch_function__(func, types, drop_expressions(args), drop_expressions(dict(kwargs or {})))
@@ -204,19 +212,25 @@ class GuardTracer(Tracer):
     def find(self, value: Any) -> Any:
         return super().find(plain(value))
 
-    def finish(self, results: list[Any]) -> list[Any]:
-        self.guards.release()
-        return list(map(plain, results))
-
     def track(self, value: Any, node: Node) -> None:
+        if type(value) is SizedTensor:  # the result of an in-place operator, which may have changed its shape
+            value.__class__ = Tensor  # type: ignore[assignment]
         super().track(value, node)
         if self.outer is not None:
-            self.guards = self.outer.guards  # type: ignore[attr-defined]
+            self.guards = self.outer.guards
         sizes = self.guards.sizes.get(self.path, {}).get(node.name) if type(value) is Tensor else None
         if sizes is not None and len(sizes) == value.dim() and any(isinstance(x, str) for x in sizes):
             value.__class__ = SizedTensor
             value.expressions, value.guards = sizes, self.guards
             self.guards.tensors.append(value)
+
+
+class GuardTracer(Collecting, Tracer):
+    """Records operators, and collects comparisons of sizes."""
+
+    def finish(self, results: list[Any]) -> list[Any]:
+        self.guards.release()
+        return list(map(plain, results))
 
 
 def drop_expressions(value: Any) -> Any:
@@ -256,15 +270,23 @@ def collecting() -> Iterator[None]:
                 builtins.len = _len
 
 
+@functools.lru_cache(4096)
 def write_python(text: str) -> str:
-    """Returns an expression of sizes, in sympy's srepr, as Python."""
-    signs = {"Add": "+", "Mul": "*", "FloorDiv": "//", "Pow": "**"}
+    """Returns an expression of sizes, in sympy's srepr, as Python. Raises NotImplementedError for a function that is not known."""
 
     def visit(node: ast.expr) -> str:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in signs:
-            return f"({signs[node.func.id].join(map(visit, node.args))})"
-        value = ast.literal_eval(node.args[0]) if isinstance(node, ast.Call) else 0
-        return str(value) if isinstance(value, str) else f"({value})"
+        name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        args = node.args if isinstance(node, ast.Call) else []
+        if name in SIGNS:
+            return f"({SIGNS[name].join(map(visit, args))})"
+        if name in ("Max", "Min"):
+            return f"{name.lower()}({', '.join(map(visit, args))})"
+        value = ast.literal_eval(args[0]) if name in ("Symbol", "Integer") else None
+        if name == "Integer" and type(value) is int:
+            return f"({value})"
+        if name == "Symbol" and isinstance(value, str) and value.isidentifier() and not keyword.iskeyword(value) and value not in FUNCTIONS:
+            return value
+        raise NotImplementedError(f"the size {text} is not supported")
 
     return visit(ast.parse(text, mode="eval").body)
 

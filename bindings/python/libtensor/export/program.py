@@ -262,8 +262,11 @@ class ExportedProgram:
         """Returns a program of simpler operators with the same results, which has copies of the weights.
 
         Without a table, operators become those of Core ATen IR where libtensor has a decomposition. `decomp_table` is a dict from overloads to
-        functions that call other operators, such as a changed `default_decompositions()`; with an empty one, operators stay as they are. Operators
-        that write to tensors become ones that return new tensors, and buffers and inputs that the program writes to become outputs of the graph.
+        functions that call other operators, such as a changed `default_decompositions()`; with an empty one, operators stay as they are. An operator
+        also stays as it is if its decomposition depends on a variable size in a way that no graph describes: bound the size with min and max of Dim.
+        Operators that write to tensors become ones that return new tensors, and buffers and inputs that the program writes to become outputs of the
+        graph.
+
         `decompose_custom_triton_ops` is accepted for compatibility with PyTorch, and not used.
 
         >>> silu = torch.export.export(torch.nn.SiLU(), (torch.ones(2),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ from .dims import Size, Symbol
 from .recording import Recording
 
 __all__ = ["Sizes", "record", "unify"]
+
+MANY = 12  # known sizes beyond which no products of more than two of them are looked for
 
 
 def list_written(func: Any, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:
@@ -315,10 +318,12 @@ class Sizes:
             line = find_line(known, vector)
             if line is not None:
                 return write_line(text, *line)
-        for (one, first), (two, second) in itertools.combinations_with_replacement(self.bases.items(), 2):
-            factor = find_factor([a * b for a, b in zip(one, two, strict=True)], vector)
-            if factor is not None:
-                return write_line(f"Pow({first}, Integer(2))" if one == two else f"Mul({first}, {second})", factor, 0)
+        sizes = self.bases | self.known if len(self.bases) + len(self.known) <= MANY else self.bases
+        for count in (2, 3, 4) if len(sizes) <= MANY else (2,):
+            for factors in itertools.combinations_with_replacement(sizes.items(), count):
+                factor = find_factor([math.prod(x) for x in zip(*(known for known, _ in factors), strict=True)], vector)
+                if factor is not None:
+                    return write_line(write_product([text for _, text in factors]), factor, 0)
         for known, text in list(self.bases.items()):
             for divisor in range(2, 33):
                 for offset in range(-divisor, divisor + 1):
@@ -346,6 +351,12 @@ class Sizes:
 
 def write_symbol(name: str) -> str:
     return f"Symbol('{name}', positive=True, integer=True)"
+
+
+def write_product(factors: list[str]) -> str:
+    if len(set(factors)) == 1:
+        return f"Pow({factors[0]}, Integer({len(factors)}))"
+    return f"Mul({', '.join(factors)})"
 
 
 def write_line(base: str, factor: int, offset: int) -> str:
@@ -438,11 +449,15 @@ class Unifier:
         return None
 
     def product(self, vector: tuple[int, ...]) -> Node | None:
-        for one, two in itertools.combinations_with_replacement(self.known, 2):
-            known = tuple(a * b for a, b in zip(one, two, strict=True))
-            factor = find_factor(known, vector)
-            if factor is not None:
-                return self.line(self.call(operator.mul, (self.size(one), self.size(two)), known), known, factor, 0)
+        for count in (2, 3, 4) if len(self.known) <= MANY else (2,):
+            for sizes in itertools.combinations_with_replacement(self.known, count):
+                factor = find_factor([math.prod(x) for x in zip(*sizes, strict=True)], vector)
+                if factor is not None:
+                    found, known = self.size(sizes[0]), sizes[0]
+                    for size in sizes[1:]:
+                        known = tuple(a * b for a, b in zip(known, size, strict=True))
+                        found = self.call(operator.mul, (found, self.size(size)), known)
+                    return self.line(found, known, factor, 0)
         return None
 
     def argument(self, values: tuple[Any, ...], where: str) -> Any:

@@ -6,7 +6,7 @@ import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from .. import arange, no_grad
 from .. import bool as torch_bool
@@ -21,7 +21,8 @@ from .recording import Recording
 from .thresholds import list_thresholds
 from .trace import call_plainly, copy_state, have_same_constants, is_close, record, sample
 
-__all__ = ["check_elements", "check_graphs", "check_sizes", "list_varying", "record_variations"]
+__all__ = ["ERRORS", "FAR", "LIMIT", "SizeChooser", "check_comparisons", "check_elements", "check_graphs", "check_sizes", "find_difference"]
+__all__ += ["list_varying", "record_variations"]
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
 NEAR = 24  # the number of thresholds of the function for which sizes are tried, the smallest ones
@@ -49,6 +50,9 @@ class _Evaluator:
 
     def number(self, node: Node) -> int:
         if node not in self.known:
+            if node.op == "placeholder":
+                self.known[node] = self.other.nodes[self.order[node]].meta["given"]
+                return self.known[node]
             first, second = node.args
             if isinstance(node.target, AtenOverload):
                 self.known[node] = (self.other.sizes(self.order[first]) or ())[second]
@@ -95,15 +99,15 @@ def run_equals(first: Recording, call: tuple[Any, ...], inputs: list[Any]) -> bo
     return all(map(is_close, found, expected))
 
 
-class _Sizes:
-    """Chooses the sizes for which a graph is compared with the function."""
+class SizeChooser:
+    """Chooses the sizes, which are at least `smallest`, for which a graph is compared with the function."""
 
-    def __init__(self, symbols: list[Symbol]) -> None:
-        self.symbols = symbols
+    def __init__(self, symbols: list[Symbol], smallest: int = 2) -> None:
+        self.symbols, self.smallest = symbols, smallest
         self.hints = {symbol: symbol.hint for symbol in symbols}
 
     def fits(self, symbol: Symbol, size: int) -> bool:
-        return size > 1 and size >= symbol.least and (symbol.most is None or size <= symbol.most)
+        return size >= max(symbol.least, self.smallest) and (symbol.most is None or size <= symbol.most)
 
     def list_each(self, numbers: list[int], escaped: set[str]) -> Iterator[tuple[Symbol, list[int]]]:
         """Returns the sizes to try for each symbol alone: in each list until the function accepts one. `numbers` are those that code has. Near
@@ -136,7 +140,7 @@ class _Sizes:
     def _list_single(self, symbols: list[Symbol], of: dict[Symbol, int]) -> Iterator[dict[Symbol, int]]:
         """Returns other sizes of one symbol, the nearest ones first."""
         for symbol in symbols:
-            near = range(2, min(symbol.most or SCANNED, SCANNED) + 1)
+            near = range(self.smallest, min(SCANNED if symbol.most is None else symbol.most, SCANNED) + 1)
             far = [2**k for k in range(12, 25)] + ([] if symbol.most is None else [symbol.most])
             for size in sorted({*near, *far}, key=functools.partial(_distance, of[symbol])):
                 if size != of[symbol] and self.fits(symbol, size):
@@ -144,7 +148,7 @@ class _Sizes:
 
     def _list_grid(self, symbols: list[Symbol]) -> Iterator[dict[Symbol, int]]:
         """Returns sizes of several symbols, the smallest ones first."""
-        lists = [[n for n in GRID if self.fits(symbol, n)] for symbol in symbols]
+        lists = [[n for n in (*range(self.smallest, 2), *GRID) if self.fits(symbol, n)] for symbol in symbols]
         if len(symbols) == 2:
             choices = list(itertools.product(*lists))
         else:
@@ -157,6 +161,14 @@ class _Sizes:
 def has_unknown_constants(recording: Recording) -> bool:
     """Returns whether tensors that the function makes from numbers are on the device meta."""
     return any(value.is_meta for _, value in recording.constants.values())
+
+
+class Checker(Protocol):
+    """Records a function for sizes, and compares a graph with such a recording."""
+
+    def record(self, of: dict[Symbol, int]) -> tuple[Recording, Guards] | None: ...
+
+    def compare(self, other: Recording, of: dict[Symbol, int]) -> str | None: ...
 
 
 def _distance(one: int, two: int) -> int:
@@ -217,7 +229,7 @@ def _raise_difference(difference: str, of: dict[Symbol, int], hints: dict[Symbol
     )
 
 
-def _check_comparisons(checker: _Checker, chooser: _Sizes) -> set[str] | None:
+def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None:
     """Compares the graph with the function for sizes for which a comparison in its code has another result. Returns the names of the sizes that
     became plain numbers, whose comparisons are not known; None if the function cannot be called with sizes whose comparisons are collected."""
     made = checker.record(chooser.hints)
@@ -267,8 +279,8 @@ def check_sizes(
     the program fails for them, too. `call` has the function, the state, the names of inputs and their structure, and `values` are the inputs."""
     if not symbols:
         return
-    checker, chooser = _Checker(recordings, expressions, call, values, sizes), _Sizes(symbols)
-    escaped = _check_comparisons(checker, chooser)
+    checker, chooser = _Checker(recordings, expressions, call, values, sizes), SizeChooser(symbols)
+    escaped = check_comparisons(checker, chooser)
     names = {symbol.name for symbol in symbols} if escaped is None else escaped
     numbers = list_thresholds(lambda: checker.record(chooser.hints)) if names else []
     for symbol, candidates in chooser.list_each(numbers, names):

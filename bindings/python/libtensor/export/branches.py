@@ -1,0 +1,280 @@
+"""Calls of decompositions, which are recorded for sizes, and whether the graph of one holds for the other sizes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import arange, autocast, empty_strided, get_rng_state, no_grad, set_rng_state
+from .. import bool as torch_bool
+from .. import device as make_device
+from .. import equal as are_equal
+from .._base.device import device as _device
+from .._base.dtypes import EXPORTED
+from .._core.tensor import Tensor
+from ..fx.experimental.proxy_tensor import OperatorTracer
+from ..fx.graph import Graph
+from ..library.aten import AtenOverload
+from ..nn import Module
+from .arguments import Node, Table, list_names, list_results, read_argument
+from .dims import Symbol
+from .guards import Collecting, Expressions, Guards, collecting, find_expressions, make_number, plain, write_python
+from .recording import Recording
+from .samples import KnownSizes, Plan, evaluate
+from .thresholds import list_thresholds
+from .trace import is_close
+from .verify import ERRORS, FAR, LIMIT, SizeChooser, check_comparisons, find_difference
+
+__all__ = ["Call", "find_numbers", "holds_for_sizes"]
+
+SMALL = (0, 1, 2, 3, 5)  # sizes that are tried where no bound forbids them
+NEAR = 24  # the number of thresholds of a function near which sizes are tried
+
+
+class _Tracer(OperatorTracer):
+    """Records the operators of decompositions, which run on the device meta, as operators on the CPU."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if isinstance(func, AtenOverload):
+            return self.__torch_dispatch__(func, types, args, kwargs)
+        return super().__torch_function__(func, types, args, kwargs)
+
+    def choose_keywords(self, func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        creates = isinstance(func, AtenOverload) and any(a.name == "device" for a in func._schema.arguments)
+        if not creates or ("device" not in kwargs and any(isinstance(x, Tensor) for x in args)):
+            return kwargs, kwargs
+        return {**kwargs, "device": _device("meta")}, {**kwargs, "device": _device("cpu")}
+
+
+class _Collector(Collecting, _Tracer):
+    """Collects the comparisons of sizes, too."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if isinstance(func, AtenOverload) and func in self.decompositions:
+            with self:
+                result = self.decompositions[func](*args, **(kwargs or {}))
+            if result is not NotImplemented:
+                return result
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+class Call:
+    """A node that a function decomposes. `names` are the values in its arguments, and `operator` is what the function must be equal to."""
+
+    def __init__(self, table: Table, graph: dict[str, Any], node: Node, function: Callable[..., Any], names: list[str], operator: Any) -> None:
+        self.table, self.graph, self.node, self.function, self.names, self.operator = table, graph, node, function, names, operator
+
+    def number(self, name: str, of: dict[str, int]) -> int:
+        value = self.graph["sym_int_values"].get(name)
+        if value is None:
+            raise NotImplementedError(f"run_decompositions: the number {name} is no integer")
+        return size_in(value, of)
+
+    def tensor(self, name: str, of: dict[str, int], device: str = "meta") -> Tensor:
+        meta = self.graph["tensor_values"][name]
+        sizes, strides = ([size_in(x, of) for x in meta[k]] for k in ("sizes", "strides"))
+        return empty_strided(sizes, strides, dtype=EXPORTED[meta["dtype"]], device=device)
+
+    def read(self, values: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Returns the arguments."""
+        args = [read_argument(x["arg"], values) for x in self.node["inputs"] if x["kind"] != 2]
+        return args, {x["name"]: read_argument(x["arg"], values) for x in self.node["inputs"] if x["kind"] == 2}
+
+    def record(self, of: dict[str, int], guards: Guards | None = None) -> Recording:
+        """Calls the function with tensors of the sizes that symbols have. Raises NotImplementedError if it does not apply."""
+        recorded, root = Graph(), Module()
+        tracer = _Tracer(recorded, root, self.table) if guards is None else _Collector(recorded, root, self.table)
+        if isinstance(tracer, _Collector) and guards is not None:
+            tracer.guards = guards
+        values: dict[str, Any] = {}
+        for i, name in enumerate(self.names):
+            placeholder = recorded.placeholder(f"input_{i}")
+            if name in self.graph["tensor_values"]:
+                values[name] = self.tensor(name, of)
+                tracer.track(values[name], placeholder)
+            else:
+                values[name] = placeholder.meta["given"] = self.number(name, of)
+                text = self.graph["sym_int_values"][name].get("as_expr", {}).get("expr_str")
+                if guards is not None and text is not None:
+                    values[name] = make_number(values[name], write_python(text), guards)
+            placeholder.meta["name"] = name
+        args, kwargs = self.read(values)
+        try:
+            with no_grad(), autocast("cpu", enabled=False), make_device("meta"), tracer, contextlib.nullcontext() if guards is None else collecting():
+                result = self.function(*args, **kwargs)
+        finally:
+            if guards is not None:
+                guards.release()
+        if result is NotImplemented:
+            raise NotImplementedError(f"run_decompositions: {self.node['target']} stays whole")
+        flat = [plain(x) for x in (result if isinstance(result, list | tuple) else [result])]
+        check_results(self.graph, self.node, flat)
+        recorded.output(tracer.find(flat))
+        if any(n.op == "get_attr" for n in recorded.nodes):
+            raise RuntimeError(
+                f"run_decompositions: the decomposition of {self.node['target']} creates a tensor from numbers, which is not an operator; "
+                "use torch.full"
+            )
+        return Recording(recorded, None, {})
+
+    def runs(self, of: dict[str, int]) -> bool:
+        """Returns whether the operator accepts arguments of the sizes that symbols have."""
+        try:
+            args, kwargs = self.read({x: self.tensor(x, of) if x in self.graph["tensor_values"] else self.number(x, of) for x in self.names})
+            with no_grad(), make_device("meta"):
+                self.operator(*args, **{k: v for k, v in kwargs.items() if k != "device"})
+        except ERRORS:
+            return False
+        return True
+
+    def compute(self, of: dict[str, int], run: Callable[..., Any], limit: int) -> list[Any]:
+        """Returns the results of a function of the values, and the values after it, for integers less than `limit`."""
+        values: dict[str, Any] = {}
+        for name in self.names:
+            values[name] = self.number(name, of) if name not in self.graph["tensor_values"] else fill(self.tensor(name, of, "cpu"), limit)
+        with no_grad(), autocast("cpu", enabled=False):
+            made = run(values)
+        return [*(made if isinstance(made, list | tuple) else [made]), *values.values()]
+
+
+def fill(value: Tensor, limit: int) -> Tensor:
+    """Writes elements to a tensor, which are valid indices for at least `limit` elements, and returns it."""
+    places = arange(value.numel()).reshape(value.shape)
+    if value.dtype == torch_bool:
+        return value.copy_(places % 3 != 1)
+    if value.is_floating_point() or value.is_complex():
+        return value.copy_((places * 7 % 11 + 1) / 8)
+    return value.copy_(places % limit)
+
+
+def find_numbers(recordings: list[Recording]) -> dict[tuple[int, ...], Any]:
+    """Returns the placeholders of numbers by their values in each recording."""
+    numbers: dict[tuple[int, ...], Any] = {}
+    for nodes in zip(*(r.nodes for r in recordings), strict=False):
+        if "given" in nodes[0].meta:
+            nodes[0].meta["values"] = tuple(x.meta["given"] for x in nodes)
+            numbers.setdefault(nodes[0].meta["values"], nodes[0])
+    return numbers
+
+
+class _Checker:
+    """Compares the graph of a decomposition with the decomposition for other sizes."""
+
+    def __init__(self, call: Call, first: Recording, plan: Plan, expressions: Expressions) -> None:
+        self.call, self.first, self.plan, self.expressions = call, first, plan, expressions
+
+    def record(self, of: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
+        """Returns a recording for sizes, and the comparisons of sizes; None if the operator is not defined for them."""
+        sizes, guards = self.complete(of), Guards(self.expressions)
+        try:
+            return self.call.record(sizes, guards), guards
+        except ERRORS as error:
+            if isinstance(error, NotImplementedError) or (self.call.runs(sizes) and not self.raises_for_empty(sizes)):
+                raise NotImplementedError(f"run_decompositions: the decomposition fails for {sizes}") from error
+            return None
+
+    def complete(self, of: dict[Symbol, int]) -> dict[str, int]:
+        return self.plan.complete({symbol.name: size for symbol, size in of.items()})
+
+    def compare(self, other: Recording, of: dict[Symbol, int]) -> str | None:
+        """Returns what differs for sizes; None if nothing does, or if the results are equal."""
+        difference, sizes = find_difference(self.first, other), self.complete(of)
+        return None if difference is None or self.has_results(sizes, other) or self.raises_for_empty(sizes) else difference
+
+    def raises_for_empty(self, of: dict[str, int]) -> bool:
+        """Returns whether a tensor has no elements, for which the graph raises."""
+        call = self.call
+        if all(call.tensor(x, of).numel() for x in call.names if x in call.graph["tensor_values"]):
+            return False
+        try:
+            call.compute(of, self.run, 1)
+        except ERRORS:
+            return True
+        return False
+
+    def run(self, values: dict[str, Any]) -> list[Any]:
+        return self.first.run(*values.values())
+
+    def has_results(self, of: dict[str, int], other: Recording) -> bool:
+        """Returns whether the graph has the results of the function."""
+        call = self.call
+        if sum((other.nodes[i].meta["val"].numel() if "val" in other.nodes[i].meta else 0) for i in range(len(call.names))) > LIMIT:
+            return False
+        before = get_rng_state()
+
+        def call_function(values: dict[str, Any]) -> Any:
+            args, kwargs = call.read(values)
+            return call.function(*args, **kwargs)
+
+        for limit in (3, 1):
+            try:
+                expected = call.compute(of, call_function, limit)
+                found = call.compute(of, self.run, limit)
+            except ERRORS:
+                continue
+            finally:
+                is_random = not are_equal(before, get_rng_state())
+                set_rng_state(before)
+            return not is_random and len(found) == len(expected) and all(map(is_close, found, expected))
+        return False
+
+
+def list_sizes(chooser: SizeChooser, numbers: list[int]) -> Iterator[dict[Symbol, int]]:
+    """Yields sizes to try: the bounds, small ones, large ones and those near `numbers`, of one symbol and of all."""
+    near = [n + step for n in numbers[:NEAR] for step in (0, 1, -1)]
+    for symbol in chooser.symbols:
+        ends = [symbol.least, *SMALL, 2 * symbol.hint, *([FAR[0]] if symbol.most is None else [symbol.most]), *near]
+        for size in dict.fromkeys(ends):
+            if size != symbol.hint and chooser.fits(symbol, size):
+                yield {**chooser.hints, symbol: size}
+    for i in range(len(SMALL)):
+        yield {symbol: SMALL[i] if chooser.fits(symbol, SMALL[i]) else symbol.hint for symbol in chooser.symbols}
+
+
+def holds_for_sizes(call: Call, first: Recording, recordings: list[Recording], plan: Plan, sizes: KnownSizes) -> bool:
+    """Returns whether a graph, which `recordings` became, has the results of the function for all sizes within the bounds of symbols: for the bounds,
+    small and large sizes, and sizes for which a comparison in the code of the function has another result."""
+    chooser = SizeChooser(plan.symbols, 0)
+    try:
+        checker = _Checker(call, first, plan, find_expressions(recordings, sizes.express))
+        escaped = check_comparisons(checker, chooser)
+        numbers = list_thresholds(lambda: checker.record(chooser.hints)) if escaped is None or escaped else []
+        for of in list_sizes(chooser, numbers):
+            made = checker.record(of)
+            if made is not None and checker.compare(made[0], of) is not None:
+                return False
+    except NotImplementedError:
+        return False
+    return True
+
+
+def check_results(graph: dict[str, Any], node: Node, found: list[Any]) -> None:
+    """Raises RuntimeError if a decomposition returns another number of results than its operator, or a result of another shape."""
+    where, results = f"run_decompositions: the decomposition of {node['target']}", list_results(node)
+    if len(found) < len(results):
+        raise RuntimeError(f"{where} returns {len(found)} results, but the operator returns {len(results)}")
+    for i, (result, value) in enumerate(zip(results, found, strict=False)):
+        name = result.get("as_tensor", {}).get("name")
+        if name is None:
+            continue
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"{where} returns {value!r} as result {i}, which must be a tensor, or NotImplemented to keep the operator")
+        sizes = graph["tensor_values"][name]["sizes"] if name in graph["tensor_values"] else None
+        if (
+            sizes is not None
+            and is_used(graph, name)
+            and (len(sizes) != value.dim() or any(s.get("as_int", n) != n for s, n in zip(sizes, value.shape, strict=True)))
+        ):
+            shape = ", ".join(str(s.get("as_int", "?")) for s in sizes)
+            raise RuntimeError(f"{where} returns a tensor of shape {list(value.shape)} as result {i}; that of the operator has the shape [{shape}]")
+
+
+def is_used(graph: dict[str, Any], name: str) -> bool:
+    """Returns whether a value is an argument of a node or an output of the graph."""
+    return name in list_names(graph["outputs"]) or any(name in list_names([x["arg"] for x in node["inputs"]]) for node in graph["nodes"])
+
+
+def size_in(size: dict[str, Any], of: dict[str, int]) -> int:
+    """Returns a size of the JSON for values of symbols."""
+    return size["as_int"] if "as_int" in size else evaluate(size["as_expr"]["expr_str"], of)

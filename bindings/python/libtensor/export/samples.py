@@ -1,0 +1,131 @@
+"""The symbols of exported programs, and the sizes for which decompositions are recorded."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+from .dims import Symbol
+from .guards import FUNCTIONS, write_python
+from .trace import Sizes, write_symbol
+
+__all__ = ["KnownSizes", "Plan", "Samples", "evaluate", "list_symbols", "walk_expressions"]
+
+STEPS = ((3, 5, 2, 7, 4), (7, 2, 5, 3, 8), (11, 13, 6, 9, 10))  # that samples of symbols are larger than their examples, in turn
+PARTITIONS = 64  # choices of equal symbols that are tried
+
+
+@functools.lru_cache(4096)
+def compile_size(text: str) -> CodeType:
+    """Returns the code of an expression in sympy's srepr. Raises NotImplementedError for a function that is not known."""
+    return compile(write_python(text), "size", "eval")
+
+
+def evaluate(text: str, symbols: dict[str, int]) -> int:
+    """Returns the value of an expression in sympy's srepr."""
+    return int(eval(compile_size(text), {"__builtins__": {}, **FUNCTIONS}, symbols))  # the code has numbers and operators alone
+
+
+def list_symbols(text: str) -> list[str]:
+    """Returns the names of the symbols of an expression."""
+    return [name for name in compile_size(text).co_names if name not in FUNCTIONS]
+
+
+def walk_expressions(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        if "expr_str" in value:
+            yield value
+        else:
+            for item in value.values():
+                yield from walk_expressions(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from walk_expressions(item)
+
+
+class KnownSizes(Sizes):
+    """The values of symbols in each recording of a decomposition, and of the sizes that a program describes. Raises NotImplementedError for a size
+    that is no expression of these."""
+
+    def __init__(self, plan: Plan, texts: list[str]) -> None:
+        super().__init__([], [])
+        self.bases = {tuple(of[symbol.name] for of in plan.values): write_symbol(symbol.name) for symbol in plan.symbols}
+        for text in map(plan.rename, texts):
+            vector = tuple(evaluate(text, of) for of in plan.values)
+            self.known.setdefault(vector, text)
+            if len(set(vector)) > 1:
+                self.bases.setdefault(vector, text)
+
+    def _create(self, vector: tuple[int, ...]) -> str:
+        raise NotImplementedError(f"run_decompositions: no expression of the variable sizes is {list(vector)} for these samples")
+
+
+class Plan:
+    """Values of symbols for which a decomposition is recorded: of independent `symbols`, and of those that equal another one, by name in `same`."""
+
+    def __init__(self, symbols: list[Symbol], same: dict[str, str], values: list[dict[str, int]]) -> None:
+        self.symbols, self.same = symbols, same
+        self.values = [self.complete(of) for of in values]
+
+    def complete(self, of: dict[str, int]) -> dict[str, int]:
+        """Returns the values of all symbols for those of the independent ones."""
+        return of | {name: of[other] for name, other in self.same.items()}
+
+    def rename(self, text: str) -> str:
+        """Returns an expression of the independent symbols."""
+        for name, other in self.same.items():
+            text = text.replace(f"Symbol('{name}'", f"Symbol('{other}'")
+        return text
+
+
+class Samples:
+    """The symbols of a program, with their bounds and their values in the example inputs."""
+
+    def __init__(self, text: dict[str, Any]) -> None:
+        self.symbols: dict[str, Symbol] = {}
+        self.known: set[str] = set()  # symbols with an example
+        for x in walk_expressions(text):
+            for found in re.finditer(r"Symbol\('([^']*)'[^)]*\)", x["expr_str"]):
+                bounds = text["range_constraints"].get(found[1]) or {}
+                least, most = bounds.get("min_val") or 0, bounds.get("max_val")
+                symbol = self.symbols.setdefault(found[1], Symbol(found[1], least, most, max(least, 4 + len(self.symbols))))
+                if found[0] == x["expr_str"] and x.get("hint") and found[1] not in self.known:
+                    self.known.add(found[1])
+                    symbol.hint = x["hint"]["as_int"]
+
+    def list_plans(self, names: list[str]) -> Iterator[Plan]:
+        """Yields values of symbols: all independent, then ones with an equal example equal in turn, as operators may require; sums with the example
+        and multiples of it."""
+        if not names:
+            yield Plan([], {}, [{}])
+            return
+        for i, same in enumerate(list_equalities([self.symbols[name] for name in names])):
+            if i == PARTITIONS:
+                return
+            symbols = [self.symbols[name] for name in names if name not in same]
+            for is_multiple in (False, True):
+                yield Plan(symbols, same, [{x.name: x.hint for x in symbols}, *(choose_sizes(symbols, steps, is_multiple) for steps in STEPS)])
+
+
+def choose_sizes(symbols: list[Symbol], steps: tuple[int, ...], is_multiple: bool) -> dict[str, int]:
+    """Returns other values of symbols, within their bounds."""
+    chosen = {}
+    for i, symbol in enumerate(symbols):
+        step = steps[i % len(steps)] * (1 + i // len(steps))
+        size = symbol.hint * (1 + step) if is_multiple else symbol.hint + step
+        if symbol.most is not None and size > symbol.most:
+            size = symbol.least + (size - symbol.least) % (symbol.most - symbol.least + 1)
+        chosen[symbol.name] = size
+    return chosen
+
+
+def list_equalities(symbols: list[Symbol]) -> list[dict[str, str]]:
+    """Returns which symbols may equal others: those with the same example. The first has none, and each has as many as those before or more."""
+    found: list[dict[str, str]] = [{}]
+    for i, symbol in enumerate(symbols):
+        earlier = [x for x in symbols[:i] if x.hint == symbol.hint]
+        found += [same | {symbol.name: x.name} for same in found for x in earlier if x.name not in same][:PARTITIONS]
+    return sorted(found, key=len)
