@@ -1,8 +1,10 @@
 """Exported programs: export() records the operators of a module, save() and load() write and read PyTorch's .pt2 files."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from .._inert import refuse
+from ..utils import _pytree
 from .dims import Dim, ShapesCollection, dims
 from .program import ExportedProgram, load
 from .signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
@@ -41,7 +43,14 @@ def __dir__() -> list[str]:
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
-    """Does nothing: dataclasses are not inputs of exported programs."""
+    """Registers a dataclass, whose instances can then be inputs and results of exported programs. Raises AssertionError for other classes.
+
+    A process that loads such a program must register the class, too, before the load. `serialized_type_name` is its name in the file, by default
+    that of the module and the class.
+    """
+    if not dataclasses.is_dataclass(cls):
+        raise AssertionError(f"Only dataclasses can be registered with this function: {cls}")
+    _pytree.register_dataclass(cls, serialized_type_name=serialized_type_name or f"{cls.__module__}.{cls.__qualname__}")
 
 
 __all__ += refuse(globals(), WHY, "export_for_training draft_export unflatten")

@@ -285,6 +285,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 @composed
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    if input.numel() == 0:
+        return input
     squares = (input * input).unsqueeze(1)
     if input.dim() > 3:
         squares = squares.flatten(3)

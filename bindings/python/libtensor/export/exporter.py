@@ -19,7 +19,7 @@ from .dims import Size, Symbol, expand_rest, find_symbols
 from .guards import find_expressions
 from .program import ExportedProgram, Program
 from .recording import Recording
-from .trace import Sizes, record, sample, unify
+from .trace import REGISTER, Sizes, record, sample, unify
 from .verify import check_elements, check_graphs, check_sizes, list_varying, record_variations
 from .writer import write_archive, write_model, write_samples
 
@@ -165,7 +165,8 @@ def export(
     unsupported = next((v for v in values if not isinstance(v, Tensor | bool | int | float | str | None)), None)
     if unsupported is not None:
         raise TypeError(
-            f"export: inputs can be tensors, numbers, strings and None, in lists, tuples and dicts, but one is a {type(unsupported).__name__}"
+            "export: inputs can be tensors, numbers, strings and None, in lists, tuples and dicts, "
+            f"but one is a {type(unsupported).__name__}. {REGISTER}"
         )
     argument_names, rest, count = _name_arguments(mod, args)
     state, buffers = _list_state(mod)

@@ -8,6 +8,7 @@ import functools
 import io
 import json
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Collection
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_void_p
 from typing import Any
@@ -96,6 +97,28 @@ def store(value: Any, to: Value, kept: list[Any]) -> None:
         raise TypeError(f"an exported program takes integers of 64 bits and strings without NUL, not {plain!r}") from None
 
 
+def read_structure(text: bytes | None, name: str) -> _pytree.TreeSpec | None:
+    """Returns the structure of arguments or results in a file. Raises RuntimeError for a damaged one."""
+    if not text:
+        return None
+    try:
+        spec = _pytree.treespec_loads(text.decode())
+        check_structure(spec)
+    except NotImplementedError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        raise RuntimeError(f"load: the {name} of the program is damaged: {type(error).__name__}: {error}") from error
+    return spec
+
+
+def check_structure(spec: _pytree.TreeSpec) -> None:
+    """Raises ValueError if a dict in a structure has another number of keys than values."""
+    if spec.type in (dict, OrderedDict) and (not isinstance(spec.context, list) or len(spec.context) != spec.num_children):
+        raise ValueError(f"a dict of {spec.num_children} values has the keys {spec.context!r}")
+    for child in spec.children_specs:
+        check_structure(child)
+
+
 class Program:
     """A handle of a loaded program."""
 
@@ -109,7 +132,7 @@ class Program:
         self.inputs, self.outputs, self.state = (self._list(name) for name in ("inputs", "outputs", "state"))
         inputs, outputs = c_char_p(), c_char_p()
         check(c_structure(self._h, byref(inputs), byref(outputs)))
-        self.in_spec, self.out_spec = (_pytree.treespec_loads(text.value.decode()) if text.value else None for text in (inputs, outputs))
+        self.in_spec, self.out_spec = read_structure(inputs.value, "in_spec"), read_structure(outputs.value, "out_spec")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Program:
         """Returns the program itself: runs receive the state, which alone changes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
 from typing import Any
@@ -205,18 +206,56 @@ def value_of(arg: dict[str, Any]) -> Any:
     return value
 
 
+DIVISIONS = ("FloorDiv", "CleanDiv", "Mod", "PythonMod")  # functions that sympy prints in parentheses in sums and products
+
+
 def show_size(size: dict[str, Any]) -> str:
+    """Returns a size as text; expressions as sympy prints them: 4*s0 + 1."""
     if "as_int" in size:
         return str(size["as_int"])
     text: str = size["as_expr"]["expr_str"]
-    return text.split("'")[1] if text.startswith("Symbol('") else text
+    try:
+        return show_expression(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError, IndexError, RecursionError):
+        return text
+
+
+def function_of(node: ast.AST) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def show_expression(node: ast.AST) -> str:
+    """Returns an expression in sympy's srepr as sympy prints it. Raises ValueError for other Python."""
+    name = function_of(node)
+    if not name or not isinstance(node, ast.Call):
+        raise ValueError(f"{ast.dump(node)} is no expression of sympy")
+    if name in ("Symbol", "Integer"):
+        return str(ast.literal_eval(node.args[0]))
+
+    def show(x: ast.AST, *names: str) -> str:
+        return f"({show_expression(x)})" if function_of(x) in names else show_expression(x)
+
+    if name == "Add":
+        numbers = [show(x) for x in node.args if function_of(x) == "Integer"]
+        terms = [show(x, *DIVISIONS) for x in node.args if function_of(x) != "Integer"]
+        terms = numbers + terms if all(x.startswith("-") for x in terms) else terms + numbers
+        return " + ".join(terms).replace("+ -", "- ")
+    if name == "Mul":
+        factors = [show(x, "Add", *DIVISIONS) for x in node.args]
+        return "-" + "*".join(factors[1:]) if factors[0] == "-1" else "*".join(factors)
+    if name in ("FloorDiv", "CleanDiv"):
+        return "({}//{})".format(*(show(x, "Add", "Mul", *DIVISIONS) for x in node.args))
+    if name == "Pow":
+        return "**".join(show(x, "Add", "Mul", "Pow", *DIVISIONS) for x in node.args)
+    return f"{name.removeprefix('Python')}({', '.join(map(show, node.args))})"
 
 
 def show_type(graph: dict[str, Any], name: str) -> str:
     """Returns the annotation of a value."""
     meta = graph["tensor_values"].get(name)
     if meta is None:
-        return "Sym" if name in graph["sym_int_values"] else "object"
+        number = graph["sym_int_values"].get(name)
+        return "object" if number is None else f'"Sym({show_size(number)})"'
     dtype = EXPORTED[meta["dtype"]].abbr if meta["dtype"] in EXPORTED else meta["dtype"]
     return f'"{dtype}[{", ".join(map(show_size, meta["sizes"]))}]"'
 

@@ -7,7 +7,7 @@ import itertools
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import allclose, arange, get_rng_state, no_grad, ops, set_rng_state, strided
@@ -27,8 +27,10 @@ from .control import ControlTracer, name_inputs
 from .dims import Size, Symbol
 from .recording import Recording
 
-__all__ = ["Sizes", "record", "unify"]
+__all__ = ["REGISTER", "Sizes", "record", "unify", "write_symbol"]
 
+# What to do with classes that are no pytrees.
+REGISTER = "Register a dataclass with torch.export.register_dataclass, another container with torch.utils._pytree.register_pytree_node"
 MANY = 12  # known sizes beyond which no products of more than two of them are looked for
 
 
@@ -194,7 +196,7 @@ def record(
     versions = {name: value._version for name, value in copies.items()}
     before = get_rng_state()
     try:
-        with no_grad(), contextlib.nullcontext() if device == "cpu" else make_device(device), tracer:
+        with keeping_modules(function), no_grad(), contextlib.nullcontext() if device == "cpu" else make_device(device), tracer:
             result = call(function, copies, inputs, spec)
             for name, value in tracked.items():
                 if copies[name] is not value:  # the module has assigned the buffer
@@ -229,7 +231,9 @@ def assign(name: str, to: Tensor, value: Any) -> None:
 def check_outputs(flat: list[Any]) -> None:
     for i, value in enumerate(flat):
         if value is not None and not isinstance(value, Tensor | bool | int | float | str):
-            raise NotImplementedError(f"export: output {i} is a {type(value).__name__}; results can be tensors, numbers, strings and None")
+            raise NotImplementedError(
+                f"export: output {i} is a {type(value).__name__}; results can be tensors, numbers, strings and None. {REGISTER}"
+            )
 
 
 def name_constants(function: Callable[..., Any], graph: Graph, root: Module) -> dict[str, tuple[str, Tensor]]:
@@ -254,6 +258,24 @@ def name_constants(function: Callable[..., Any], graph: Graph, root: Module) -> 
         node._rename("c_" + re.sub(r"\W", "_", name))
         constants[node.name] = name, value.detach()
     return constants
+
+
+@contextlib.contextmanager
+def keeping_modules(function: Callable[..., Any]) -> Iterator[None]:
+    """Restores the submodules of a module at the end. Raises NotImplementedError if some were replaced or deleted."""
+    before = [(module, dict(module._modules)) for module in (function.modules() if isinstance(function, Module) else ())]
+    changed: set[str] = set()
+    try:
+        yield
+    finally:
+        for module, modules in before:
+            changed |= {name for name in modules if module._modules.get(name) is not modules[name]}
+            module._modules.clear()
+            module._modules.update(modules)
+    if changed:
+        raise NotImplementedError(
+            f"export: the module adds, replaces or deletes the submodule {min(changed)} when it is called; do that before export"
+        )
 
 
 def call(function: Callable[..., Any], state: dict[str, Tensor], values: list[Any], spec: Any) -> Any:
@@ -397,6 +419,11 @@ class Unifier:
         shapes = [r.sizes(at) for r in self.recordings]
         if shapes[0] is None:
             return
+        if len({len(shape or ()) for shape in shapes}) > 1:
+            raise NotImplementedError(
+                f"export: the number of dimensions of the result of {self.recordings[0].nodes[at].target} depends on the variable sizes: its shape "
+                f"is {', '.join(str(list(shape or ())) for shape in shapes)} for these samples; make the size static, or bound it with min=2"
+            )
         for dim, vector in enumerate(zip(*(shape or () for shape in shapes), strict=True)):
             if len(set(vector)) > 1:
                 self.known.setdefault(vector, (at, dim))

@@ -75,6 +75,8 @@ def _batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
+    if training and input.numel() == 0:
+        return call("clone.default", input)
     return call("native_batch_norm.default", input, weight, bias, mean, var, training, momentum, eps)[0]
 
 
