@@ -210,3 +210,61 @@ def test_wrong_results_of_decompositions(function, fact):
 def test_writes_that_are_not_supported_are_named(function, fact):
     with pytest.raises(RuntimeError, match=fact):
         export(function, (torch.ones(4),)).run_decompositions()
+
+
+# ------------------------------------------------------------------------------------------------- custom operators that write
+
+
+@torch.library.custom_op("decomposed_programs::add_to", mutates_args={"x"})
+def add_to(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x.add_(y)
+    return y * 2
+
+
+@torch.library.custom_op("decomposed_programs::negate_all", mutates_args={"xs"})
+def negate_all(scale: float, xs: list[torch.Tensor]) -> None:
+    for x in xs:
+        x.mul_(-scale)
+
+
+add_to.register_fake(lambda x, y: torch.empty_like(y))
+negate_all.register_fake(lambda scale, xs: None)
+
+
+def writes_twice(x):
+    made = x * 2
+    first = add_to(made, x)
+    second = add_to(made, first)
+    return made, first, second
+
+
+def writes_parts(x):
+    made = x * 2
+    before = made * 1
+    add_to(made[1:], x[1:])
+    add_to(made.t()[0], x[:, 0])
+    return before, made, made.flatten()
+
+
+def writes_input(x):
+    first, turned = x[0], x.t()
+    negate_all(0.5, [first, x[2:]])
+    return x + 1, first, turned, turned[1:] * 2
+
+
+CUSTOM_WRITES = {"twice": writes_twice, "parts": writes_parts, "the input": writes_input}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", CUSTOM_WRITES)
+@pytest.mark.parametrize("is_variable", [False, True])
+def test_custom_operators_write_to_copies(name, table, is_variable):
+    function, x = CUSTOM_WRITES[name], torch.arange(16.0).reshape(4, 4)
+    shapes = ({0: torch.export.Dim("n", min=3)},) if is_variable else None
+    lowered = reload(export(function, (x.clone(),), dynamic_shapes=shapes).run_decompositions(TABLES[table]))
+    for n in (4, 3, 7) if is_variable else (4,):
+        ours = torch.arange(4.0 * n).reshape(n, 4)
+        theirs = ours.clone()
+        found, expected = lowered.module()(ours), function(theirs)
+        for one, other in zip(torch.utils._pytree.tree_leaves([found, ours]), torch.utils._pytree.tree_leaves([expected, theirs]), strict=True):
+            assert torch.equal(one, other)

@@ -220,6 +220,26 @@ class _Functionalizer:
         for target, value in zip(targets, values, strict=True):
             self.store(target, value)
 
+    def write_custom(self, node: Node, op: OpOverload, constant: set[str]) -> None:
+        """Calls a custom operator that writes to arguments with copies of these, or with views of copies of the values that they are views of.
+        `constant` are the inputs that the program must not write to."""
+        arguments = schema_of(op).arguments
+        written = [x["arg"] for a, x in zip(arguments, node["inputs"], strict=False) if a.is_write and x["kind"] != 2]
+        written += [x["arg"] for a in arguments for x in node["inputs"] if a.is_write and x["kind"] == 2 and x["name"] == a.name]
+        for root in dict.fromkeys(map(self.root, list_names(written))):
+            self.check_write(root, constant)
+            copied = self.lowering.name(root)
+            self.graph["tensor_values"][copied] = copy.deepcopy(self.graph["tensor_values"][root])
+            clone = {"name": "self", "arg": {"as_tensor": {"name": self.present(root)}}, "kind": 1}
+            outputs = [{"as_tensor": {"name": copied}}]
+            self.made.append({**ALIAS, "target": "torch.ops.aten.clone.default", "inputs": [clone], "outputs": outputs, "name": copied})
+            self.store(root, copied)
+        self.made.append({**node, "inputs": replace_names(node["inputs"], self.present)})
+
+    def check_write(self, root: str, constant: set[str]) -> None:
+        if root in constant:
+            raise RuntimeError(f"run_decompositions: the program writes to {root}, which is neither a buffer, a parameter nor an input")
+
     def store(self, target: str, value: str) -> None:
         """Makes `value` that of a tensor, and the values of the tensors that it is a view of contain it."""
         root = self.root(target)
@@ -258,12 +278,14 @@ class _Functionalizer:
             for x in node["inputs"]:
                 if "as_graph" in x["arg"]:
                     _Functionalizer(self.lowering, x["arg"]["as_graph"]["graph"]).run(frozenset())
+            if written and not isinstance(op, AtenOverload):
+                self.write_custom(node, op, inputs - may_write)
+                continue
             if written:
                 if written != [0] or not op.op_name.endswith("_"):
                     raise RuntimeError(f"run_decompositions: the program calls {op}, whose writes are not supported")
                 for root in map(self.root, list_names(node["inputs"][0]["arg"])):
-                    if root in inputs and root not in may_write:
-                        raise RuntimeError(f"run_decompositions: the program writes to {root}, which is neither a buffer, a parameter nor an input")
+                    self.check_write(root, inputs - may_write)
                 (self.write_list if "as_tensors" in node["inputs"][0]["arg"] else self.write)(node, op)
                 continue
             if is_view(op):
