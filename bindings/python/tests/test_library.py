@@ -341,6 +341,66 @@ def test_opcheck(name):
     assert "(7,)" in str(results["test_faketensor"]) and results["test_schema"] == "SUCCESS"
 
 
+@pytest.mark.parametrize("transform", ["jvp", "jacfwd", "dual"])
+def test_forward_derivatives_call_the_backward_function_and_kernels_have_no_tangents(name, transform):
+    op, x, tangent = sine(name), torch.rand(3), torch.rand(3)
+
+    def derivative():
+        if transform == "jvp":
+            return torch.func.jvp(op, (x,), (tangent,))[1]
+        if transform == "jacfwd":
+            return torch.func.jacfwd(op)(x) @ tangent
+        with torch.autograd.forward_ad.dual_level():
+            return torch.autograd.forward_ad.unpack_dual(op(torch.autograd.forward_ad.make_dual(x, tangent))).tangent
+
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        derivative()
+
+    def setup_context(ctx, inputs, keyword_only_inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    op.register_autograd(lambda ctx, grad: (grad * ctx.saved_tensors[0].cos(), None), setup_context=setup_context)
+    torch.testing.assert_close(derivative(), x.cos() * tangent)
+
+
+def test_results_of_operators_that_write_have_no_derivative(name):
+    @library.custom_op(name, mutates_args={"x"})
+    def add_to(x: Tensor, y: Tensor) -> Tensor:
+        x.add_(y)
+        return y * 2
+
+    x, y = torch.ones(2), torch.ones(2, requires_grad=True)
+    made = add_to(x, y)
+    assert x.tolist() == [2, 2] and made.requires_grad
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        made.sum().backward()
+    assert not add_to(x, y.detach()).requires_grad
+
+
+def test_defaults_are_integers_of_64_bits(name):
+    with pytest.raises(RuntimeError, match=f"the default {2**63} of the argument 'k' is no integer of 64 bits"):
+
+        @library.custom_op(name, mutates_args=())
+        def scale(x: Tensor, k: int = 2**63) -> Tensor:
+            return x * k
+
+    with pytest.raises(RuntimeError, match="no integer of 64 bits"):
+        Schema(f"f(Tensor x, int[] k=[1, {-(2**63) - 1}]) -> Tensor")
+    assert Schema(f"f(Tensor x, int k={2**63 - 1}, float y={2**70}) -> Tensor").arguments[1].default_value == 2**63 - 1
+
+
+@pytest.mark.parametrize("result", ["str", "Tensor?", "int[]"])
+def test_export_of_operators_that_only_python_can_call_is_an_error(name, result):
+    space = f"test_library_results_{result[:3]}"
+    defined = library.Library(space, "DEF")
+    defined.define(f"f(Tensor x) -> {result}")
+    defined.impl("f", lambda x: {"str": "a", "Tensor?": x + 1, "int[]": [1]}[result], "CompositeExplicitAutograd")
+    op = getattr(torch.ops, space).f
+    with pytest.raises(NotImplementedError, match=rf"{space}::f has the schema .*-> {re.escape(result)}, with types that only Python supports"):
+        torch.export.export(lambda x: (op(x), x + 1)[1], (torch.ones(2),))
+    defined._destroy()
+
+
 def test_operators_are_their_own_copies():
     packet = torch.ops.aten.add
     assert copy.deepcopy(packet) is packet and copy.deepcopy([packet.Tensor])[0] is packet.Tensor and not hasattr(packet, "__setstate__")

@@ -13,6 +13,7 @@ from .._core.tensor import Tensor
 from .._data.interop import raw_bytes
 from .._gen import gen_functions as _f
 from .._storages.files import is_path, writing
+from ..library.operators import OpOverload
 from ..nn import Module
 from ..utils import _pytree as pytree
 from .dims import Size, Symbol, expand_rest, find_symbols
@@ -193,7 +194,21 @@ def export(
     text = write_model(recordings, symbols, created, state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules)
     tensors = dict([*state.values(), *recordings[0].constants.values()])
     example = write_samples(args, kwargs)
+    check_operators(recordings[0])
     return ExportedProgram(Program(_f.archive_save_bytes(*write_archive(text, tensors, example))), text, example)
+
+
+def check_operators(recording: Recording) -> None:
+    """Raises NotImplementedError for a custom operator that programs cannot call."""
+    for node in recording.nodes:
+        op = node.target
+        if type(op) is OpOverload and op.definition is None and not op.is_fixed:
+            raise NotImplementedError(
+                f"export: the operator {op.name()} has the schema {op.schema.signature()}, with types that only Python supports; "
+                "exported programs call operators of tensors, numbers, strings and lists of them, whose results are tensors and numbers"
+            )
+        for graph in (x for x in node.args if isinstance(x, Recording)):
+            check_operators(graph)
 
 
 def save(

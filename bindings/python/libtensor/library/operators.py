@@ -211,11 +211,11 @@ def _stack(op: OpOverload, kind: str, column: Sequence[Any]) -> Any:
     return f.stack(column)
 
 
-def _is_mapped(tensors: Sequence[Tensor]) -> bool:
-    """Returns whether a transform of vmap maps over one of the tensors."""
+def _is_transformed(tensors: Sequence[Tensor]) -> bool:
+    """Returns whether vmap maps over one of the tensors, or one has a tangent."""
     from .._gen import gen_functions as f
 
-    return is_transforming() and any(f.vmap_level(t) for t in tensors)
+    return is_transforming() and any(f.vmap_level(t) or f.jvp_level(t) for t in tensors)
 
 
 def _address(t: Tensor) -> int:
@@ -289,9 +289,10 @@ class OpOverload:
         if self.schema.is_mutable:
             if is_composite:
                 return self.run(values)
-            with no_grad():
-                return self.run(values)
-        if self.batched is not None or not is_composite and (is_recorded or _is_mapped(tensors)):
+            if not is_recorded or not self.schema.result_kinds:
+                with no_grad():
+                    return self.run(values)
+        if self.batched is not None or not is_composite and (is_recorded or _is_transformed(tensors)):
             made = self._recorded.apply(_Structure(self, values), *tensors)
             return list(made) if self.schema.returns_list else made
         return self.run(values)

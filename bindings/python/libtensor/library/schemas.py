@@ -236,7 +236,11 @@ def _argument(item: str, kwarg_only: bool, schema: str) -> Argument:
         raise RuntimeError(f"schema: cannot parse the argument {item!r} of {schema!r}; expected 'type name' or 'type name=default'")
     base, alias, write, suffix, name, default = found.groups()
     _check_type(base, f"the argument {name!r}", schema)
-    return Argument(name, base + suffix, default is not None, _parse_default(default), kwarg_only, alias, bool(write))
+    value = _parse_default(default)
+    for x in value if isinstance(value, list) else [value]:
+        if isinstance(x, int) and not -(2**63) <= x < 2**63 and base not in ("float", "complex"):
+            raise RuntimeError(f"schema: the default {x} of the argument {name!r} is no integer of 64 bits, in {schema!r}")
+    return Argument(name, base + suffix, default is not None, value, kwarg_only, alias, bool(write))
 
 
 def _parse_default(text: str | None) -> Any:
