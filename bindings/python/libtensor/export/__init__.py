@@ -4,7 +4,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from .._inert import refuse
-from ..utils import _pytree
+from ..utils._pytree_nodes import register_dataclass as register_node
 from .dims import Dim, ShapesCollection, dims
 from .program import ExportedProgram, load
 from .signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
@@ -50,7 +50,7 @@ def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = Non
     """
     if not dataclasses.is_dataclass(cls):
         raise AssertionError(f"Only dataclasses can be registered with this function: {cls}")
-    _pytree.register_dataclass(cls, serialized_type_name=serialized_type_name or f"{cls.__module__}.{cls.__qualname__}")
+    register_node(cls, serialized_type_name=serialized_type_name or f"{cls.__module__}.{cls.__qualname__}")
 
 
 __all__ += refuse(globals(), WHY, "export_for_training draft_export unflatten")

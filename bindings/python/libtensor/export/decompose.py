@@ -192,5 +192,6 @@ def decompose(text: dict[str, Any], table: Table | None) -> dict[str, Any]:
         spec["arg"] = output["as_tensor"] if "name" in spec["arg"] else output
     functionalize(lowering, text)
     remove_unused(graph)
-    text["verifiers"] = ["ATEN"]
+    # PyTorch's verifier of ATen programs accepts no operators that write, which custom ones may.
+    text["verifiers"] = ["TRAINING" if any(find_written(find_operator(node["target"])) for node in walk_nodes(graph)) else "ATEN"]
     return text
