@@ -18,10 +18,10 @@ type aligning struct {
 // alignedElement mirrors lt::AlignedElement.
 type alignedElement struct{ steps, labels, start int64 }
 
-// align has a thread for each batch element. It reads the labels first, because the kernel uses them as indices.
-func align(op string, w backend.Alignment) error {
+// alignLabels has a thread for each batch element. It reads the labels first, because the kernel uses them as indices.
+func alignLabels(op string, w backend.Alignment) error {
 	if w.Targets.Numel() > 0 {
-		bytes, err := read(op, w.Targets)
+		bytes, err := readTensor(op, w.Targets)
 		if err != nil {
 			return err
 		}
@@ -47,8 +47,8 @@ func align(op string, w backend.Alignment) error {
 		elements[i] = alignedElement{w.Steps[i], w.Labels[i], w.Starts[i]}
 	}
 	a.room = (4*(width+kernelapi.AlignmentRoom) + a.Classes) * 8
-	return stepping(op, w.Logs.Device(), func(s *steps) {
-		a.elements, a.Room = upload(s, elements), s.take(a.count*a.room)
-		step(s, kernels.Of("alignment", w.Logs.DType()), a.count, &a)
+	return withLaunches(op, w.Logs.Device(), func(s *launchSequence) {
+		a.elements, a.Room = uploadElements(s, elements), s.allocateTemporary(a.count*a.room)
+		launchStep(s, kernels.Of("alignment", w.Logs.DType()), a.count, &a)
 	})
 }

@@ -14,8 +14,8 @@ const (
 	firstBFloat16  = 8 // the major compute capability of the first devices with instructions for bfloat16
 )
 
-// divisors computes the numbers by which the kernels divide indices below 2^31 by sizes.
-func (l *loop) divisors() {
+// computeDivisors computes the numbers by which the kernels divide indices below 2^31 by sizes.
+func (l *loop) computeDivisors() {
 	for d, size := range l.sizes[:l.ndim] {
 		n := uint64(size)
 		if n == 0 || n >= largestDivided {
@@ -27,8 +27,8 @@ func (l *loop) divisors() {
 	}
 }
 
-// stored returns the dtype of floating-point operands in memory that are computed on in float32, and otherwise that of an entry.
-func (l *loop) stored(e kernels.Entry, operands int) dtype.DType {
+// findStoredDType returns the dtype of floating-point operands in memory that are computed on in float32, and otherwise that of an entry.
+func (l *loop) findStoredDType(e kernels.Entry, operands int) dtype.DType {
 	for k := range operands {
 		if e.DType() == dtype.Float32 && l.compute[k] == dtype.Float32 && l.data[k] != 0 {
 			return l.memory[k]
@@ -37,15 +37,15 @@ func (l *loop) stored(e kernels.Entry, operands int) dtype.DType {
 	return e.DType()
 }
 
-// contiguous returns the entry for rows of contiguous and constant operands, and sets l to loop over vectors of their elements. ok is false
-// if there is none, or if rows do not consist of whole vectors.
-func (m *machine) contiguous(e kernels.Entry, l *loop, rows *kernelapi.Loop) (form kernels.Entry, ok bool) {
+// chooseContiguousEntry returns the entry for rows of contiguous and constant operands, and sets l to loop over vectors of their elements.
+// ok is false if there is none, or if rows do not consist of whole vectors.
+func (m *deviceStream) chooseContiguousEntry(e kernels.Entry, l *loop, rows *kernelapi.Loop) (form kernels.Entry, ok bool) {
 	if rows.Ndim > loopDims {
 		return form, false
 	}
 	operands, outputs, ndim := int(rows.Operands), int(rows.Outputs), int(rows.Ndim)
 	copy(l.data[:operands], rows.Data[:operands])
-	stored := l.stored(e, operands)
+	stored := l.findStoredDType(e, operands)
 	form = e.Contiguous(stored)
 	if _, ok = kernels.Unit(form); !ok || stored == dtype.BFloat16 && m.major < firstBFloat16 {
 		return form, false
@@ -102,6 +102,6 @@ func (m *machine) contiguous(e kernels.Entry, l *loop, rows *kernelapi.Loop) (fo
 	if aligned {
 		l.vectors = uint32(l.numel / each)
 	}
-	l.divisors()
+	l.computeDivisors()
 	return form, true
 }

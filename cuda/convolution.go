@@ -11,8 +11,8 @@ import (
 // columnBytes is the most memory that the window elements of some images take; those of one image take as much as they need.
 const columnBytes = 256 << 20
 
-// convolve computes a convolution by matrix products with the window elements of images (im2col), some images at a time.
-var convolve = composed(func(b *composite, w backend.Convolution) {
+// runConvolution computes a convolution by matrix products with the window elements of images (im2col), some images at a time.
+var runConvolution = makeComposite(func(b *composite, w backend.Convolution) {
 	images, kernels, results := w.Images.Sizes(), w.Kernels.Sizes(), w.Results.Sizes()
 	c := convolver{b: b, Convolution: w, d: w.Images.DType(), groups: w.Groups,
 		rows: results[1] / w.Groups, depth: shape.Product(kernels[1:]), windows: shape.Product(results[2:])}
@@ -21,7 +21,7 @@ var convolve = composed(func(b *composite, w backend.Convolution) {
 	}
 	each := max(columnBytes/max(images[1]*shape.Product(kernels[2:])*c.windows*c.d.Size(), 1), 1)
 	if w.Making != backend.Kernels {
-		c.matrices = c.b.flat(c.contiguous(w.Kernels), w.Groups, c.rows, c.depth)
+		c.matrices = c.b.viewFlat(c.makeContiguous(w.Kernels), w.Groups, c.rows, c.depth)
 	}
 	for n := int64(0); n < images[0]; n += each {
 		some := min(each, images[0]-n)
@@ -35,7 +35,7 @@ var convolve = composed(func(b *composite, w backend.Convolution) {
 		}
 	}
 	if w.Making == backend.Kernels {
-		b.write(w.Kernels, b.Reshape(c.sum, kernels...))
+		b.copyResult(w.Kernels, b.Reshape(c.sum, kernels...))
 	}
 })
 
@@ -48,25 +48,25 @@ type convolver struct {
 	matrices, sum                *tensor.Tensor
 }
 
-// contiguous returns t contiguous, in the dtype of the computation.
-func (c *convolver) contiguous(t *tensor.Tensor) *tensor.Tensor {
+// makeContiguous returns t contiguous, in the dtype of the computation.
+func (c *convolver) makeContiguous(t *tensor.Tensor) *tensor.Tensor {
 	return c.b.AsContiguous(c.b.CastTo(t, c.d))
 }
 
-func (c *convolver) some(t *tensor.Tensor, n, count int64) *tensor.Tensor {
-	return c.contiguous(c.b.Narrow(t, 0, n, count))
+func (c *convolver) narrowImages(t *tensor.Tensor, n, count int64) *tensor.Tensor {
+	return c.makeContiguous(c.b.Narrow(t, 0, n, count))
 }
 
-// columns returns the window elements of some images as a matrix (depth, windows) for each image and group.
-func (c *convolver) columns(n, count int64) *tensor.Tensor {
-	images := c.some(c.Images, n, count)
+// makeColumns returns the window elements of some images as a matrix (depth, windows) for each image and group.
+func (c *convolver) makeColumns(n, count int64) *tensor.Tensor {
+	images := c.narrowImages(c.Images, n, count)
 	if !c.isPointwise() {
-		images = c.b.columnsOf(c.pooling(images), c.Results.Sizes()[2:]).Results
+		images = c.b.makeColumns(c.makePooling(images), c.Results.Sizes()[2:]).Results
 	}
-	return c.b.flat(images, count, c.groups, c.depth, c.windows)
+	return c.b.viewFlat(images, count, c.groups, c.depth, c.windows)
 }
 
-func (c *convolver) pooling(images *tensor.Tensor) backend.Pooling {
+func (c *convolver) makePooling(images *tensor.Tensor) backend.Pooling {
 	return backend.Pooling{Images: images, Taps: c.Kernels.Sizes()[2:], Stride: c.Stride, Padding: c.Padding, Dilation: c.Dilation}
 }
 
@@ -80,31 +80,31 @@ func (c *convolver) isPointwise() bool {
 	return true
 }
 
-// product returns to, which has the sizes of the product, as the sum of the product and self, if that is not nil.
-func (c *convolver) product(to, self, x, y *tensor.Tensor) *tensor.Tensor {
+// multiplyAdd returns to, which has the sizes of the product, as the sum of the product and self, if that is not nil.
+func (c *convolver) multiplyAdd(to, self, x, y *tensor.Tensor) *tensor.Tensor {
 	w := backend.Product{To: to, Self: self, A: x, B: y, Alpha: dtype.IntScalar(1)}
 	if self != nil {
 		w.Beta = dtype.IntScalar(1)
 	}
-	c.b.Check(multiply(c.b.Op, w))
+	c.b.Check(multiplyMatrices(c.b.Op, w))
 	return to
 }
 
-// batched views matrices of groups, the same for some images or one for each, as a batch.
-func (c *convolver) batched(t *tensor.Tensor, count int64) *tensor.Tensor {
+// viewBatch views matrices of groups, the same for some images or one for each, as a batch.
+func (c *convolver) viewBatch(t *tensor.Tensor, count int64) *tensor.Tensor {
 	sizes := t.Sizes()
 	if t.Dim() == 4 {
-		return c.b.flat(t, sizes[0]*sizes[1], sizes[2], sizes[3])
+		return c.b.viewFlat(t, sizes[0]*sizes[1], sizes[2], sizes[3])
 	}
 	if c.groups == 1 {
 		return c.b.Expand(t, count, sizes[1], sizes[2])
 	}
 	whole := c.b.Contiguous(c.b.Expand(t, count, sizes[0], sizes[1], sizes[2]))
-	return c.b.flat(whole, count*sizes[0], sizes[1], sizes[2])
+	return c.b.viewFlat(whole, count*sizes[0], sizes[1], sizes[2])
 }
 
 func (c *convolver) makeResults(n, count int64) {
-	columns := c.columns(n, count)
+	columns := c.makeColumns(n, count)
 	to := c.b.Narrow(c.Results, 0, n, count)
 	made := to
 	if !to.IsContiguous() {
@@ -112,27 +112,27 @@ func (c *convolver) makeResults(n, count int64) {
 	}
 	var bias *tensor.Tensor
 	if c.Bias != nil {
-		bias = c.batched(c.b.Reshape(c.Bias, c.groups, c.rows, 1), count)
+		bias = c.viewBatch(c.b.Reshape(c.Bias, c.groups, c.rows, 1), count)
 	}
-	c.product(c.b.flat(made, count*c.groups, c.rows, c.windows), bias, c.batched(c.matrices, count), c.batched(columns, count))
+	c.multiplyAdd(c.b.viewFlat(made, count*c.groups, c.rows, c.windows), bias, c.viewBatch(c.matrices, count), c.viewBatch(columns, count))
 	if made != to {
-		c.b.write(to, made)
+		c.b.copyResult(to, made)
 	}
 }
 
 func (c *convolver) makeImages(n, count int64) {
-	results := c.b.flat(c.some(c.Results, n, count), count, c.groups, c.rows, c.windows)
+	results := c.b.viewFlat(c.narrowImages(c.Results, n, count), count, c.groups, c.rows, c.windows)
 	columns := c.b.EmptyBeside(results, c.d, count*c.groups, c.depth, c.windows)
-	c.product(columns, nil, c.b.Transpose(c.batched(c.matrices, count), 1, 2), c.batched(results, count))
+	c.multiplyAdd(columns, nil, c.b.Transpose(c.viewBatch(c.matrices, count), 1, 2), c.viewBatch(results, count))
 	to := c.b.Narrow(c.Images, 0, n, count)
 	var images *tensor.Tensor
 	if c.isPointwise() {
-		images = c.b.flat(columns, to.Sizes()...)
+		images = c.b.viewFlat(columns, to.Sizes()...)
 	} else {
-		w := c.pooling(c.b.EmptyBeside(to, c.d, to.Sizes()...))
+		w := c.makePooling(c.b.EmptyBeside(to, c.d, to.Sizes()...))
 		sizes := c.Results.Sizes()
-		w.Kernel, w.Results = kernelapi.FromColumns, c.b.flat(columns, append([]int64{count, c.groups * c.depth}, sizes[2:]...)...)
-		c.b.Check(pooling(c.b.Op, w))
+		w.Kernel, w.Results = kernelapi.FromColumns, c.b.viewFlat(columns, append([]int64{count, c.groups * c.depth}, sizes[2:]...)...)
+		c.b.Check(runPooling(c.b.Op, w))
 		images = w.Images
 	}
 	if c.Bias != nil {
@@ -143,7 +143,7 @@ func (c *convolver) makeImages(n, count int64) {
 		ones[0] = c.Bias.Numel()
 		images = c.b.Add(images, c.b.Reshape(c.b.CastTo(c.Bias, c.d), ones...))
 	}
-	c.b.write(to, images)
+	c.b.copyResult(to, images)
 }
 
 func (c *convolver) addKernels(n, count int64) {
@@ -151,8 +151,8 @@ func (c *convolver) addKernels(n, count int64) {
 	beside := func(t *tensor.Tensor) *tensor.Tensor {
 		return c.b.Reshape(c.b.Permute(t, 1, 2, 0, 3), c.groups, t.Sizes()[2], count*c.windows)
 	}
-	results := beside(c.b.flat(c.some(c.Results, n, count), count, c.groups, c.rows, c.windows))
-	columns := beside(c.columns(n, count))
+	results := beside(c.b.viewFlat(c.narrowImages(c.Results, n, count), count, c.groups, c.rows, c.windows))
+	columns := beside(c.makeColumns(n, count))
 	made := c.b.EmptyBeside(results, c.d, c.groups, c.rows, c.depth)
-	c.sum = c.product(made, c.sum, results, c.b.Transpose(columns, 1, 2))
+	c.sum = c.multiplyAdd(made, c.sum, results, c.b.Transpose(columns, 1, 2))
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-func place(t *tensor.Tensor) cu.DevicePtr { return cu.DevicePtr(t.Data()) }
+func devicePtr(t *tensor.Tensor) cu.DevicePtr { return cu.DevicePtr(t.Data()) }
 
-func nbytes(t *tensor.Tensor) int64 { return t.Numel() * t.DType().Size() }
+func byteSize(t *tensor.Tensor) int64 { return t.Numel() * t.DType().Size() }
 
 func isHost(t *tensor.Tensor) bool { return t.Device().Type == device.CPU }
 
-// copyTo copies a tensor to another one, on a device, between devices, or between a device and the host. Between memories, contiguous
+// copyTensor copies a tensor to another one, on a device, between devices, or between a device and the host. Between memories, contiguous
 // tensors of the source's dtype are transferred; strides and dtypes are converted before or afterwards.
-func copyTo(op string, w backend.Copying) (err error) {
+func copyTensor(op string, w backend.Copying) (err error) {
 	if !backend.Known(w.From) {
 		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
 	}
@@ -33,94 +33,95 @@ func copyTo(op string, w backend.Copying) (err error) {
 		return nil
 	}
 	if w.To.Device() == w.From.Device() {
-		return on(op, w.To.Device(), func(m *machine) error { return m.copy(op, w) })
+		return withCurrentStream(op, w.To.Device(), func(m *deviceStream) error { return m.copyOnDevice(op, w) })
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	from := backend.RowMajor(&s, w.From, w.From.DType())
 	if w.To.IsContiguous() && w.To.DType() == from.DType() && w.To.Numel() == from.Numel() {
-		return transfer(op, w.To, from, w.Async)
+		return transferBytes(op, w.To, from, w.Async)
 	}
 	there := s.Track(tensor.Empty(op, from.Sizes(), from.DType(), w.To.Device()))
-	s.Check(transfer(op, there, from, false))
+	s.Check(transferBytes(op, there, from, false))
 	s.Check(backend.Copy(op, w.To, there))
 	return nil
 }
 
-// transfer copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for data from the device,
-// and for its pinned memory to be read, unless the copy is asynchronous; the driver has read other memory when it returns.
-func transfer(op string, to, from *tensor.Tensor, async bool) error {
+// transferBytes copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for data from the
+// device, and for its pinned memory to be read, unless the copy is asynchronous; the driver has read other memory when it returns.
+func transferBytes(op string, to, from *tensor.Tensor, async bool) error {
 	switch {
 	case isHost(from):
 		pinned := from.Storage().Pinned()
-		return on(op, to.Device(), func(m *machine) error {
-			if err := cu.MemcpyHtoDAsync(place(to), from.Data(), nbytes(from), m.stream); err != nil {
-				return failed(op, "cuMemcpyHtoDAsync", err)
+		return withCurrentStream(op, to.Device(), func(m *deviceStream) error {
+			if err := cu.MemcpyHtoDAsync(devicePtr(to), from.Data(), byteSize(from), m.stream); err != nil {
+				return makeDriverError(op, "cuMemcpyHtoDAsync", err)
 			}
-			return m.reads(op, from, pinned, !pinned || async)
+			return m.finishHostCopy(op, from, pinned, !pinned || async)
 		})
 	case isHost(to):
 		pinned := to.Storage().Pinned()
-		return on(op, from.Device(), func(m *machine) error {
-			if err := cu.MemcpyDtoHAsync(to.Data(), place(from), nbytes(from), m.stream); err != nil {
-				return failed(op, "cuMemcpyDtoHAsync", err)
+		return withCurrentStream(op, from.Device(), func(m *deviceStream) error {
+			if err := cu.MemcpyDtoHAsync(to.Data(), devicePtr(from), byteSize(from), m.stream); err != nil {
+				return makeDriverError(op, "cuMemcpyDtoHAsync", err)
 			}
-			return m.reads(op, to, pinned, pinned && async)
+			return m.finishHostCopy(op, to, pinned, pinned && async)
 		})
 	}
-	return between(op, to, from)
+	return copyBetweenDevices(op, to, from)
 }
 
-// reads completes a copy from or to host memory: it waits for the stream, or, if later is set, records that the stream uses pinned memory.
-func (m *machine) reads(op string, t *tensor.Tensor, pinned, later bool) error {
+// finishHostCopy completes a copy from or to host memory: it waits for the stream, or, if later is set, records that the stream uses pinned
+// memory.
+func (m *deviceStream) finishHostCopy(op string, t *tensor.Tensor, pinned, later bool) error {
 	if !later {
-		return m.synchronize(op)
+		return m.synchronizeStream(op)
 	}
 	if pinned {
-		pins.usedBy(t.Storage().Whole().Data(), m)
+		pinnedMemory.recordUser(t.Storage().Whole().Data(), m)
 	}
 	return nil
 }
 
-// fetch copies the bytes of a contiguous tensor to the host, and waits for them.
-func (m *machine) fetch(op string, to unsafe.Pointer, from *tensor.Tensor) error {
-	if err := cu.MemcpyDtoHAsync(to, place(from), nbytes(from), m.stream); err != nil {
-		return failed(op, "cuMemcpyDtoHAsync", err)
+// copyToHost copies the bytes of a contiguous tensor to the host, and waits for them.
+func (m *deviceStream) copyToHost(op string, to unsafe.Pointer, from *tensor.Tensor) error {
+	if err := cu.MemcpyDtoHAsync(to, devicePtr(from), byteSize(from), m.stream); err != nil {
+		return makeDriverError(op, "cuMemcpyDtoHAsync", err)
 	}
-	return m.synchronize(op)
+	return m.synchronizeStream(op)
 }
 
-// between copies from one device to another. The target's stream waits for pending writes to the source, and the source's stream until its
-// memory has been read.
-func between(op string, to, from *tensor.Tensor) error {
-	card, err := open(op, from.Device())
+// copyBetweenDevices copies from one device to another. The target's stream waits for pending writes to the source, and the source's stream
+// until its memory has been read.
+func copyBetweenDevices(op string, to, from *tensor.Tensor) error {
+	card, err := openContext(op, from.Device())
 	if err != nil {
 		return err
 	}
-	return on(op, to.Device(), func(target *machine) error {
-		var source *machine
-		err := card.run(op, func(m *machine) error {
+	return withCurrentStream(op, to.Device(), func(target *deviceStream) error {
+		var source *deviceStream
+		err := card.runInStream(op, func(m *deviceStream) error {
 			source = m
-			return target.waitFor(op, source)
+			return target.waitForStream(op, source)
 		})
 		if err != nil {
 			return err
 		}
 		if _, err := driver.Enter(target.context, target.index); err != nil {
-			return failed(op, "cuCtxSetCurrent", err)
+			return makeDriverError(op, "cuCtxSetCurrent", err)
 		}
-		if err := target.reach(op, card); err != nil {
+		if err := target.enablePeerAccess(op, card); err != nil {
 			return err
 		}
-		if err := cu.MemcpyPeerAsync(place(to), target.context, place(from), source.context, nbytes(from), target.stream); err != nil {
-			return failed(op, "cuMemcpyPeerAsync", err)
+		if err := cu.MemcpyPeerAsync(devicePtr(to), target.context, devicePtr(from), source.context, byteSize(from), target.stream); err != nil {
+			return makeDriverError(op, "cuMemcpyPeerAsync", err)
 		}
-		return source.waitFor(op, target)
+		return source.waitForStream(op, target)
 	})
 }
 
-// copy copies on the device.
-func (m *machine) copy(op string, w backend.Copying) error {
+// copyOnDevice copies on the device.
+func (m *deviceStream) copyOnDevice(op string, w backend.Copying) error {
 	var rows kernelapi.Loop
 	if w.Flipped != nil {
 		tensoriter.ArrangeFlipped(&rows, w.To, w.From, w.Flipped)
@@ -130,17 +131,17 @@ func (m *machine) copy(op string, w backend.Copying) error {
 	to, from := w.To.DType(), w.From.DType()
 	if to == from || to.IsIntegral() && from.IsIntegral() && to.Size() == from.Size() {
 		l := loop{memory: [loopOperands]dtype.DType{to.Raw(), to.Raw()}}
-		return m.launch(op, kernels.Wide("move", to.Size()), l.alone(), &rows)
+		return m.launchRows(op, kernels.Wide("move", to.Size()), l.asArguments(), &rows)
 	}
 	l := loop{memory: [loopOperands]dtype.DType{to, from}}
-	if err := converts(op, to, from); err != nil {
+	if err := checkDTypes(op, to, from); err != nil {
 		return err
 	}
-	return m.launch(op, kernels.Alone("convert"), l.alone(), &rows)
+	return m.launchRows(op, kernels.Alone("convert"), l.asArguments(), &rows)
 }
 
-// fill writes one value everywhere.
-func fill(op string, w backend.Filling) (err error) {
+// fillTensor writes one value everywhere.
+func fillTensor(op string, w backend.Filling) (err error) {
 	if w.From != nil {
 		if w.Value, err = backend.Item(op, w.From); err != nil {
 			return err
@@ -154,50 +155,52 @@ func fill(op string, w backend.Filling) (err error) {
 	tensor.Put(unsafe.Pointer(&l.params), w.To.DType(), w.Value)
 	var rows kernelapi.Loop
 	tensoriter.Arrange(&rows, 1, []*tensor.Tensor{w.To})
-	return on(op, w.To.Device(), func(m *machine) error {
-		return m.launch(op, kernels.Wide("fill", w.To.DType().Size()), l.alone(), &rows)
+	return withCurrentStream(op, w.To.Device(), func(m *deviceStream) error {
+		return m.launchRows(op, kernels.Wide("fill", w.To.DType().Size()), l.asArguments(), &rows)
 	})
 }
 
-// join concatenates tensors.
-func join(op string, w backend.Joining) error {
-	return on(op, w.To.Device(), func(m *machine) error {
-		at := place(w.To)
+// concatenateTensors concatenates tensors.
+func concatenateTensors(op string, w backend.Joining) error {
+	return withCurrentStream(op, w.To.Device(), func(m *deviceStream) error {
+		at := devicePtr(w.To)
 		for _, t := range w.From {
 			if t.Numel() == 0 {
 				continue
 			}
-			if err := cu.MemcpyDtoDAsync(at, place(t), nbytes(t), m.stream); err != nil {
-				return failed(op, "cuMemcpyDtoDAsync", err)
+			if err := cu.MemcpyDtoDAsync(at, devicePtr(t), byteSize(t), m.stream); err != nil {
+				return makeDriverError(op, "cuMemcpyDtoDAsync", err)
 			}
-			at += cu.DevicePtr(nbytes(t))
+			at += cu.DevicePtr(byteSize(t))
 		}
 		return nil
 	})
 }
 
-// aligned are bytes that may be seen as elements of any dtype.
-func aligned(n int64) []byte {
+// allocateAligned are bytes that may be seen as elements of any dtype.
+func allocateAligned(n int64) []byte {
 	words := make([]complex128, (n+15)/16)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
 }
 
-func read(op string, t *tensor.Tensor) ([]byte, error) {
+func readTensor(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Numel() == 0 {
 		return nil, nil
 	}
-	bytes := aligned(nbytes(t))
-	return bytes, on(op, t.Device(), func(m *machine) error { return m.fetch(op, unsafe.Pointer(unsafe.SliceData(bytes)), t) })
+	bytes := allocateAligned(byteSize(t))
+	return bytes, withCurrentStream(op, t.Device(), func(m *deviceStream) error {
+		return m.copyToHost(op, unsafe.Pointer(unsafe.SliceData(bytes)), t)
+	})
 }
 
-func write(op string, w backend.Writing) error {
+func writeTensor(op string, w backend.Writing) error {
 	if w.To.Numel() == 0 {
 		return nil
 	}
-	bytes := aligned(nbytes(w.To))
+	bytes := allocateAligned(byteSize(w.To))
 	w.Set(bytes)
-	return on(op, w.To.Device(), func(m *machine) error {
-		return failed(op, "cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(place(w.To), unsafe.Pointer(unsafe.SliceData(bytes)), int64(len(bytes)),
-			m.stream))
+	return withCurrentStream(op, w.To.Device(), func(m *deviceStream) error {
+		return makeDriverError(op, "cuMemcpyHtoDAsync",
+			cu.MemcpyHtoDAsync(devicePtr(w.To), pointerTo(bytes), int64(len(bytes)), m.stream))
 	})
 }

@@ -11,87 +11,87 @@ import (
 
 func init() {
 	device.Register(device.CUDA, device.Backend{
-		Count: count, Absence: absence, Current: driver.CurrentDevice,
-		Synchronize: synchronizeAll, Memory: account, Work: work{},
+		Count: countDevices, Absence: explainAbsence, Current: driver.CurrentDevice,
+		Synchronize: synchronizeAll, Memory: readMemoryStats, Work: asyncBackend{},
 	})
-	storage.Register(device.CUDA, memory{})
-	storage.RegisterPinning(&pins)
-	storage.AddParking(caches{})
+	storage.Register(device.CUDA, storageAllocator{})
+	storage.RegisterPinning(&pinnedMemory)
+	storage.AddParking(blockCaches{})
 	backend.Register(device.CUDA, backend.Device{
-		Elementwise: noted(elementwise),
-		Any:         noting(anywhere),
+		Elementwise: recordingUses(runElementwise),
+		Any:         recordingUsesOf(hasMatch),
 
-		Copy:     noted(copyTo),
-		Fill:     noted(fill),
-		Join:     noted(join),
-		Triangle: noted(triangular),
-		Read:     noting(read),
-		Write:    noted(write),
-		Use:      use,
+		Copy:     recordingUses(copyTensor),
+		Fill:     recordingUses(fillTensor),
+		Join:     recordingUses(concatenateTensors),
+		Triangle: recordingUses(zeroTriangle),
+		Read:     recordingUsesOf(readTensor),
+		Write:    recordingUses(writeTensor),
+		Use:      recordStream,
 
-		Reduce: noted(reduce),
-		Scan:   noted(scan),
-		Sort:   noted(sort),
-		Search: noted(searchSorted),
-		Unique: noting(unique),
-		IsIn:   noted(isIn),
+		Reduce: recordingUses(runReduction),
+		Scan:   recordingUses(runScan),
+		Sort:   recordingUses(sortTensor),
+		Search: recordingUses(searchSorted),
+		Unique: recordingUsesOf(findUnique),
+		IsIn:   recordingUses(isIn),
 
-		Indexed:     noted(indexed),
-		CheckBounds: noted(checkBounds),
-		Select:      noting(selectSet),
-		Place:       noted(placeSet),
-		Unravel:     noted(unravel),
+		Indexed:     recordingUses(runIndexed),
+		CheckBounds: recordingUses(checkBounds),
+		Select:      recordingUsesOf(selectMasked),
+		Place:       recordingUses(scatterMasked),
+		Unravel:     recordingUses(unravelIndices),
 
-		Product:  noted(multiply),
-		Dot:      noted(dot),
-		Distance: noted(distance),
+		Product:  recordingUses(multiplyMatrices),
+		Dot:      recordingUses(computeDot),
+		Distance: recordingUses(computeDistances),
 
-		Convolution: noted(convolve),
-		Pooling:     noted(pooling),
-		Normalize:   noted(normalize),
-		Recur:       noted(recur),
-		Resample:    noted(resample),
-		Sample:      noted(sample),
-		Align:       noted(align),
-		Fourier:     noted(fourier),
+		Convolution: recordingUses(runConvolution),
+		Pooling:     recordingUses(runPooling),
+		Normalize:   recordingUses(runNormalization),
+		Recur:       recordingUses(runRecurrence),
+		Resample:    recordingUses(resampleImages),
+		Sample:      recordingUses(sampleGrid),
+		Align:       recordingUses(alignLabels),
+		Fourier:     recordingUses(runFourier),
 
-		LinearAlgebra: noted(linearAlgebra),
+		LinearAlgebra: recordingUses(runLinearAlgebra),
 
-		QuantizedProduct: noted(multiplyQuantized),
-		PackQuantized:    noting(packQuantized),
-		WeightLinear:     noted(multiplyWeights),
-		BlockLinear:      noted(multiplyBlocks),
-		Dequantize:       noted(dequantize),
+		QuantizedProduct: recordingUses(multiplyQuantized),
+		PackQuantized:    recordingUsesOf(packQuantized),
+		WeightLinear:     recordingUses(multiplyWeights),
+		BlockLinear:      recordingUses(multiplyBlocks),
+		Dequantize:       recordingUses(dequantizeBlocks),
 
-		Group:       noting(group),
-		Lines:       noted(compress),
-		Expand:      noted(expand),
-		SparseDense: noted(multiplySparse),
-		Sampled:     noted(sampleProduct),
+		Group:       recordingUsesOf(groupEntries),
+		Lines:       recordingUses(compressIndices),
+		Expand:      recordingUses(expandIndices),
+		SparseDense: recordingUses(multiplySparse),
+		Sampled:     recordingUses(sampleProduct),
 
-		SparseSum:    noting(addSparse),
-		SparseSparse: noting(multiplySparseMatrices),
-		Update:       noted(update),
+		SparseSum:    recordingUsesOf(addSparse),
+		SparseSparse: recordingUsesOf(multiplySparseMatrices),
+		Update:       recordingUses(updateParameters),
 
-		Range:     noted(fillRange),
-		Draw:      noted(draw),
-		Count:     noted(countUp),
-		Histogram: noted(histogram),
+		Range:     recordingUses(fillRange),
+		Draw:      recordingUses(fillRandom),
+		Count:     recordingUses(countIntegers),
+		Histogram: recordingUses(computeHistogram),
 	})
 }
 
-func count() int {
-	n, _ := devices()
+func countDevices() int {
+	n, _ := findDevices()
 	return n
 }
 
-func absence() string {
-	_, why := devices()
+func explainAbsence() string {
+	_, why := findDevices()
 	return why
 }
 
-// devices returns the number of the driver's devices, or 0 and the reason if there are no kernels for them.
-func devices() (int, string) {
+// findDevices returns the number of the driver's devices, or 0 and the reason if there are no kernels for them.
+func findDevices() (int, string) {
 	n, why := driver.Devices()
 	if why == "" {
 		why = kernels.Absence()

@@ -24,8 +24,8 @@ func TestWithoutADriver(t *testing.T) {
 	assert.EqualError(t, err, "zeros: device cuda:1 is not available: no driver: libcuda.so.1 was not found; use device='cpu'")
 }
 
-// Whatever works on tensors notes which streams use their memory.
-func TestAllWorkIsNoted(t *testing.T) {
+// Every launch records which streams use the memory of its tensors.
+func TestAllLaunchesRecordTheirStreams(t *testing.T) {
 	text, err := os.ReadFile("cuda.go")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(text), "backend.Device{")
@@ -33,7 +33,7 @@ func TestAllWorkIsNoted(t *testing.T) {
 	kinds := regexp.MustCompile(`(?m)^\t\t(\w+): +(.*),$`).FindAllStringSubmatch(table, -1)
 	assert.NotEmpty(t, kinds)
 	for _, k := range kinds {
-		assert.True(t, k[1] == "Use" || strings.HasPrefix(k[2], "noted(") || strings.HasPrefix(k[2], "noting("), "%s: write noted(%s)", k[1],
+		assert.True(t, k[1] == "Use" || strings.HasPrefix(k[2], "recordingUses(") || strings.HasPrefix(k[2], "recordingUsesOf("), "%s: write recordingUses(%s)", k[1],
 			k[2])
 	}
 }

@@ -20,11 +20,11 @@ import (
 const (
 	loopOperands = 4
 	loopDims     = 16
-	threads      = 256     // of a block
-	mostBlocks   = 1 << 16 // of a launch: threads of larger ones do several elements
+	blockThreads = 256     // of a block
+	maxBlocks    = 1 << 16 // of a launch: threads of larger ones do several elements
 	// Above this number of threads, each processes several elements, which it loads together if they are contiguous.
-	enoughThreads = 1 << 18
-	atOnce        = 4
+	enoughThreads  = 1 << 18
+	elementsAtOnce = 4
 )
 
 // loop mirrors lt::Loop of kernels/elementwise.h. An operand without an address is the number in numbers.
@@ -51,9 +51,9 @@ type loop struct {
 type conversion uint8
 
 const (
-	nothing conversion = iota
-	halves             // float16 and bfloat16, computed in float32
-	anything
+	convertNone conversion = iota
+	convertHalf            // float16 and bfloat16, computed in float32
+	convertAny
 )
 
 // arguments are those of a launch, l among them.
@@ -63,10 +63,10 @@ type arguments struct {
 	size uintptr
 }
 
-func (l *loop) alone() arguments { return arguments{l, unsafe.Pointer(l), unsafe.Sizeof(*l)} }
+func (l *loop) asArguments() arguments { return arguments{l, unsafe.Pointer(l), unsafe.Sizeof(*l)} }
 
-// elementwise runs a kernel over operands of a device, which numbers of the host may join.
-func elementwise(op string, w backend.Elementwise) error {
+// runElementwise runs a kernel over operands of a device, which numbers of the host may join.
+func runElementwise(op string, w backend.Elementwise) error {
 	operands := w.Operands[:len(w.Kernel.Operands())]
 	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
@@ -76,22 +76,22 @@ func elementwise(op string, w backend.Elementwise) error {
 	if w.Params != nil {
 		l.params = *w.Params
 	}
-	if err := l.prepare(op, w.Kernel, w.Compute, operands); err != nil {
+	if err := l.prepareOperands(op, w.Kernel, w.Compute, operands); err != nil {
 		return err
 	}
-	return on(op, dev, func(m *machine) error {
-		return m.walk(op, entry(w.Kernel, w.Compute), l.alone(), w.Kernel.Outputs(), operands)
+	return withCurrentStream(op, dev, func(m *deviceStream) error {
+		return m.launchOperands(op, findEntry(w.Kernel, w.Compute), l.asArguments(), w.Kernel.Outputs(), operands)
 	})
 }
 
-// entry returns the form of a kernel for a dtype.
-func entry(k kernelapi.Kernel, compute dtype.DType) kernels.Entry {
+// findEntry returns the form of a kernel for a dtype.
+func findEntry(k kernelapi.Kernel, compute dtype.DType) kernels.Entry {
 	return kernels.Of(k.Name(), compute)
 }
 
-// converts returns an error for dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are
+// checkDTypes returns an error for dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are
 // moved and filled only.
-func converts(op string, dtypes ...dtype.DType) error {
+func checkDTypes(op string, dtypes ...dtype.DType) error {
 	for _, d := range dtypes {
 		if d.IsIntegral() && !d.IsSigned() && d != dtype.Uint8 || d.IsFloat8() {
 			return status.NotImplementedf("%s is not implemented on cuda for dtype %v; move the tensors to the cpu", op, d)
@@ -100,8 +100,8 @@ func converts(op string, dtypes ...dtype.DType) error {
 	return nil
 }
 
-// prepare sets the dtypes of operands, and the numbers of the host among them.
-func (l *loop) prepare(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
+// prepareOperands sets the dtypes of operands, and the numbers of the host among them.
+func (l *loop) prepareOperands(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	for i, t := range operands {
 		l.memory[i], l.compute[i] = t.DType(), tensoriter.OperandDType(k.Operands()[i], compute)
 		if isHost(t) {
@@ -112,11 +112,11 @@ func (l *loop) prepare(op string, k kernelapi.Kernel, compute dtype.DType, opera
 			continue
 		}
 		if l.memory[i].IsReducedFloat() && l.compute[i] == dtype.Float32 {
-			l.converts = max(l.converts, halves)
+			l.converts = max(l.converts, convertHalf)
 		} else {
-			l.converts = anything
+			l.converts = convertAny
 		}
-		if err := converts(op, l.memory[i], l.compute[i]); err != nil {
+		if err := checkDTypes(op, l.memory[i], l.compute[i]); err != nil {
 			return err
 		}
 		if k.Fixed()>>i&1 != 0 || i < k.Outputs() && !k.IsWhole() {
@@ -138,8 +138,8 @@ func sharedDevice(op string, outputs int, operands []*tensor.Tensor) (dev device
 	return dev, nil
 }
 
-// walk lays the operands out and launches an entry over them.
-func (m *machine) walk(op string, entry kernels.Entry, a arguments, outputs int, operands []*tensor.Tensor) error {
+// launchOperands lays the operands out and launches an entry over them.
+func (m *deviceStream) launchOperands(op string, entry kernels.Entry, a arguments, outputs int, operands []*tensor.Tensor) error {
 	var rows kernelapi.Loop
 	tensoriter.Arrange(&rows, outputs, operands)
 	for i, t := range operands {
@@ -148,13 +148,13 @@ func (m *machine) walk(op string, entry kernels.Entry, a arguments, outputs int,
 			rows.Strides[i] = [64]int64{}
 		}
 	}
-	return m.launch(op, entry, a, &rows)
+	return m.launchRows(op, entry, a, &rows)
 }
 
-// launch runs an entry over rows, one launch for each index of the dimensions that exceed those of a launch.
-func (m *machine) launch(op string, entry kernels.Entry, a arguments, rows *kernelapi.Loop) error {
-	if form, ok := m.contiguous(entry, a.l, rows); ok {
-		f, err := m.function(op, form)
+// launchRows runs an entry over rows, one launch for each index of the dimensions that exceed those of a launch.
+func (m *deviceStream) launchRows(op string, entry kernels.Entry, a arguments, rows *kernelapi.Loop) error {
+	if form, ok := m.chooseContiguousEntry(entry, a.l, rows); ok {
+		f, err := m.loadFunction(op, form)
 		if err != nil {
 			return err
 		}
@@ -162,21 +162,21 @@ func (m *machine) launch(op string, entry kernels.Entry, a arguments, rows *kern
 		if n == 0 {
 			n = a.l.numel
 		}
-		return m.start(op, f, n, a.at, a.size)
+		return m.launchFunction(op, f, n, a.at, a.size)
 	}
-	f, err := m.function(op, entry)
+	f, err := m.loadFunction(op, entry)
 	if err != nil {
 		return err
 	}
-	return m.outer(op, f, a, rows, int(rows.Ndim))
+	return m.launchOuterDims(op, f, a, rows, int(rows.Ndim))
 }
 
-func (m *machine) outer(op string, f cu.Function, a arguments, rows *kernelapi.Loop, ndim int) error {
+func (m *deviceStream) launchOuterDims(op string, f cu.Function, a arguments, rows *kernelapi.Loop, ndim int) error {
 	if ndim > loopDims {
 		d := ndim - 1
 		inner := *rows
 		for range rows.Sizes[d] {
-			if err := m.outer(op, f, a, &inner, d); err != nil {
+			if err := m.launchOuterDims(op, f, a, &inner, d); err != nil {
 				return err
 			}
 			for k := range inner.Operands {
@@ -197,21 +197,21 @@ func (m *machine) outer(op string, f cu.Function, a arguments, rows *kernelapi.L
 		l.data[k] = rows.Data[k]
 		copy(l.strides[k][:ndim], rows.Strides[k][:ndim])
 	}
-	l.divisors()
-	return m.start(op, f, max(l.numel/atOnce, min(l.numel, enoughThreads)), a.at, a.size)
+	l.computeDivisors()
+	return m.launchFunction(op, f, max(l.numel/elementsAtOnce, min(l.numel, enoughThreads)), a.at, a.size)
 }
 
-// start launches a kernel for n threads.
-func (m *machine) start(op string, f cu.Function, n int64, args unsafe.Pointer, size uintptr) error {
-	blocks := int(min((n+threads-1)/threads, mostBlocks))
-	return failed(op, "cuLaunchKernel", driver.Launch(f, blocks, threads, m.stream, args, size))
+// launchFunction launches a kernel for n threads.
+func (m *deviceStream) launchFunction(op string, f cu.Function, n int64, args unsafe.Pointer, size uintptr) error {
+	blocks := int(min((n+blockThreads-1)/blockThreads, maxBlocks))
+	return makeDriverError(op, "cuLaunchKernel", driver.Launch(f, blocks, blockThreads, m.stream, args, size))
 }
 
-// call is start for an entry.
-func call[T any](m *machine, op string, entry kernels.Entry, n int64, args *T) error {
-	f, err := m.function(op, entry)
+// launchEntry is start for an entry.
+func launchEntry[T any](m *deviceStream, op string, entry kernels.Entry, n int64, args *T) error {
+	f, err := m.loadFunction(op, entry)
 	if err != nil {
 		return err
 	}
-	return m.start(op, f, n, unsafe.Pointer(args), unsafe.Sizeof(*args))
+	return m.launchFunction(op, f, n, unsafe.Pointer(args), unsafe.Sizeof(*args))
 }

@@ -15,7 +15,7 @@ type event struct {
 	mu     sync.Mutex
 	flags  cu.EventFlags
 	timing bool
-	card   *card
+	card   *deviceContext
 	at     cu.Event
 }
 
@@ -26,7 +26,7 @@ var events = struct {
 	last   int64
 }{byName: map[device.Event]*event{}}
 
-func eventOf(op string, e device.Event) (*event, error) {
+func findEvent(op string, e device.Event) (*event, error) {
 	events.Lock()
 	defer events.Unlock()
 	if found := events.byName[e]; found != nil {
@@ -35,7 +35,7 @@ func eventOf(op string, e device.Event) (*event, error) {
 	return nil, status.Valuef("%s: there is no event %d; it may have been freed", op, e)
 }
 
-func (work) NewEvent(_ string, timing, blocking bool) (device.Event, error) {
+func (asyncBackend) NewEvent(_ string, timing, blocking bool) (device.Event, error) {
 	made := &event{timing: timing}
 	if !timing {
 		made.flags |= cu.DisableTiming
@@ -51,8 +51,8 @@ func (work) NewEvent(_ string, timing, blocking bool) (device.Event, error) {
 	return name, nil
 }
 
-func (work) FreeEvent(op string, name device.Event) error {
-	e, err := eventOf(op, name)
+func (asyncBackend) FreeEvent(op string, name device.Event) error {
+	e, err := findEvent(op, name)
 	if err != nil {
 		return err
 	}
@@ -65,87 +65,87 @@ func (work) FreeEvent(op string, name device.Event) error {
 		return nil
 	}
 	destroyed := false
-	destroy := func(*machine) error {
+	destroy := func(*deviceStream) error {
 		destroyed = true
-		return failed(op, "cuEventDestroy", cu.DestroyEvent(&e.at))
+		return makeDriverError(op, "cuEventDestroy", cu.DestroyEvent(&e.at))
 	}
-	err = e.card.run(op, destroy)
+	err = e.card.runInStream(op, destroy)
 	if !destroyed { // its number is no longer in use
 		err = destroy(nil)
 	}
 	return err
 }
 
-// ask runs f with the context of an event that was recorded, and does nothing otherwise.
-func (e *event) ask(op string, f func() error) error {
+// withContext runs f with the context of an event that was recorded, and does nothing otherwise.
+func (e *event) withContext(op string, f func() error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.card == nil {
 		return nil
 	}
-	return e.card.run(op, func(*machine) error { return f() })
+	return e.card.runInStream(op, func(*deviceStream) error { return f() })
 }
 
-func (work) Record(op string, name device.Event, s device.Stream) error {
-	e, err := eventOf(op, name)
+func (asyncBackend) Record(op string, name device.Event, s device.Stream) error {
+	e, err := findEvent(op, name)
 	if err != nil {
 		return err
 	}
-	return inStream(op, s, func(m *machine) error {
+	return withStream(op, s, func(m *deviceStream) error {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if e.card != nil && e.card != m.card {
+		if e.card != nil && e.card != m.deviceContext {
 			return status.Runtimef("%s: Event device cuda:%d does not match recording stream's device cuda:%d.", op, e.card.index, m.index)
 		}
 		if e.card == nil {
 			if e.at, err = cu.MakeEvent(e.flags); err != nil {
-				return failed(op, "cuEventCreate", err)
+				return makeDriverError(op, "cuEventCreate", err)
 			}
-			e.card = m.card
+			e.card = m.deviceContext
 		}
-		return failed(op, "cuEventRecord", e.at.Record(m.stream))
+		return makeDriverError(op, "cuEventRecord", e.at.Record(m.stream))
 	})
 }
 
-func (work) EventDone(op string, name device.Event) (bool, error) {
-	e, err := eventOf(op, name)
+func (asyncBackend) EventDone(op string, name device.Event) (bool, error) {
+	e, err := findEvent(op, name)
 	if err != nil {
 		return false, err
 	}
 	done := true
-	err = e.ask(op, func() error {
-		done, err = answered(op, "cuEventQuery", e.at.Query())
+	err = e.withContext(op, func() error {
+		done, err = checkQuery(op, "cuEventQuery", e.at.Query())
 		return err
 	})
 	return done, err
 }
 
-func (work) WaitForEvent(op string, name device.Event) error {
-	e, err := eventOf(op, name)
+func (asyncBackend) WaitForEvent(op string, name device.Event) error {
+	e, err := findEvent(op, name)
 	if err != nil {
 		return err
 	}
-	return e.ask(op, func() error { return failed(op, "cuEventSynchronize", e.at.Synchronize()) })
+	return e.withContext(op, func() error { return makeDriverError(op, "cuEventSynchronize", e.at.Synchronize()) })
 }
 
-func (work) WaitEvent(op string, s device.Stream, name device.Event) error {
-	e, err := eventOf(op, name)
+func (asyncBackend) WaitEvent(op string, s device.Stream, name device.Event) error {
+	e, err := findEvent(op, name)
 	if err != nil {
 		return err
 	}
-	m, err := named(op, s)
+	m, err := resolveStream(op, s)
 	if err != nil {
 		return err
 	}
-	return e.ask(op, func() error { return failed(op, "cuStreamWaitEvent", m.stream.Wait(e.at, 0)) })
+	return e.withContext(op, func() error { return makeDriverError(op, "cuStreamWaitEvent", m.stream.Wait(e.at, 0)) })
 }
 
-func (w work) Elapsed(op string, from, to device.Event) (ms float64, err error) {
-	first, err := eventOf(op, from)
+func (w asyncBackend) Elapsed(op string, from, to device.Event) (ms float64, err error) {
+	first, err := findEvent(op, from)
 	if err != nil {
 		return 0, err
 	}
-	last, err := eventOf(op, to)
+	last, err := findEvent(op, to)
 	switch {
 	case err != nil:
 		return 0, err
@@ -164,13 +164,13 @@ func (w work) Elapsed(op string, from, to device.Event) (ms float64, err error) 
 	last.mu.Lock()
 	end, card := last.at, last.card
 	last.mu.Unlock()
-	err = first.ask(op, func() error {
+	err = first.withContext(op, func() error {
 		if card != first.card {
 			card = nil
 			return nil
 		}
 		ms, err = first.at.Elapsed(end)
-		return failed(op, "cuEventElapsedTime", err)
+		return makeDriverError(op, "cuEventElapsedTime", err)
 	})
 	if err == nil && (first.card == nil || card == nil) {
 		err = status.Valuef("%s: Both events must be recorded, on one device, before calculating elapsed time.", op)
@@ -178,8 +178,8 @@ func (w work) Elapsed(op string, from, to device.Event) (ms float64, err error) 
 	return ms, err
 }
 
-func (work) EventHandle(op string, name device.Event) (uintptr, error) {
-	e, err := eventOf(op, name)
+func (asyncBackend) EventHandle(op string, name device.Event) (uintptr, error) {
+	e, err := findEvent(op, name)
 	if err != nil {
 		return 0, err
 	}

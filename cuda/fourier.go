@@ -13,8 +13,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// fourier transforms up to three dimensions at a time by cuFFT, as the inner dimensions of contiguous tensors.
-var fourier = composed(func(b *composite, w backend.Fourier) {
+// runFourier transforms up to three dimensions at a time by cuFFT, as the inner dimensions of contiguous tensors.
+var runFourier = makeComposite(func(b *composite, w backend.Fourier) {
 	b.Check(needsLibrary(b.Op, &cufft.Library))
 	if w.To.Numel() == 0 {
 		return
@@ -28,16 +28,16 @@ var fourier = composed(func(b *composite, w backend.Fourier) {
 		n := min(len(dims), cufft.MaxRank)
 		part := slices.Clone(dims[:n])
 		dims = dims[n:]
-		from = b.transformed(w, from, part)
+		from = b.transformDims(w, from, part)
 	}
 	if scale := b.FloatNumber(w.Scale); w.Scale != 1 {
 		from = b.Mul(from, scale)
 	}
-	b.write(w.To, from)
+	b.copyResult(w.To, from)
 })
 
-// transformed returns the transform along dims, the fastest first. The first of them is halved, or completed, if the dtypes differ.
-func (b *composite) transformed(w backend.Fourier, from *tensor.Tensor, dims []int) *tensor.Tensor {
+// transformDims returns the transform along dims, the fastest first. The first of them is halved, or completed, if the dtypes differ.
+func (b *composite) transformDims(w backend.Fourier, from *tensor.Tensor, dims []int) *tensor.Tensor {
 	var order []int64
 	for d := range from.Dim() {
 		if !slices.Contains(dims, d) {
@@ -63,7 +63,7 @@ func (b *composite) transformed(w backend.Fourier, from *tensor.Tensor, dims []i
 		p.Sizes[len(dims)-1] = sizes[last]
 	}
 	out := b.EmptyBeside(in, d, sizes...)
-	b.Check(stepping(b.Op, in.Device(), func(s *steps) { s.transform(p, in, out, w.Inverse) }))
+	b.Check(withLaunches(b.Op, in.Device(), func(s *launchSequence) { s.runPlan(p, in, out, w.Inverse) }))
 	back := make([]int64, len(order))
 	for i, o := range order {
 		back[o] = int64(i)
@@ -71,17 +71,17 @@ func (b *composite) transformed(w backend.Fourier, from *tensor.Tensor, dims []i
 	return b.ReorderDims(out, back...)
 }
 
-// mostPlans is the number of plans that a device keeps.
-const mostPlans = 256
+// maxPlans is the number of plans that a device keeps.
+const maxPlans = 256
 
-// plans is a device's cache of cuFFT plans, the most recently used last. The lock is held while a plan is used.
-type plans struct {
+// planCache is a device's cache of cuFFT plans, the most recently used last. The lock is held while a plan is used.
+type planCache struct {
 	mu   sync.Mutex
 	list []*cufft.Plan
 }
 
-// transform runs a plan in the stream.
-func (s *steps) transform(of cufft.Shape, from, to *tensor.Tensor, inverse bool) {
+// runPlan runs a plan in the stream.
+func (s *launchSequence) runPlan(of cufft.Shape, from, to *tensor.Tensor, inverse bool) {
 	c := &s.plans
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,19 +90,19 @@ func (s *steps) transform(of cufft.Shape, from, to *tensor.Tensor, inverse bool)
 	if at >= 0 {
 		p = c.list[at]
 		c.list = slices.Delete(c.list, at, at+1)
-	} else if p, s.err = made(s, func() (*cufft.Plan, error) { return cufft.New(of) }); s.err != nil {
+	} else if p, s.err = createObject(s, func() (*cufft.Plan, error) { return cufft.New(of) }); s.err != nil {
 		return
 	}
 	c.list = append(c.list, p)
-	if len(c.list) > mostPlans { // of which other streams may use the oldest
-		if s.err = failed(s.op, "cuCtxSynchronize", cu.Synchronize()); s.err != nil {
+	if len(c.list) > maxPlans { // of which other streams may use the oldest
+		if s.err = makeDriverError(s.op, "cuCtxSynchronize", cu.Synchronize()); s.err != nil {
 			return
 		}
-		s.err = s.libraryFailed(c.list[0].Forget())
+		s.err = s.makeLibraryError(c.list[0].Forget())
 		c.list = slices.Delete(c.list, 0, 1)
 	}
-	room := s.take(max(p.Bytes, 1))
+	room := s.allocateTemporary(max(p.Bytes, 1))
 	if s.err == nil {
-		s.err = s.libraryFailed(p.Transform(driver.StreamHandle(s.stream), room, uintptr(from.Data()), uintptr(to.Data()), inverse))
+		s.err = s.makeLibraryError(p.Transform(driver.StreamHandle(s.stream), room, uintptr(from.Data()), uintptr(to.Data()), inverse))
 	}
 }

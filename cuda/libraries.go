@@ -18,22 +18,22 @@ func needsLibrary(op string, l *nvidia.Library) error {
 	return nil
 }
 
-// handle is a device's handle of a library, such as a cublasHandle_t. It is created at the first use.
-type handle[T any] struct {
+// libraryHandle is a device's handle of a library, such as a cublasHandle_t. It is created at the first use.
+type libraryHandle[T any] struct {
 	mu    sync.Mutex
 	known bool
 	of    T
 }
 
-// opened returns a handle. Its result is invalid if s.err is set.
-func opened[T any](s *steps, h *handle[T], create func() (T, error)) (of T) {
+// openHandle returns a handle. Its result is invalid if s.err is set.
+func openHandle[T any](s *launchSequence, h *libraryHandle[T], create func() (T, error)) (of T) {
 	if s.err != nil {
 		return of
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.known {
-		if h.of, s.err = made(s, create); s.err != nil {
+		if h.of, s.err = createObject(s, create); s.err != nil {
 			return of
 		}
 		h.known = true
@@ -41,28 +41,28 @@ func opened[T any](s *steps, h *handle[T], create func() (T, error)) (of T) {
 	return h.of
 }
 
-// made creates an object of a library, which allocates memory outside of the pool: if the device has none left, the pool's free blocks
-// are released.
-func made[T any](s *steps, create func() (T, error)) (T, error) {
+// createObject creates an object of a library, which allocates memory outside of the pool: if the device has none left, the pool's free
+// blocks are released.
+func createObject[T any](s *launchSequence, create func() (T, error)) (T, error) {
 	t, err := create()
 	if nvidia.OutOfMemory(err) {
-		if err := s.emptied(); err != nil {
+		if err := s.emptyPool(); err != nil {
 			return t, err
 		}
 		t, err = create()
 	}
-	return t, s.libraryFailed(err)
+	return t, s.makeLibraryError(err)
 }
 
-// emptied returns the pool's free blocks to the driver.
-func (s *steps) emptied() error {
+// emptyPool returns the pool's free blocks to the driver.
+func (s *launchSequence) emptyPool() error {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	return s.empty(s.op)
+	return s.releaseFreeBlocks(s.op)
 }
 
-// libraryFailed returns the error of an operator for one of a library; nil for none.
-func (s *steps) libraryFailed(err error) error {
+// makeLibraryError returns the error of an operator for one of a library; nil for none.
+func (s *launchSequence) makeLibraryError(err error) error {
 	switch {
 	case nvidia.OutOfMemory(err):
 		return status.Memoryf("%s: CUDA out of memory: %v", s.op, err)

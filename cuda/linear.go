@@ -14,30 +14,30 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// tasks maps tasks to functions for matrices that are not empty.
-var tasks map[backend.Task]func(w *matrices)
+// taskFunctions maps tasks to functions for matrices that are not empty.
+var taskFunctions map[backend.Task]func(w *matrices)
 
 func init() {
-	tasks = map[backend.Task]func(w *matrices){
+	taskFunctions = map[backend.Task]func(w *matrices){
 		backend.FactorLU:        (*matrices).factorLU,
-		backend.Invert:          (*matrices).invert,
-		backend.SolveLinear:     (*matrices).solve,
+		backend.Invert:          (*matrices).invertLU,
+		backend.SolveLinear:     (*matrices).solveLU,
 		backend.FactorCholesky:  (*matrices).factorCholesky,
 		backend.SolveTriangular: (*matrices).solveTriangular,
 		backend.FactorQR:        (*matrices).factorQR,
 		backend.FormQ:           (*matrices).formQ,
 		backend.ApplyQ:          (*matrices).applyQ,
-		backend.EigenHermitian:  (*matrices).eigenHermitian,
-		backend.EigenGeneral:    (*matrices).eigenGeneral,
-		backend.SingularValues:  (*matrices).singularValues,
+		backend.EigenHermitian:  (*matrices).decomposeHermitian,
+		backend.EigenGeneral:    (*matrices).computeEigenvalues,
+		backend.SingularValues:  (*matrices).decomposeSingularValues,
 		backend.FactorLDL:       (*matrices).factorLDL,
 		backend.SolveLDL:        (*matrices).solveLDL,
-		backend.LeastSquares:    (*matrices).leastSquares,
+		backend.LeastSquares:    (*matrices).solveLeastSquares,
 	}
 }
 
-// linearAlgebra computes by cuSOLVER and cuBLAS, one call for each matrix.
-var linearAlgebra = composed(func(b *composite, l backend.LinearAlgebra) {
+// runLinearAlgebra computes by cuSOLVER and cuBLAS, one call for each matrix.
+var runLinearAlgebra = makeComposite(func(b *composite, l backend.LinearAlgebra) {
 	if l.A.Numel() == 0 || l.B != nil && l.B.Numel() == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ var linearAlgebra = composed(func(b *composite, l backend.LinearAlgebra) {
 	if w.Info == nil { // which cuSOLVER requires
 		w.Info = b.ZerosBeside(l.A, dtype.Int32, w.batch)
 	}
-	tasks[l.Task](w)
+	taskFunctions[l.Task](w)
 })
 
 // matrices is a task on a batch of matrices of m rows and n columns.
@@ -62,19 +62,19 @@ type matrices struct {
 	batch, m, n int64
 }
 
-// memory views the elements of a batch in the order of memory: the transposed matrices.
-func (w *matrices) memory(t *tensor.Tensor) *tensor.Tensor {
+// viewMemory views the elements of a batch in the order of memory: the transposed matrices.
+func (w *matrices) viewMemory(t *tensor.Tensor) *tensor.Tensor {
 	rows, columns := shape.Matrix(t.Sizes())
-	return w.b.flat(t, w.batch, columns, rows)
+	return w.b.viewFlat(t, w.batch, columns, rows)
 }
 
-// numbers views a batch of vectors, or of numbers.
-func (w *matrices) numbers(t *tensor.Tensor) *tensor.Tensor {
-	return w.b.flat(t, w.batch, t.Numel()/w.batch)
+// viewVectors views a batch of vectors, or of numbers.
+func (w *matrices) viewVectors(t *tensor.Tensor) *tensor.Tensor {
+	return w.b.viewFlat(t, w.batch, t.Numel()/w.batch)
 }
 
-// at returns the address of matrix, or vector, i of an operand; 0 for none.
-func (w *matrices) at(t *tensor.Tensor, i int64) uintptr {
+// findAddress returns the address of matrix, or vector, i of an operand; 0 for none.
+func (w *matrices) findAddress(t *tensor.Tensor, i int64) uintptr {
 	if t == nil {
 		return 0
 	}
@@ -84,8 +84,8 @@ func (w *matrices) at(t *tensor.Tensor, i int64) uintptr {
 // lastDim is the last dimension, as an argument of reductions.
 var lastDim = ops.Int(-1)
 
-// call calls a function of cuSOLVER for each matrix, with the operands of w.
-func (w *matrices) call(c cusolver.Call) {
+// callSolver calls a function of cuSOLVER for each matrix, with the operands of w.
+func (w *matrices) callSolver(c cusolver.Call) {
 	w.b.Check(needsLibrary(w.b.Op, &cusolver.Library))
 	if c.Function == cusolver.Geev {
 		w.b.Check(needsGeev(w.b.Op))
@@ -94,23 +94,24 @@ func (w *matrices) call(c cusolver.Call) {
 	if w.B != nil {
 		c.Rows, c.Columns = shape.Matrix(w.B.Sizes())
 	}
-	w.b.Check(stepping(w.b.Op, w.A.Device(), func(s *steps) {
-		h := opened(s, &s.solver, cusolver.New)
+	w.b.Check(withLaunches(w.b.Op, w.A.Device(), func(s *launchSequence) {
+		h := openHandle(s, &s.solver, cusolver.New)
 		of := func(i int64) *cusolver.Call {
-			c.A, c.B, c.Values, c.U, c.V = w.at(w.A, i), w.at(w.B, i), w.at(w.Values, i), w.at(w.U, i), w.at(w.V, i)
-			c.Pivots, c.Info = w.at(w.Pivots, i), w.at(w.Info, i)
+			c.A, c.B, c.Values = w.findAddress(w.A, i), w.findAddress(w.B, i), w.findAddress(w.Values, i)
+			c.U, c.V = w.findAddress(w.U, i), w.findAddress(w.V, i)
+			c.Pivots, c.Info = w.findAddress(w.Pivots, i), w.findAddress(w.Info, i)
 			return &c
 		}
 		if s.err != nil {
 			return
 		}
 		room, err := h.Measure(of(0))
-		if s.err = s.libraryFailed(err); s.err != nil {
+		if s.err = s.makeLibraryError(err); s.err != nil {
 			return
 		}
-		device, host := s.take(max(room.Device, 1)), aligned(max(room.Host, 1))
+		device, host := s.allocateTemporary(max(room.Device, 1)), allocateAligned(max(room.Host, 1))
 		for i := int64(0); i < w.batch && s.err == nil; i++ {
-			s.err = s.libraryFailed(h.Run(driver.StreamHandle(s.stream), of(i), device, host, room))
+			s.err = s.makeLibraryError(h.Run(driver.StreamHandle(s.stream), of(i), device, host, room))
 		}
 	}))
 }
@@ -124,113 +125,117 @@ func needsGeev(op string) error {
 		"tensors to the cpu", op, cusolver.Library.Variable)
 }
 
-// copied returns a copy of a batch, in its order.
-func (w *matrices) copied(t *tensor.Tensor) *tensor.Tensor {
+// copyBatch returns a copy of a batch, in its order.
+func (w *matrices) copyBatch(t *tensor.Tensor) *tensor.Tensor {
 	made := w.b.Track(tensor.EmptyStrided(w.b.Op, t.Sizes(), t.Strides(), t.DType(), t.Device()))
-	w.b.write(w.memory(made), w.memory(t))
+	w.b.copyResult(w.viewMemory(made), w.viewMemory(t))
 	return made
 }
 
-// without returns w for a call without infos of the results.
-func (w *matrices) without() *matrices {
+// dropInfo returns w for a call without infos of the results.
+func (w *matrices) dropInfo() *matrices {
 	made := *w
 	made.Info = w.b.ZerosBeside(w.A, dtype.Int32, w.batch)
 	return &made
 }
 
-func (w *matrices) factorLU() { w.call(cusolver.Call{Function: cusolver.Getrf}) }
+func (w *matrices) factorLU() { w.callSolver(cusolver.Call{Function: cusolver.Getrf}) }
 
-func (w *matrices) solve() {
+func (w *matrices) solveLU() {
 	if !w.Factored {
 		w.factorLU()
 	}
-	w.without().call(cusolver.Call{Function: cusolver.Getrs})
+	w.dropInfo().callSolver(cusolver.Call{Function: cusolver.Getrs})
 }
 
-func (w *matrices) invert() {
+func (w *matrices) invertLU() {
 	lu := *w
-	lu.A, lu.B = w.copied(w.A), w.A
+	lu.A, lu.B = w.copyBatch(w.A), w.A
 	lu.Pivots = w.b.EmptyBeside(w.A, dtype.Int32, w.batch, w.n)
-	a := w.memory(w.A)
-	w.b.fill(a, dtype.IntScalar(0))
-	w.b.fill(w.b.Diagonal(a, 0, -2, -1), dtype.IntScalar(1))
-	lu.solve()
+	a := w.viewMemory(w.A)
+	w.b.fillTensor(a, dtype.IntScalar(0))
+	w.b.fillTensor(w.b.Diagonal(a, 0, -2, -1), dtype.IntScalar(1))
+	lu.solveLU()
 }
 
 // factorCholesky also counts diagonal elements that are NaN as not positive.
 func (w *matrices) factorCholesky() {
-	w.call(cusolver.Call{Function: cusolver.Potrf})
-	none := w.b.Isnan(w.b.Diagonal(w.memory(w.A), 0, -2, -1))
+	w.callSolver(cusolver.Call{Function: cusolver.Potrf})
+	none := w.b.Isnan(w.b.Diagonal(w.viewMemory(w.A), 0, -2, -1))
 	first := w.b.Add(w.b.Argmax(w.b.CastTo(none, dtype.Uint8), lastDim, false), w.b.IntNumber(1))
-	info := w.b.flat(w.Info, w.batch)
+	info := w.b.viewFlat(w.Info, w.batch)
 	missed := w.b.LogicalAnd(w.b.Any(none, []int64{-1}, false), w.b.Eq(info, w.b.IntNumber(0)))
-	w.b.write(info, w.b.Where(missed, w.b.CastTo(first, dtype.Int32), info))
+	w.b.copyResult(info, w.b.Where(missed, w.b.CastTo(first, dtype.Int32), info))
 }
 
 func (w *matrices) solveTriangular() {
 	w.b.Check(needsLibrary(w.b.Op, &cublas.Library))
 	rows, columns := shape.Matrix(w.B.Sizes())
 	t := cublas.Triangle{DType: w.d, Right: w.Right, Upper: w.Upper, Adjoint: w.Adjoint, Unit: w.Unit, M: rows, N: columns}
-	w.b.Check(stepping(w.b.Op, w.A.Device(), func(s *steps) {
-		h := opened(s, &s.blas, cublas.New)
-		size := s.workspaceSize()
-		workspace := s.take(size)
+	w.b.Check(withLaunches(w.b.Op, w.A.Device(), func(s *launchSequence) {
+		h := openHandle(s, &s.blas, cublas.New)
+		size := s.findWorkspaceSize()
+		workspace := s.allocateTemporary(size)
 		for i := int64(0); i < w.batch && s.err == nil; i++ {
-			t.A, t.B = w.at(w.A, i), w.at(w.B, i)
-			s.err = s.libraryFailed(h.Solve(driver.StreamHandle(s.stream), workspace, size, &t))
+			t.A, t.B = w.findAddress(w.A, i), w.findAddress(w.B, i)
+			s.err = s.makeLibraryError(h.Solve(driver.StreamHandle(s.stream), workspace, size, &t))
 		}
 	}))
 }
 
-// reflections returns the number of reflections in Q.
-func (w *matrices) reflections() int64 { return w.Values.Numel() / w.batch }
+// countReflections returns the number of reflections in Q.
+func (w *matrices) countReflections() int64 { return w.Values.Numel() / w.batch }
 
-func (w *matrices) factorQR() { w.call(cusolver.Call{Function: cusolver.Geqrf}) }
+func (w *matrices) factorQR() { w.callSolver(cusolver.Call{Function: cusolver.Geqrf}) }
 
-func (w *matrices) formQ() { w.call(cusolver.Call{Function: cusolver.Orgqr, K: w.reflections()}) }
+func (w *matrices) formQ() {
+	w.callSolver(cusolver.Call{Function: cusolver.Orgqr, K: w.countReflections()})
+}
 
-func (w *matrices) applyQ() { w.call(cusolver.Call{Function: cusolver.Ormqr, K: w.reflections()}) }
+func (w *matrices) applyQ() {
+	w.callSolver(cusolver.Call{Function: cusolver.Ormqr, K: w.countReflections()})
+}
 
-// finite returns which matrices have finite elements only, and replaces the others by zeros.
-func (w *matrices) finite(elements *tensor.Tensor) *tensor.Tensor {
+// replaceNonFinite returns which matrices have finite elements only, and replaces the others by zeros.
+func (w *matrices) replaceNonFinite(elements *tensor.Tensor) *tensor.Tensor {
 	whole := w.b.All(w.b.Isfinite(elements), []int64{1, 2}, true)
-	a := w.memory(w.A)
-	w.b.write(a, w.b.Where(whole, a, w.b.IntNumber(0)))
-	return w.b.flat(whole, w.batch)
+	a := w.viewMemory(w.A)
+	w.b.copyResult(a, w.b.Where(whole, a, w.b.IntNumber(0)))
+	return w.b.viewFlat(whole, w.batch)
 }
 
-// report notes in the infos which matrices were not finite.
-func (w *matrices) report(finite *tensor.Tensor) {
-	info := w.b.flat(w.Info, w.batch)
-	w.b.write(info, w.b.Where(finite, info, w.b.IntNumber(backend.NotFinite)))
+// reportNonFinite notes in the infos which matrices were not finite.
+func (w *matrices) reportNonFinite(finite *tensor.Tensor) {
+	info := w.b.viewFlat(w.Info, w.batch)
+	w.b.copyResult(info, w.b.Where(finite, info, w.b.IntNumber(backend.NotFinite)))
 }
 
-func (w *matrices) eigenHermitian() {
-	triangle := w.memory(w.A)
+func (w *matrices) decomposeHermitian() {
+	triangle := w.viewMemory(w.A)
 	if w.Upper {
 		triangle = w.b.Tril(triangle, 0)
 	} else {
 		triangle = w.b.Triu(triangle, 0)
 	}
-	finite := w.finite(triangle)
-	w.call(cusolver.Call{Function: cusolver.Syevd, Vectors: w.V != nil})
-	w.report(finite)
+	finite := w.replaceNonFinite(triangle)
+	w.callSolver(cusolver.Call{Function: cusolver.Syevd, Vectors: w.V != nil})
+	w.reportNonFinite(finite)
 }
 
-// eigenGeneral computes the eigenvalues of real matrices as those of complex ones.
-func (w *matrices) eigenGeneral() {
-	finite := w.finite(w.memory(w.A))
+// computeEigenvalues computes the eigenvalues of real matrices as those of complex ones.
+func (w *matrices) computeEigenvalues() {
+	finite := w.replaceNonFinite(w.viewMemory(w.A))
 	of := *w
 	if d := w.d.ToComplex(); d != w.d {
-		of.A = w.b.Transpose(w.b.AsContiguous(w.b.CastTo(w.memory(w.A), d)), 1, 2)
+		of.A = w.b.Transpose(w.b.AsContiguous(w.b.CastTo(w.viewMemory(w.A), d)), 1, 2)
 	}
-	of.call(cusolver.Call{Function: cusolver.Geev, Vectors: w.V != nil})
-	w.report(finite)
+	of.callSolver(cusolver.Call{Function: cusolver.Geev, Vectors: w.V != nil})
+	w.reportNonFinite(finite)
 }
 
-// singularValues decomposes the adjoint of matrices with more columns than rows, which cuSOLVER does not support.
-func (w *matrices) singularValues() {
-	finite := w.finite(w.memory(w.A))
+// decomposeSingularValues decomposes the adjoint of matrices with more columns than rows, which cuSOLVER does not support.
+func (w *matrices) decomposeSingularValues() {
+	finite := w.replaceNonFinite(w.viewMemory(w.A))
 	c := cusolver.Call{Function: cusolver.Gesvd, Vectors: w.U != nil}
 	if w.U != nil {
 		_, left := shape.Matrix(w.U.Sizes())
@@ -238,27 +243,27 @@ func (w *matrices) singularValues() {
 		c.Whole = max(left, right) > min(w.m, w.n)
 	}
 	if w.m >= w.n {
-		w.call(c)
-		w.report(finite)
+		w.callSolver(c)
+		w.reportNonFinite(finite)
 		return
 	}
 	of := *w
 	of.m, of.n = w.n, w.m
-	of.A = w.adjoint(w.A)
+	of.A = w.copyAdjoint(w.A)
 	if w.U != nil {
-		of.U, of.V = w.adjoint(w.V), w.adjoint(w.U) // in the right sizes
+		of.U, of.V = w.copyAdjoint(w.V), w.copyAdjoint(w.U) // in the right sizes
 	}
-	of.call(c)
+	of.callSolver(c)
 	if w.U != nil {
-		w.b.write(w.memory(w.U), w.memory(w.adjoint(of.V)))
-		w.b.write(w.memory(w.V), w.memory(w.adjoint(of.U)))
+		w.b.copyResult(w.viewMemory(w.U), w.viewMemory(w.copyAdjoint(of.V)))
+		w.b.copyResult(w.viewMemory(w.V), w.viewMemory(w.copyAdjoint(of.U)))
 	}
-	w.report(finite)
+	w.reportNonFinite(finite)
 }
 
-// adjoint returns the adjoint matrices, in column-major order.
-func (w *matrices) adjoint(t *tensor.Tensor) *tensor.Tensor {
-	turned := w.b.Transpose(w.memory(t), 1, 2)
+// copyAdjoint returns the adjoint matrices, in column-major order.
+func (w *matrices) copyAdjoint(t *tensor.Tensor) *tensor.Tensor {
+	turned := w.b.Transpose(w.viewMemory(t), 1, 2)
 	return w.b.Transpose(backend.RowMajorCopy(&w.b.Scope, w.b.ConjPhysical(turned), t.DType()), 1, 2)
 }
 
@@ -272,31 +277,31 @@ func (w *matrices) rejectHermitian() {
 // factorLDL fills the factors of matrices that are not finite with NaN.
 func (w *matrices) factorLDL() {
 	w.rejectHermitian()
-	a := w.memory(w.A)
-	finite := w.finite(a)
-	w.call(cusolver.Call{Function: cusolver.Sytrf})
-	some := w.b.flat(finite, w.batch, 1)
-	pivots, info := w.numbers(w.Pivots), w.b.flat(w.Info, w.batch)
+	a := w.viewMemory(w.A)
+	finite := w.replaceNonFinite(a)
+	w.callSolver(cusolver.Call{Function: cusolver.Sytrf})
+	some := w.b.viewFlat(finite, w.batch, 1)
+	pivots, info := w.viewVectors(w.Pivots), w.b.viewFlat(w.Info, w.batch)
 	own := w.b.CastTo(w.b.Cumsum(w.b.OnesBeside(w.A, dtype.Int32, w.batch, w.n), 1), dtype.Int32)
-	w.b.write(pivots, w.b.Where(some, pivots, own))
-	w.b.write(info, w.b.Where(finite, info, w.b.IntNumber(0)))
-	all := w.b.Where(w.b.flat(finite, w.batch, 1, 1), a, w.b.FloatNumber(math.NaN()))
+	w.b.copyResult(pivots, w.b.Where(some, pivots, own))
+	w.b.copyResult(info, w.b.Where(finite, info, w.b.IntNumber(0)))
+	all := w.b.Where(w.b.viewFlat(finite, w.batch, 1, 1), a, w.b.FloatNumber(math.NaN()))
 	if w.Upper {
-		w.b.write(a, w.b.Tril(all, 0))
+		w.b.copyResult(a, w.b.Tril(all, 0))
 	} else {
-		w.b.write(a, w.b.Triu(all, 0))
+		w.b.copyResult(a, w.b.Triu(all, 0))
 	}
 }
 
 func (w *matrices) solveLDL() {
 	w.rejectHermitian()
-	of := w.without()
+	of := w.dropInfo()
 	of.Pivots = w.b.CastTo(w.Pivots, dtype.Int64)
-	of.call(cusolver.Call{Function: cusolver.Sytrs})
+	of.callSolver(cusolver.Call{Function: cusolver.Sytrs})
 }
 
-// leastSquares solves by QR, or by the singular values, in whose place B then has the residuals' norms behind the solutions.
-func (w *matrices) leastSquares() {
+// solveLeastSquares solves by QR, or by the singular values, in whose place B then has the residuals' norms behind the solutions.
+func (w *matrices) solveLeastSquares() {
 	a := w.A
 	rows := w.b.Narrow(w.B, -2, 0, w.m)
 	right := w.b.Clone(rows)
@@ -307,31 +312,31 @@ func (w *matrices) leastSquares() {
 		x = w.solveSingular(a, right)
 	}
 	rest := w.b.Sub(right, w.b.Matmul(a, x))
-	w.b.write(w.b.Narrow(w.B, -2, 0, w.n), x)
+	w.b.copyResult(w.b.Narrow(w.B, -2, 0, w.n), x)
 	if w.m > w.n {
-		w.b.fill(w.b.Narrow(w.B, -2, w.n, w.m-w.n), dtype.IntScalar(0))
-		w.b.write(w.b.Narrow(w.B, -2, w.n, 1), w.b.LinalgVectorNorm(rest, dtype.IntScalar(2), []int64{-2}, true))
+		w.b.fillTensor(w.b.Narrow(w.B, -2, w.n, w.m-w.n), dtype.IntScalar(0))
+		w.b.copyResult(w.b.Narrow(w.B, -2, w.n, 1), w.b.LinalgVectorNorm(rest, dtype.IntScalar(2), []int64{-2}, true))
 	}
 }
 
-// turned returns the adjoint of matrices.
-func (w *matrices) turned(t *tensor.Tensor) *tensor.Tensor {
+// makeAdjoint returns the adjoint of matrices.
+func (w *matrices) makeAdjoint(t *tensor.Tensor) *tensor.Tensor {
 	return w.b.ConjPhysical(w.b.Transpose(t, -2, -1))
 }
 
 func (w *matrices) solveQR(a, right *tensor.Tensor) *tensor.Tensor {
 	tall := w.m >= w.n
 	if !tall {
-		a = w.turned(a)
+		a = w.makeAdjoint(a)
 	}
 	q, r := w.b.LinalgQr(a, "reduced")
 	zero := w.b.Eq(w.b.Diagonal(r, 0, -2, -1), w.b.IntNumber(0))
 	first := w.b.CastTo(w.b.Add(w.b.Argmax(w.b.CastTo(zero, dtype.Uint8), lastDim, false), w.b.IntNumber(1)), dtype.Int32)
-	w.b.write(w.Info, w.b.AsShape(w.b.Where(w.b.Any(zero, []int64{-1}, false), first, w.b.IntNumber(0)), w.Info.Sizes()...))
+	w.b.copyResult(w.Info, w.b.AsShape(w.b.Where(w.b.Any(zero, []int64{-1}, false), first, w.b.IntNumber(0)), w.Info.Sizes()...))
 	if tall {
-		return w.b.LinalgSolveTriangular(r, w.b.Matmul(w.turned(q), right), true)
+		return w.b.LinalgSolveTriangular(r, w.b.Matmul(w.makeAdjoint(q), right), true)
 	}
-	return w.b.Matmul(q, w.b.LinalgSolveTriangular(w.turned(r), right, false))
+	return w.b.Matmul(q, w.b.LinalgSolveTriangular(w.makeAdjoint(r), right, false))
 }
 
 func (w *matrices) solveSingular(a, right *tensor.Tensor) *tensor.Tensor {
@@ -342,11 +347,11 @@ func (w *matrices) solveSingular(a, right *tensor.Tensor) *tensor.Tensor {
 	}
 	counts := w.b.Gt(s, w.b.Mul(w.b.Narrow(s, -1, 0, 1), w.b.FloatNumber(cutoff)))
 	if w.Rank != nil {
-		w.b.write(w.Rank, w.b.AsShape(w.b.SumWith(counts, []int64{-1}, false, dtype.Int64), w.Rank.Sizes()...))
+		w.b.copyResult(w.Rank, w.b.AsShape(w.b.SumWith(counts, []int64{-1}, false, dtype.Int64), w.Rank.Sizes()...))
 	}
 	if w.Driver != backend.GELSY {
-		w.b.write(w.Values, s)
+		w.b.copyResult(w.Values, s)
 	}
 	inverse := w.b.Unsqueeze(w.b.Where(counts, w.b.Reciprocal(s), w.b.IntNumber(0)), -1)
-	return w.b.Matmul(w.turned(v), w.b.Mul(w.b.Matmul(w.turned(u), right), inverse))
+	return w.b.Matmul(w.makeAdjoint(v), w.b.Mul(w.b.Matmul(w.makeAdjoint(u), right), inverse))
 }

@@ -20,8 +20,9 @@ type choosing struct {
 	words                     random.Words
 }
 
-// choose draws indices of weights: with replacement by their running sums, and otherwise those of the largest weights over exponentials.
-func choose(op string, w backend.Drawing, from random.Multinomial) (err error) {
+// drawMultinomial draws indices of weights: with replacement by their running sums, and otherwise those of the largest weights over
+// exponentials.
+func drawMultinomial(op string, w backend.Drawing, from random.Multinomial) (err error) {
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	weights := backend.RowMajor(&s, w.Each, w.Each.DType())
@@ -29,45 +30,47 @@ func choose(op string, w backend.Drawing, from random.Multinomial) (err error) {
 	if w.To.Numel() == 0 {
 		return nil
 	}
-	inRows(&s, w.To, func(to *tensor.Tensor) error {
+	writeContiguous(&s, w.To, func(to *tensor.Tensor) error {
 		if from.Replacement && from.Samples > 1 {
-			chooseWith(&s, to, weights, w.Generator, from)
+			drawWithReplacement(&s, to, weights, w.Generator, from)
 		} else {
-			chooseWithout(&s, to, weights, w.Generator, from)
+			drawWithoutReplacement(&s, to, weights, w.Generator, from)
 		}
 		return nil
 	})
 	return nil
 }
 
-// chooseWith has the running sums of weights in float64 for these and otherwise in float32.
-func chooseWith(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
+// drawWithReplacement has the running sums of weights in float64 for these and otherwise in float32.
+func drawWithReplacement(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
 	d := weights.DType().Compute()
 	sums := backend.RowMajorCopy(s, weights, d)
 	c := choosing{weights: uintptr(sums.Data()), to: uintptr(to.Data()), rows: to.Numel() / from.Samples, categories: from.Categories,
 		samples: from.Samples,
 		words:   g.ReserveWords(2 * int(to.Numel()))}
-	s.Check(stepping(s.Op, to.Device(), func(s *steps) {
-		step(s, kernels.Of("choose_fractions", d), c.rows, &c)
-		step(s, kernels.Of("choose_index", d), c.rows*c.samples, &c)
+	s.Check(withLaunches(s.Op, to.Device(), func(s *launchSequence) {
+		launchStep(s, kernels.Of("choose_fractions", d), c.rows, &c)
+		launchStep(s, kernels.Of("choose_index", d), c.rows*c.samples, &c)
 	}))
 }
 
-func chooseWithout(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
+func drawWithoutReplacement(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
 	d, n := weights.DType(), weights.Numel()
 	line := []int64{n / from.Categories, from.Categories}
 	keys := s.Track(tensor.Empty(s.Op, line, d, to.Device()))
 	positions := s.Track(tensor.Empty(s.Op, line, dtype.Int64, to.Device()))
 	e := drawing{to: uintptr(keys.Data()), n: n, a: -1, memory: d, words: g.ReserveWords(2 * int(n))}
-	s.Check(on(s.Op, to.Device(), func(m *machine) error { return call(m, s.Op, kernels.Alone("draw_exponentials"), n, &e) }))
+	s.Check(withCurrentStream(s.Op, to.Device(), func(m *deviceStream) error {
+		return launchEntry(m, s.Op, kernels.Alone("draw_exponentials"), n, &e)
+	}))
 	rows := s.Track(weights.View(s.Op, line, []int64{from.Categories, 1}, weights.Offset()))
-	s.Check(elementwise(s.Op, backend.Elementwise{Kernel: kernelapi.Div, Compute: d.Compute(),
+	s.Check(runElementwise(s.Op, backend.Elementwise{Kernel: kernelapi.Div, Compute: d.Compute(),
 		Operands: [backend.MaxOperands]*tensor.Tensor{keys, rows, keys}}))
-	s.Check(sort(s.Op, backend.Sorting{Kernel: kernelapi.Sort, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories,
+	s.Check(sortTensor(s.Op, backend.Sorting{Kernel: kernelapi.Sort, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories,
 		Params: [2]int64{1}}))
 	first := s.Track(view.Narrow(s.Op, positions, 1, 0, from.Samples))
 	target := s.Track(to.View(s.Op, []int64{line[0], from.Samples}, []int64{from.Samples, 1}, to.Offset()))
-	s.Check(copyTo(s.Op, backend.Copying{To: target, From: first}))
+	s.Check(copyTensor(s.Op, backend.Copying{To: target, From: first}))
 }
 
 // checkWeights returns an error for rows from which no index can be drawn. If the sums of rows show that there is one, the host finds it.
@@ -81,7 +84,7 @@ func checkWeights(op string, weights *tensor.Tensor, from random.Multinomial, wa
 	mask := make([]bool, weights.Dim())
 	mask[len(mask)-1] = true
 	for _, k := range []kernelapi.Kernel{kernelapi.Amin, kernelapi.Amax} {
-		ends := reduced(&s, k, weights, mask)
+		ends := reduceDims(&s, k, weights, mask)
 		at, err := backend.Elements(op, ends)
 		s.Check(err)
 		for i := range ends.Numel() {
@@ -92,9 +95,9 @@ func checkWeights(op string, weights *tensor.Tensor, from random.Multinomial, wa
 	if good {
 		return nil
 	}
-	bytes, err := read(op, weights)
+	bytes, err := readTensor(op, weights)
 	if err != nil {
 		return err
 	}
-	return from.CheckWeights(random.Span{DType: d, Data: pointer(bytes), Len: int(weights.Numel())}, int(wanted))
+	return from.CheckWeights(random.Span{DType: d, Data: pointerTo(bytes), Len: int(weights.Numel())}, int(wanted))
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// normalize normalizes units, or computes the gradients, from sums and moments over their elements.
-var normalize = composed(func(b *composite, w backend.Normalization) {
+// runNormalization normalizes units, or computes the gradients, from sums and moments over their elements.
+var runNormalization = makeComposite(func(b *composite, w backend.Normalization) {
 	if w.In.Numel() == 0 {
 		return
 	}
 	n := normalizer{b: b, Normalization: w, d: w.Mean.DType(), batches: w.Units / w.Groups}
 	if w.Given != nil {
-		n.backward()
+		n.runBackward()
 	} else {
-		n.forward()
+		n.runForward()
 	}
 })
 
@@ -28,95 +28,95 @@ type normalizer struct {
 	batches int64
 }
 
-// inUnit are the dimensions that are not those of units.
-var inUnit = []int64{1, 3, 4}
+// unitDims are the dimensions that are not those of units.
+var unitDims = []int64{1, 3, 4}
 
-// elements views a dense tensor of elements.
-func (n *normalizer) elements(t *tensor.Tensor) *tensor.Tensor {
+// viewElements views a dense tensor of elements.
+func (n *normalizer) viewElements(t *tensor.Tensor) *tensor.Tensor {
 	if n.Columns {
-		return n.b.flat(t, n.batches, n.Strips, n.Groups, n.Runs, 1)
+		return n.b.viewFlat(t, n.batches, n.Strips, n.Groups, n.Runs, 1)
 	}
-	return n.b.Transpose(n.b.flat(t, n.Strips, n.batches, n.Groups, n.Runs, n.Span), 0, 1)
+	return n.b.Transpose(n.b.viewFlat(t, n.Strips, n.batches, n.Groups, n.Runs, n.Span), 0, 1)
 }
 
-// statistics views a number for each unit, or for each group.
-func (n *normalizer) statistics(t *tensor.Tensor) *tensor.Tensor {
-	return n.b.flat(t, t.Numel()/n.Groups, 1, n.Groups, 1, 1)
+// viewStatistics views a number for each unit, or for each group.
+func (n *normalizer) viewStatistics(t *tensor.Tensor) *tensor.Tensor {
+	return n.b.viewFlat(t, t.Numel()/n.Groups, 1, n.Groups, 1, 1)
 }
 
-// parameters views a number for each run of each group; nil stays nil.
-func (n *normalizer) parameters(t *tensor.Tensor) *tensor.Tensor {
+// viewParameters views a number for each run of each group; nil stays nil.
+func (n *normalizer) viewParameters(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil
 	}
-	return n.b.flat(t, 1, 1, n.Groups, n.Runs, 1)
+	return n.b.viewFlat(t, 1, 1, n.Groups, n.Runs, 1)
 }
 
-// scaled returns t times a factor that may be nil.
-func (n *normalizer) scaled(t, by *tensor.Tensor) *tensor.Tensor {
+// scaleBy returns t times a factor that may be nil.
+func (n *normalizer) scaleBy(t, by *tensor.Tensor) *tensor.Tensor {
 	if by == nil {
 		return t
 	}
 	return n.b.Mul(t, by)
 }
 
-// rounded returns t with the precision of In, if that is asked for.
-func (n *normalizer) rounded(t *tensor.Tensor) *tensor.Tensor {
+// roundToInput returns t with the precision of In, if that is asked for.
+func (n *normalizer) roundToInput(t *tensor.Tensor) *tensor.Tensor {
 	if n.Rounded {
 		t = n.b.CastTo(t, n.In.DType())
 	}
 	return n.b.CastTo(t, n.d)
 }
 
-func (n *normalizer) forward() {
-	x := n.elements(n.In)
+func (n *normalizer) runForward() {
+	x := n.viewElements(n.In)
 	if !n.Fixed {
 		n.writeStatistics(x)
 	}
-	rstd := n.scaled(n.statistics(n.Rstd), n.parameters(n.Weight))
+	rstd := n.scaleBy(n.viewStatistics(n.Rstd), n.viewParameters(n.Weight))
 	x = n.b.CastTo(x, n.d)
 	if n.Centred {
-		x = n.b.Sub(x, n.statistics(n.Mean))
+		x = n.b.Sub(x, n.viewStatistics(n.Mean))
 	}
-	to := n.elements(n.Out)
+	to := n.viewElements(n.Out)
 	if n.Bias == nil {
-		n.b.write(to, n.b.Mul(x, rstd))
+		n.b.copyResult(to, n.b.Mul(x, rstd))
 		return
 	}
-	n.b.write(to, n.b.Addcmul(n.parameters(n.Bias), x, rstd))
+	n.b.copyResult(to, n.b.Addcmul(n.viewParameters(n.Bias), x, rstd))
 }
 
 // writeStatistics computes those of units. Those of bfloat16 that are rounded have rounded sums of squares, too, as PyTorch's.
 func (n *normalizer) writeStatistics(x *tensor.Tensor) {
 	x = n.b.CastTo(x, n.d)
-	variance, mean := n.b.VarMeanCorrectionWith(x, inUnit, dtype.IntScalar(0), true)
+	variance, mean := n.b.VarMeanCorrectionWith(x, unitDims, dtype.IntScalar(0), true)
 	if !n.Centred {
-		variance, mean = n.meanSquare(x), n.b.ZerosBeside(x, n.d, mean.Sizes()...)
+		variance, mean = n.computeMeanSquare(x), n.b.ZerosBeside(x, n.d, mean.Sizes()...)
 	}
 	used := n.b.CastTo(variance, dtype.Float64)
 	if n.Rounded && n.In.DType() == dtype.BFloat16 {
 		count := n.b.FloatNumber(float64(n.Strips * n.Runs * n.Span))
-		sums := n.b.CastTo(n.rounded(n.b.CastTo(n.b.Mul(used, count), n.d)), dtype.Float64)
-		used = n.b.CastTo(n.rounded(n.b.CastTo(n.b.Div(sums, count), n.d)), dtype.Float64)
+		sums := n.b.CastTo(n.roundToInput(n.b.CastTo(n.b.Mul(used, count), n.d)), dtype.Float64)
+		used = n.b.CastTo(n.roundToInput(n.b.CastTo(n.b.Div(sums, count), n.d)), dtype.Float64)
 	}
 	rstd := n.b.CastTo(n.b.Rsqrt(n.b.Add(used, n.b.FloatNumber(n.Eps))), n.d)
-	n.b.write(n.statistics(n.Mean), n.rounded(mean))
-	n.b.write(n.statistics(n.Rstd), n.rounded(rstd))
-	n.b.write(n.statistics(n.Variance), variance)
+	n.b.copyResult(n.viewStatistics(n.Mean), n.roundToInput(mean))
+	n.b.copyResult(n.viewStatistics(n.Rstd), n.roundToInput(rstd))
+	n.b.copyResult(n.viewStatistics(n.Variance), variance)
 }
 
-// meanSquare returns the mean of squares in units.
-func (n *normalizer) meanSquare(x *tensor.Tensor) *tensor.Tensor {
-	return n.b.MeanWith(n.b.Mul(x, x), inUnit, true, dtype.None)
+// computeMeanSquare returns the mean of squares in units.
+func (n *normalizer) computeMeanSquare(x *tensor.Tensor) *tensor.Tensor {
+	return n.b.MeanWith(n.b.Mul(x, x), unitDims, true, dtype.None)
 }
 
-func (n *normalizer) backward() {
-	given := n.b.CastTo(n.elements(n.Given), n.d)
-	weight := n.parameters(n.Weight)
-	rstd := n.statistics(n.Rstd)
+func (n *normalizer) runBackward() {
+	given := n.b.CastTo(n.viewElements(n.Given), n.d)
+	weight := n.viewParameters(n.Weight)
+	rstd := n.viewStatistics(n.Rstd)
 	var apart *tensor.Tensor // deviations
 	if !n.Fixed || n.Sums[0] != nil {
-		apart = n.b.Sub(n.b.CastTo(n.elements(n.In), n.d), n.statistics(n.Mean))
+		apart = n.b.Sub(n.b.CastTo(n.viewElements(n.In), n.d), n.viewStatistics(n.Mean))
 	}
 	var plain, along *tensor.Tensor // sums of each run
 	if apart != nil {
@@ -129,18 +129,18 @@ func (n *normalizer) backward() {
 	if n.Out == nil {
 		return
 	}
-	scaled := n.scaled(given, weight)
+	scaled := n.scaleBy(given, weight)
 	if n.Fixed {
-		n.b.write(n.elements(n.Out), n.b.Mul(scaled, rstd))
+		n.b.copyResult(n.viewElements(n.Out), n.b.Mul(scaled, rstd))
 		return
 	}
 	count := n.b.FloatNumber(float64(n.Strips * n.Runs * n.Span))
 	inGroup := []int64{3}
-	slope := n.b.Div(n.b.Mul(n.b.SumWith(n.scaled(along, weight), inGroup, true, dtype.None), n.b.Mul(rstd, rstd)), count)
+	slope := n.b.Div(n.b.Mul(n.b.SumWith(n.scaleBy(along, weight), inGroup, true, dtype.None), n.b.Mul(rstd, rstd)), count)
 	if n.Centred {
-		scaled = n.b.Sub(scaled, n.b.Div(n.b.SumWith(n.scaled(plain, weight), inGroup, true, dtype.None), count))
+		scaled = n.b.Sub(scaled, n.b.Div(n.b.SumWith(n.scaleBy(plain, weight), inGroup, true, dtype.None), count))
 	}
-	n.b.write(n.elements(n.Out), n.b.Mul(n.b.AddcmulWith(scaled, apart, slope, dtype.IntScalar(-1)), rstd))
+	n.b.copyResult(n.viewElements(n.Out), n.b.Mul(n.b.AddcmulWith(scaled, apart, slope, dtype.IntScalar(-1)), rstd))
 }
 
 // writeSums writes the gradients of bias and weight: one for each parameter, or for each run of each unit.
@@ -150,6 +150,6 @@ func (n *normalizer) writeSums(ofBias, ofWeight *tensor.Tensor) {
 		if to.Numel() == n.Groups*n.Runs && n.batches > 1 {
 			from = n.b.SumWith(from, []int64{0}, true, dtype.None)
 		}
-		n.b.write(n.b.flat(to, to.Numel()/(n.Groups*n.Runs), 1, n.Groups, n.Runs, 1), from)
+		n.b.copyResult(n.b.viewFlat(to, to.Numel()/(n.Groups*n.Runs), 1, n.Groups, n.Runs, 1), from)
 	}
 }

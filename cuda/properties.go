@@ -44,72 +44,72 @@ var attributes = map[string]cu.DeviceAttribute{
 
 const totalMemory = "total_memory" // read by a separate driver function
 
-func (work) Name(op string, d device.Device) (name string, err error) {
-	err = on(op, d, func(m *machine) error {
+func (asyncBackend) Name(op string, d device.Device) (name string, err error) {
+	err = withCurrentStream(op, d, func(m *deviceStream) error {
 		name, err = m.at.Name()
-		return failed(op, "cuDeviceGetName", err)
+		return makeDriverError(op, "cuDeviceGetName", err)
 	})
 	return name, err
 }
 
-func (work) UUID(op string, d device.Device) (id string, err error) {
-	err = on(op, d, func(m *machine) error {
+func (asyncBackend) UUID(op string, d device.Device) (id string, err error) {
+	err = withCurrentStream(op, d, func(m *deviceStream) error {
 		found, err := m.at.UUID()
 		id = found.String()
-		return failed(op, "cuDeviceGetUuid", err)
+		return makeDriverError(op, "cuDeviceGetUuid", err)
 	})
 	return id, err
 }
 
-func (work) Attribute(op string, d device.Device, name string) (n int64, err error) {
+func (asyncBackend) Attribute(op string, d device.Device, name string) (n int64, err error) {
 	which, ok := attributes[name]
 	if !ok && name != totalMemory {
 		known := append(slices.Sorted(maps.Keys(attributes)), totalMemory)
 		return 0, status.Valuef("%s: a device has no '%s'; it has %s", op, name, strings.Join(known, ", "))
 	}
-	err = on(op, d, func(m *machine) error {
+	err = withCurrentStream(op, d, func(m *deviceStream) error {
 		if !ok {
 			n, err = m.at.TotalMem()
-			return failed(op, "cuDeviceTotalMem", err)
+			return makeDriverError(op, "cuDeviceTotalMem", err)
 		}
 		value, err := m.at.Attribute(which)
 		n = int64(value)
-		return failed(op, "cuDeviceGetAttribute", err)
+		return makeDriverError(op, "cuDeviceGetAttribute", err)
 	})
 	return n, err
 }
 
-func (work) DeviceOf(op string, address uintptr) (d device.Device, err error) {
-	err = current(op, func() error {
+func (asyncBackend) DeviceOf(op string, address uintptr) (d device.Device, err error) {
+	err = withDeviceContext(op, func() error {
 		index, err := driver.DeviceOf(address)
 		d = device.Device{Type: device.CUDA, Index: int16(index)}
 		if err != nil {
-			err = status.Runtimef("%v; the address is %#x", failed(op, "cuPointerGetAttribute", err), address)
+			err = status.Runtimef("%v; the address is %#x", makeDriverError(op, "cuPointerGetAttribute", err), address)
 		}
 		return err
 	})
 	return d, err
 }
 
-func (work) CanAccessPeer(op string, d, peer device.Device) (can bool, err error) {
-	other, err := open(op, peer)
+func (asyncBackend) CanAccessPeer(op string, d, peer device.Device) (can bool, err error) {
+	other, err := openContext(op, peer)
 	if err != nil {
 		return false, err
 	}
-	err = on(op, d, func(m *machine) error {
-		if m.card == other {
+	err = withCurrentStream(op, d, func(m *deviceStream) error {
+		if m.deviceContext == other {
 			return status.Runtimef("%s: a device is not a peer of itself (%v)", op, d)
 		}
 		n, err := m.at.CanAccessPeer(other.at)
 		can = n != 0
-		return failed(op, "cuDeviceCanAccessPeer", err)
+		return makeDriverError(op, "cuDeviceCanAccessPeer", err)
 	})
 	return can, err
 }
 
-// reach enables peer access to the memory of another device, if the driver supports it: copies then do not pass through the host. The
-// context is the card's.
-func (c *card) reach(op string, other *card) error {
+// enablePeerAccess enables peer access to the memory of another device, if the driver supports it: copies then do not pass through the
+// host. The current context is this device's.
+func (c *deviceContext) enablePeerAccess(op string, other *deviceContext) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, asked := c.peers[other.index]; asked {
@@ -117,11 +117,11 @@ func (c *card) reach(op string, other *card) error {
 	}
 	can, err := c.at.CanAccessPeer(other.at)
 	if err != nil {
-		return failed(op, "cuDeviceCanAccessPeer", err)
+		return makeDriverError(op, "cuDeviceCanAccessPeer", err)
 	}
 	if can != 0 {
 		if err := other.context.EnablePeerAccess(0); err != nil && !driver.IsEnabled(err) {
-			return failed(op, "cuCtxEnablePeerAccess", err)
+			return makeDriverError(op, "cuCtxEnablePeerAccess", err)
 		}
 	}
 	c.peers[other.index] = can != 0

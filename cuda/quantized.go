@@ -10,7 +10,7 @@ import (
 )
 
 // multiplyQuantized multiplies quantized matrices, and accumulates in int32.
-var multiplyQuantized = composed(func(b *composite, w backend.QuantizedProduct) {
+var multiplyQuantized = makeComposite(func(b *composite, w backend.QuantizedProduct) {
 	if w.To.Numel() == 0 {
 		return
 	}
@@ -19,32 +19,32 @@ var multiplyQuantized = composed(func(b *composite, w backend.QuantizedProduct) 
 		x = b.Sub(x, b.IntNumber(int64(w.AZero)))
 	}
 	if len(w.BZeros) > 0 {
-		y = b.Sub(y, b.CastTo(b.listed(w.To, w.BZeros), dtype.Int32))
+		y = b.Sub(y, b.CastTo(b.uploadNumbers(w.To, w.BZeros), dtype.Int32))
 	}
 	sums := b.EmptyBeside(w.To, dtype.Int32, w.To.Sizes()...)
-	b.Check(multiply(b.Op, backend.Product{To: sums, A: x, B: y, Alpha: dtype.IntScalar(1)}))
+	b.Check(multiplyMatrices(b.Op, backend.Product{To: sums, A: x, B: y, Alpha: dtype.IntScalar(1)}))
 	if w.Bias != nil && w.Bias.DType() == dtype.Int32 {
 		sums = b.Add(sums, w.Bias)
 	}
 	if w.To.DType() == dtype.Int32 {
-		b.write(w.To, sums)
+		b.copyResult(w.To, sums)
 		return
 	}
 	v := b.CastTo(sums, dtype.Float32)
 	if w.Bias != nil && w.Bias.DType() != dtype.Int32 {
 		v = b.Add(v, w.Bias)
 	}
-	v = b.Mul(v, b.CastTo(b.listed(w.To, w.Scales), dtype.Float32))
+	v = b.Mul(v, b.CastTo(b.uploadNumbers(w.To, w.Scales), dtype.Float32))
 	if w.To.DType() != dtype.Float32 {
 		low, high := int64(w.Low-w.Zero), int64(w.High-w.Zero)
 		v = b.Where(b.Isnan(v), b.IntNumber(high), b.Clamp(b.Round(v), dtype.IntScalar(low), dtype.IntScalar(high)))
 		v = b.Add(v, b.IntNumber(int64(w.Zero)))
 	}
-	b.write(w.To, v)
+	b.copyResult(w.To, v)
 })
 
-// listed returns numbers of the host, on the device of t.
-func (b *composite) listed(t *tensor.Tensor, numbers any) *tensor.Tensor {
+// uploadNumbers returns numbers of the host, on the device of t.
+func (b *composite) uploadNumbers(t *tensor.Tensor, numbers any) *tensor.Tensor {
 	var list []float64
 	switch numbers := numbers.(type) {
 	case []int32:
@@ -67,15 +67,15 @@ func packQuantized(op string, b *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // multiplyWeights multiplies with weights of 8 or 4 bits, converted to float32.
-var multiplyWeights = composed(func(b *composite, w backend.WeightLinear) {
+var multiplyWeights = makeComposite(func(b *composite, w backend.WeightLinear) {
 	if w.To.Numel() == 0 {
 		return
 	}
 	if w.Group == 0 {
-		b.write(w.To, b.Mul(b.Matmul(w.A, b.Transpose(b.CastTo(w.Weight, dtype.Float32), 0, 1)), w.Scales))
+		b.copyResult(w.To, b.Mul(b.Matmul(w.A, b.Transpose(b.CastTo(w.Weight, dtype.Float32), 0, 1)), w.Scales))
 		return
 	}
-	integers := b.CastTo(b.nibbles(w.Weight), dtype.Float32)
+	integers := b.CastTo(b.unpackNibbles(w.Weight), dtype.Float32)
 	rows, depth := integers.Sizes()[0], integers.Sizes()[1]
 	each := func(i int64) *tensor.Tensor { // of scales and zeros, for each weight
 		of := b.Transpose(b.Select(w.Scales, 2, i), 0, 1)
@@ -83,15 +83,15 @@ var multiplyWeights = composed(func(b *composite, w backend.WeightLinear) {
 		return b.Narrow(whole, 1, 0, depth)
 	}
 	weight := b.Addcmul(each(1), b.Sub(integers, b.IntNumber(8)), each(0))
-	b.write(w.To, b.Matmul(w.A, b.Transpose(weight, 0, 1)))
+	b.copyResult(w.To, b.Matmul(w.A, b.Transpose(weight, 0, 1)))
 })
 
 const panelRows = 32 // of weights of 4 bits that are packed together
 
-// nibbles unpacks weights of 4 bits: rows i and i + 16 of 32 share bytes, and after these rows 2 i and 2 i + 1 of 16.
-func (b *composite) nibbles(packed *tensor.Tensor) *tensor.Tensor {
+// unpackNibbles unpacks weights of 4 bits: rows i and i + 16 of 32 share bytes, and after these rows 2 i and 2 i + 1 of 16.
+func (b *composite) unpackNibbles(packed *tensor.Tensor) *tensor.Tensor {
 	rows, depth := packed.Sizes()[0], 2*packed.Sizes()[1]
-	bytes := b.flat(packed, packed.Numel())
+	bytes := b.viewFlat(packed, packed.Numel())
 	halves := func(t *tensor.Tensor) (low, high *tensor.Tensor) {
 		return b.BitwiseAnd(t, b.IntNumber(15)), b.BitwiseRightShift(t, b.IntNumber(4))
 	}
@@ -120,14 +120,14 @@ type blockValues struct {
 
 const blockThread = 256 // values that a thread decodes: LT_BLOCK of engine/kernel/blocks.h
 
-// dequantize has a thread for some values.
-func dequantize(op string, w backend.Dequantization) error {
+// dequantizeBlocks has a thread for some values.
+func dequantizeBlocks(op string, w backend.Dequantization) error {
 	if w.To.Numel() == 0 {
 		return nil
 	}
 	v := blockValues{blocks: uintptr(w.Blocks.Data()), out: uintptr(w.To.Data()), count: w.To.Numel(), kind: int32(w.Type)}
-	return on(op, w.To.Device(), func(m *machine) error {
-		return call(m, op, kernels.Alone("dequantize"), (v.count+blockThread-1)/blockThread, &v)
+	return withCurrentStream(op, w.To.Device(), func(m *deviceStream) error {
+		return launchEntry(m, op, kernels.Alone("dequantize"), (v.count+blockThread-1)/blockThread, &v)
 	})
 }
 
@@ -137,22 +137,22 @@ const (
 )
 
 // multiplyBlocks multiplies activations that are rounded to 8 bits, as on the CPU, by the values of blocks.
-var multiplyBlocks = composed(func(b *composite, w backend.BlockLinear) {
+var multiplyBlocks = makeComposite(func(b *composite, w backend.BlockLinear) {
 	if w.To.Numel() == 0 {
 		return
 	}
 	rows, depth := w.Blocks.Sizes()[0], w.A.Sizes()[1]
 	weight := b.EmptyBeside(w.A, dtype.Float32, rows, depth)
-	b.Check(dequantize(b.Op, backend.Dequantization{To: weight, Blocks: w.Blocks, Type: w.Type}))
-	to := b.Matmul(b.roundedActivations(w.A), b.Transpose(weight, 0, 1))
+	b.Check(dequantizeBlocks(b.Op, backend.Dequantization{To: weight, Blocks: w.Blocks, Type: w.Type}))
+	to := b.Matmul(b.roundActivations(w.A), b.Transpose(weight, 0, 1))
 	if w.Bias != nil {
 		to = b.Add(to, w.Bias)
 	}
-	b.write(w.To, to)
+	b.copyResult(w.To, to)
 })
 
-// roundedActivations rounds each group of a row to integers from -127 to 127 times a scale. A group that is not finite becomes NaN.
-func (b *composite) roundedActivations(a *tensor.Tensor) *tensor.Tensor {
+// roundActivations rounds each group of a row to integers from -127 to 127 times a scale. A group that is not finite becomes NaN.
+func (b *composite) roundActivations(a *tensor.Tensor) *tensor.Tensor {
 	rows, depth := a.Sizes()[0], a.Sizes()[1]
 	groups := (depth + activationGroup - 1) / activationGroup
 	whole := b.ConstantPadNd(a, []int64{0, groups*activationGroup - depth}, dtype.IntScalar(0))

@@ -36,8 +36,8 @@ type reduction struct {
 	_                       [6]byte
 }
 
-// reduce runs a reduction kernel: one launch, or one for blocks of rows and one that merges them.
-func reduce(op string, w backend.Reduction) error {
+// runReduction runs a reduction kernel: one launch, or one for blocks of rows and one that merges them.
+func runReduction(op string, w backend.Reduction) error {
 	var l kernelapi.Reduction
 	outputs, count := tensoriter.LayReduction(&l, w)
 	if outputs == 0 {
@@ -47,7 +47,7 @@ func reduce(op string, w backend.Reduction) error {
 		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions that cannot be merged; call contiguous() first",
 			op, reducedDims)
 	}
-	if err := converts(op, l.Memory, l.Compute, l.OutMemory[0], l.OutMemory[1]); err != nil {
+	if err := checkDTypes(op, l.Memory, l.Compute, l.OutMemory[0], l.OutMemory[1]); err != nil {
 		return err
 	}
 	r := reduction{in: l.In, out: l.Out, outputs: outputs, count: count, params: l.Params, kept: l.Kept, reduced: l.Reduced,
@@ -60,31 +60,31 @@ func reduce(op string, w backend.Reduction) error {
 	copy(r.reducedSizes[:], l.ReducedSizes[:l.Reduced])
 	copy(r.reducedIn[:], l.ReducedIn[:l.Reduced])
 	r.across = l.Kept > 0 && max(r.keptIn[0], -r.keptIn[0]) < max(r.reducedIn[0], -r.reducedIn[0])
-	r.share()
+	r.divideRows()
 	entry := kernels.Of("reduce_"+w.Kernel.Name(), w.Compute)
-	return stepping(op, w.In.Device(), func(s *steps) {
+	return withLaunches(op, w.In.Device(), func(s *launchSequence) {
 		if r.pieces > 1 {
-			r.totals = s.take(outputs * r.pieces * kernelapi.TotalBytes)
+			r.totals = s.allocateTemporary(outputs * r.pieces * kernelapi.TotalBytes)
 		}
-		step(s, entry, r.threads(outputs*r.pieces), &r)
+		launchStep(s, entry, r.countThreads(outputs*r.pieces), &r)
 		if r.pieces > 1 {
-			r.merging, r.strands = true, strands(r.pieces, 1, threads)
-			step(s, entry, r.threads(outputs), &r)
+			r.merging, r.strands = true, countStrands(r.pieces, 1, blockThreads)
+			launchStep(s, entry, r.countThreads(outputs), &r)
 		}
 	})
 }
 
-// share sets the number of strands and blocks of the rows, by the shape alone. With few outputs, a row gets a whole thread block. With many
-// outputs, rows get as few strands as elements are adjacent in memory, which also suits rows across memory, next to adjacent ones.
-func (r *reduction) share() {
-	most := int64(threads)
+// divideRows sets the number of strands and blocks of the rows, by the shape alone. With few outputs, a row gets a whole thread block. With
+// many outputs, rows get as few strands as elements are adjacent in memory, which also suits rows across memory, next to adjacent ones.
+func (r *reduction) divideRows() {
+	most := int64(blockThreads)
 	switch {
 	case r.outputs >= 1024:
 		most = 8
 	case r.outputs >= 8:
 		most = 32
 	}
-	r.strands = strands(r.count, reducedBatch, most)
+	r.strands = countStrands(r.count, reducedBatch, most)
 	r.pieces, r.length = 1, max(r.count, 1)
 	all := int64(r.strands)
 	if cut := enoughStrands / (r.outputs * all); cut > 1 && r.count > all*reducedBatch*manyBatches {
@@ -93,8 +93,8 @@ func (r *reduction) share() {
 	}
 }
 
-// strands returns the smallest power of two, up to most, for which no strand has more than `each` of n elements.
-func strands(n, each, most int64) int32 {
+// countStrands returns the smallest power of two, up to most, for which no strand has more than `each` of n elements.
+func countStrands(n, each, most int64) int32 {
 	s := int64(1)
 	for s < most && s*each < n {
 		s *= 2
@@ -102,7 +102,7 @@ func strands(n, each, most int64) int32 {
 	return int32(s)
 }
 
-// threads returns the number of threads in the blocks for a number of rows.
-func (r *reduction) threads(rows int64) int64 {
-	return (rows*int64(r.strands) + threads - 1) / threads * threads
+// countThreads returns the number of threads in the blocks for a number of rows.
+func (r *reduction) countThreads(rows int64) int64 {
+	return (rows*int64(r.strands) + blockThreads - 1) / blockThreads * blockThreads
 }

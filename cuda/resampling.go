@@ -17,8 +17,8 @@ type resampled struct {
 	count int64
 }
 
-// resample has a thread for each element of the result. The indices and interpolation weights are copied to the device.
-func resample(op string, w backend.Resampling) error {
+// resampleImages has a thread for each element of the result. The indices and interpolation weights are copied to the device.
+func resampleImages(op string, w backend.Resampling) error {
 	to, d := w.To.Sizes(), w.To.DType()
 	r := resampled{Resampling: kernelapi.Resampling{From: uintptr(w.From.Data()), To: uintptr(w.To.Data()), Lanes: 1}, count: w.To.Numel()}
 	if !w.From.IsContiguous() || !w.To.IsContiguous() {
@@ -28,29 +28,30 @@ func resample(op string, w backend.Resampling) error {
 	if resampling.RowsFirst(d, &axes) {
 		r.AlongFirst = 1
 	}
-	return stepping(op, w.To.Device(), func(s *steps) {
+	return withLaunches(op, w.To.Device(), func(s *launchSequence) {
 		for i, t := range axes {
-			r.Axes[i] = kernelapi.IndexWeights{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Index: upload(s, t.Index),
-				Counts: upload(s, t.Counts), Unit: t.Unit}
+			r.Axes[i] = kernelapi.IndexWeights{Size: t.Size, Outputs: t.Outputs, Most: t.Most, Index: uploadElements(s, t.Index),
+				Counts: uploadElements(s, t.Counts), Unit: t.Unit}
 			if narrow := t.NarrowWeights(d); narrow != nil {
-				r.Axes[i].Weights = upload(s, narrow)
+				r.Axes[i].Weights = uploadElements(s, narrow)
 			} else {
-				r.Axes[i].Weights = upload(s, t.Weights)
+				r.Axes[i].Weights = uploadElements(s, t.Weights)
 			}
 		}
-		step(s, kernels.Of("resample", d), r.count, &r)
+		launchStep(s, kernels.Of("resample", d), r.count, &r)
 	})
 }
 
-// upload returns the address of a copy of elements on the device, until the steps have been launched; 0 for none.
-func upload[T any](s *steps, elements []T) uintptr {
+// uploadElements returns the address of a copy of elements on the device, until the sequence has been launched; 0 for none.
+func uploadElements[T any](s *launchSequence, elements []T) uintptr {
 	if len(elements) == 0 {
 		return 0
 	}
 	n := int64(len(elements)) * int64(unsafe.Sizeof(elements[0]))
-	at := s.take(n)
+	at := s.allocateTemporary(n)
 	if s.err == nil {
-		s.err = failed(s.op, "cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(cu.DevicePtr(at), unsafe.Pointer(unsafe.SliceData(elements)), n, s.stream))
+		s.err = makeDriverError(s.op, "cuMemcpyHtoDAsync",
+			cu.MemcpyHtoDAsync(cu.DevicePtr(at), unsafe.Pointer(unsafe.SliceData(elements)), n, s.stream))
 	}
 	return at
 }

@@ -14,11 +14,11 @@ import (
 const (
 	// kRun of kernels/merging.h
 	sortedRun = 16
-	// In lines of up to this number of elements a thread selects as the CPU does. Longer ones are sorted, and of equal elements the first ones
-	// count as smaller.
+	// In lines of up to this number of elements a thread selects as the CPU does. Longer ones are sorted, and of equal elements the first
+	// ones count as smaller.
 	selectedAlone = 4096
 	modePiece     = 256 // kModePiece of kernels/sorting.h
-	mostSorted    = 1<<32 - 1
+	maxSorted     = 1<<32 - 1
 )
 
 // sorting mirrors lt::Sorting of kernels/sorting.h.
@@ -36,8 +36,8 @@ type lines struct {
 	params                 [2]int64
 }
 
-// sort runs a sorting kernel on the lines of a tensor.
-func sort(op string, w backend.Sorting) (err error) {
+// sortTensor runs a sorting kernel on the lines of a tensor.
+func sortTensor(op string, w backend.Sorting) (err error) {
 	self := w.In
 	if self.Numel() == 0 || w.Keep == 0 {
 		return nil
@@ -46,8 +46,8 @@ func sort(op string, w backend.Sorting) (err error) {
 	if self.Dim() > 0 {
 		n = self.Sizes()[w.Dim]
 	}
-	if n > mostSorted {
-		return status.Runtimef("%s: a dimension of size %d exceeds the maximum of %d elements for sorting", op, n, int64(mostSorted))
+	if n > maxSorted {
+		return status.Runtimef("%s: a dimension of size %d exceeds the maximum of %d elements for sorting", op, n, int64(maxSorted))
 	}
 	var order []int // of the dimensions, with that of the lines last
 	for d := range self.Dim() {
@@ -69,17 +69,17 @@ func sort(op string, w backend.Sorting) (err error) {
 			results[i] = s.Track(tensor.Empty(op, targets[i].Sizes(), t.DType(), t.Device()))
 		}
 	}
-	s.Check(stepping(op, self.Device(), func(s *steps) { s.sort(w, in, results[0], results[1], n) }))
+	s.Check(withLaunches(op, self.Device(), func(s *launchSequence) { s.sortLines(w, in, results[0], results[1], n) }))
 	for i, t := range targets {
 		if t != results[i] {
-			s.Check(copyTo(op, backend.Copying{To: t, From: results[i]}))
+			s.Check(copyTensor(op, backend.Copying{To: t, From: results[i]}))
 		}
 	}
 	return nil
 }
 
-// sort writes a kernel's results for the contiguous lines of in.
-func (s *steps) sort(w backend.Sorting, in, values, indices *tensor.Tensor, n int64) {
+// sortLines writes a kernel's results for the contiguous lines of in.
+func (s *launchSequence) sortLines(w backend.Sorting, in, values, indices *tensor.Tensor, n int64) {
 	d := in.DType()
 	a := sorting{in: uintptr(in.Data()), values: uintptr(values.Data()), indices: uintptr(indices.Data()), lines: in.Numel() / n, n: n,
 		keep: w.Keep}
@@ -89,8 +89,8 @@ func (s *steps) sort(w backend.Sorting, in, values, indices *tensor.Tensor, n in
 	case n <= selectedAlone:
 		l := lines{in: a.in, out: [2]uintptr{a.values, a.indices}, lines: a.lines, n: n, kept: w.Keep,
 			nbytes: w.Entries * kernelapi.SortEntry(d.Size()), params: w.Params}
-		l.scratch = s.take(l.lines * l.nbytes)
-		step(s, entry(w.Kernel, d), l.lines, &l)
+		l.scratch = s.allocateTemporary(l.lines * l.nbytes)
+		launchStep(s, findEntry(w.Kernel, d), l.lines, &l)
 		return
 	case w.Kernel == kernelapi.Topk:
 		a.flip = w.Params[0] & 1
@@ -99,40 +99,40 @@ func (s *steps) sort(w backend.Sorting, in, values, indices *tensor.Tensor, n in
 	case w.Kernel == kernelapi.Nanmedian:
 		a.first = 1
 	}
-	a.from = s.sorted(a, d)
+	a.from = s.sortItems(a, d)
 	switch w.Kernel {
 	case kernelapi.Median, kernelapi.Nanmedian:
-		step(s, kernels.Of("sort_median", d), a.lines, &a)
+		launchStep(s, kernels.Of("sort_median", d), a.lines, &a)
 	case kernelapi.Mode:
 		pieces := a.lines * ((n + modePiece - 1) / modePiece)
-		a.to = s.take(16 * pieces)
-		step(s, kernels.Of("sort_mode_pieces", d), pieces, &a)
-		step(s, kernels.Of("sort_mode", d), a.lines, &a)
+		a.to = s.allocateTemporary(16 * pieces)
+		launchStep(s, kernels.Of("sort_mode_pieces", d), pieces, &a)
+		launchStep(s, kernels.Of("sort_mode", d), a.lines, &a)
 	default:
-		step(s, kernels.Of("sort_take", d), a.lines*a.keep, &a)
+		launchStep(s, kernels.Of("sort_take", d), a.lines*a.keep, &a)
 	}
 }
 
-// itemSize returns the size of the items for sorting elements of a size, lt::ItemOf of kernels/sorting.h.
-func itemSize(size int64) int64 { return 2 * max(size, 4) }
+// sortItemSize returns the size of the items for sorting elements of a size, lt::ItemOf of kernels/sorting.h.
+func sortItemSize(size int64) int64 { return 2 * max(size, 4) }
 
-// sorted returns the items of lines in order.
-func (s *steps) sorted(a sorting, d dtype.DType) uintptr {
-	a.to = s.take(a.lines * a.n * itemSize(d.Size()))
-	step(s, kernels.Of("sort_runs", d), a.lines*((a.n+sortedRun-1)/sortedRun), &a)
-	return s.merged(a, d.Size())
+// sortItems returns the items of lines in order.
+func (s *launchSequence) sortItems(a sorting, d dtype.DType) uintptr {
+	a.to = s.allocateTemporary(a.lines * a.n * sortItemSize(d.Size()))
+	launchStep(s, kernels.Of("sort_runs", d), a.lines*((a.n+sortedRun-1)/sortedRun), &a)
+	return s.mergeRuns(a, d.Size())
 }
 
-// merged returns the items of lines in order, of which runs are sorted already.
-func (s *steps) merged(a sorting, size int64) uintptr {
+// mergeRuns returns the items of lines in order, of which runs are sorted already.
+func (s *launchSequence) mergeRuns(a sorting, size int64) uintptr {
 	var other uintptr
 	if a.n > sortedRun {
-		other = s.take(a.lines * a.n * itemSize(size))
+		other = s.allocateTemporary(a.lines * a.n * sortItemSize(size))
 	}
 	merge := kernels.Wide("sort_merge", max(size, 4))
 	for a.run = sortedRun; a.run < a.n; a.run *= 2 {
 		a.from, a.to, other = a.to, other, a.to
-		step(s, merge, a.lines*((a.n+sortedRun-1)/sortedRun), &a)
+		launchStep(s, merge, a.lines*((a.n+sortedRun-1)/sortedRun), &a)
 	}
 	return a.to
 }

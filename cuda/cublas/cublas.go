@@ -22,24 +22,24 @@ var Library = nvidia.Library{
 		Lacks:    "%s has no %s: cuBLAS 12.0 or newer is needed",
 	},
 	Name: "cuBLAS", Folder: "cublas", File: "libcublas.so", Cuda13: 13, Cuda12: 12,
-	AllocFailed: C.LT_CUBLAS_ALLOC_FAILED, Describe: describe,
+	AllocFailed: C.LT_CUBLAS_ALLOC_FAILED, Describe: describeStatus,
 }
 
 // Unsupported reports whether an error of cuBLAS means that a product is not supported on a device.
 func Unsupported(err error) bool {
-	return is(err, C.LT_CUBLAS_NOT_SUPPORTED) || is(err, C.LT_CUBLAS_ARCH_MISMATCH)
+	return hasStatus(err, C.LT_CUBLAS_NOT_SUPPORTED) || hasStatus(err, C.LT_CUBLAS_ARCH_MISMATCH)
 }
 
-func is(err error, status int) bool {
+func hasStatus(err error, status int) bool {
 	var f nvidia.Failure
 	return errors.As(err, &f) && f.Library == Library.Name && f.Status == status
 }
 
-func describe(code int) (name, text string) {
+func describeStatus(code int) (name, text string) {
 	return C.GoString(C.lt_cublas_name(C.int(code))), C.GoString(C.lt_cublas_text(C.int(code)))
 }
 
-func result(status C.int, function *C.char) error {
+func makeError(status C.int, function *C.char) error {
 	return Library.StatusError(C.GoString(function), int(status))
 }
 
@@ -88,7 +88,7 @@ func New() (*Handle, error) {
 	h := &Handle{}
 	var function *C.char
 	status := C.lt_cublas_create(&h.handle, &function)
-	return h, result(status, function)
+	return h, makeError(status, function)
 }
 
 // Multiply returns a stream a product to compute, which may use the memory from workspace on.
@@ -109,7 +109,7 @@ func (h *Handle) Multiply(stream, workspace uintptr, size int64, p *Product) err
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	status := C.lt_cublas_multiply(h.handle, C.uintptr_t(stream), C.uint64_t(workspace), C.size_t(size), &c, &function)
-	return result(status, function)
+	return makeError(status, function)
 }
 
 // Triangle is a matrix A, of which the upper or the lower triangle counts, and right-hand sides B of M by N, which the solutions of A X =
@@ -130,5 +130,5 @@ func (h *Handle) Solve(stream, workspace uintptr, size int64, t *Triangle) error
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	status := C.lt_cublas_solve(h.handle, C.uintptr_t(stream), C.uint64_t(workspace), C.size_t(size), &c, &function)
-	return result(status, function)
+	return makeError(status, function)
 }

@@ -38,7 +38,7 @@ type Shape struct {
 	Batch    int64
 }
 
-func (s Shape) kind() C.int {
+func (s Shape) findKind() C.int {
 	switch {
 	case s.From == dtype.Complex64 && s.To == dtype.Complex64:
 		return C.LT_C2C
@@ -66,25 +66,25 @@ func New(s Shape) (*Plan, error) {
 	p := &Plan{Shape: s}
 	var bytes C.size_t
 	var function *C.char
-	status := C.lt_cufft_plan(&p.plan, C.int(s.Rank), (*C.int64_t)(&s.Sizes[0]), s.kind(), C.int64_t(s.Batch), &bytes, &function)
+	status := C.lt_cufft_plan(&p.plan, C.int(s.Rank), (*C.int64_t)(&s.Sizes[0]), s.findKind(), C.int64_t(s.Batch), &bytes, &function)
 	p.Bytes = int64(bytes)
-	return p, result(status, function)
+	return p, makeError(status, function)
 }
 
 // Transform transforms the array at from, which it may overwrite, to the one at to, in a stream.
 func (p *Plan) Transform(stream, room, from, to uintptr, inverse bool) error {
 	var function *C.char
-	status := C.lt_cufft_transform(p.plan, p.kind(), C.bool(inverse), C.uintptr_t(stream), C.uint64_t(room), C.uint64_t(from), C.uint64_t(to),
-		&function)
-	return result(status, function)
+	status := C.lt_cufft_transform(p.plan, p.findKind(), C.bool(inverse), C.uintptr_t(stream), C.uint64_t(room),
+		C.uint64_t(from), C.uint64_t(to), &function)
+	return makeError(status, function)
 }
 
 // Forget destroys the plan, in the context of its device.
 func (p *Plan) Forget() error {
 	var function *C.char
-	return result(C.lt_cufft_forget(p.plan, &function), function)
+	return makeError(C.lt_cufft_forget(p.plan, &function), function)
 }
 
-func result(status C.int, function *C.char) error {
+func makeError(status C.int, function *C.char) error {
 	return Library.StatusError(C.GoString(function), int(status))
 }

@@ -62,7 +62,7 @@ type Call struct {
 	A, B, Values, U, V, Pivots, Info      uintptr
 }
 
-func (c *Call) arguments() C.lt_cusolver_call {
+func (c *Call) makeArguments() C.lt_cusolver_call {
 	return C.lt_cusolver_call{
 		function: C.int(c.Function), kind: C.int(nvidia.Kind(c.DType)),
 		upper: C.bool(c.Upper), right: C.bool(c.Right), adjoint: C.bool(c.Adjoint), vectors: C.bool(c.Vectors), whole: C.bool(c.Whole),
@@ -83,7 +83,7 @@ func New() (*Handle, error) {
 	h := &Handle{}
 	var function *C.char
 	status := C.lt_cusolver_create(&h.handle, &function)
-	return h, result(status, function)
+	return h, makeError(status, function)
 }
 
 // Room is the size of workspaces in bytes, on the device and on the host.
@@ -91,27 +91,27 @@ type Room struct{ Device, Host int64 }
 
 // Measure returns the workspaces of a call.
 func (h *Handle) Measure(c *Call) (Room, error) {
-	of := c.arguments()
+	of := c.makeArguments()
 	var room C.lt_cusolver_room
 	var function *C.char
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	status := C.lt_cusolver_measure(h.handle, &of, &room, &function)
-	return Room{int64(room.device), int64(room.host)}, result(status, function)
+	return Room{int64(room.device), int64(room.host)}, makeError(status, function)
 }
 
 // Run runs a call in a stream, with workspaces of the measured size on the device and the host.
 func (h *Handle) Run(stream uintptr, c *Call, device uintptr, host []byte, r Room) error {
-	of := c.arguments()
+	of := c.makeArguments()
 	room := C.lt_cusolver_room{device: C.size_t(r.Device), host: C.size_t(r.Host)}
 	var function *C.char
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	status := C.lt_cusolver_run(h.handle, C.uintptr_t(stream), &of, C.uint64_t(device), unsafe.Pointer(unsafe.SliceData(host)), &room,
 		&function)
-	return result(status, function)
+	return makeError(status, function)
 }
 
-func result(status C.int, function *C.char) error {
+func makeError(status C.int, function *C.char) error {
 	return Library.StatusError(C.GoString(function), int(status))
 }

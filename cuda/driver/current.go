@@ -25,7 +25,7 @@ const Most = C.LT_DEVICES
 // Enter sets the context of a device for the calling thread, and returns the number of the current stream there.
 func Enter(context cu.CUContext, device int) (stream int, err error) {
 	var number C.int
-	err = result(C.lt_cuda_enter(*(*C.CUcontext)(unsafe.Pointer(&context)), C.int(device), &number))
+	err = makeError(C.lt_cuda_enter(*(*C.CUcontext)(unsafe.Pointer(&context)), C.int(device), &number))
 	return int(number), err
 }
 
@@ -43,14 +43,14 @@ func SetCurrentStream(device, stream int) { C.lt_set_current_stream(C.int(device
 
 // Pin returns n bytes of page-locked host memory.
 func Pin(n int64) (at unsafe.Pointer, err error) {
-	err = result(C.lt_pin(&at, C.size_t(n)))
+	err = makeError(C.lt_pin(&at, C.size_t(n)))
 	return at, err
 }
 
 // DeviceOf returns the index of the device whose memory is at an address.
 func DeviceOf(address uintptr) (int, error) {
 	var index C.int
-	err := result(C.lt_device_of(&index, C.uintptr_t(address)))
+	err := makeError(C.lt_device_of(&index, C.uintptr_t(address)))
 	return int(index), err
 }
 

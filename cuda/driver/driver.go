@@ -43,19 +43,19 @@ var Devices = sync.OnceValues(func() (n int, absence string) {
 func Launch(f cu.Function, blocks, threads int, s cu.Stream, args unsafe.Pointer, n uintptr) error {
 	function := *(*C.CUfunction)(unsafe.Pointer(&f))
 	stream := C.CUstream(unsafe.Pointer(s.C()))
-	return result(C.lt_launch(function, C.uint(blocks), C.uint(threads), stream, args, C.size_t(n)))
+	return makeError(C.lt_launch(function, C.uint(blocks), C.uint(threads), stream, args, C.size_t(n)))
 }
 
-// failure is an error code of the driver.
-type failure int
+// driverError is an error code of the driver.
+type driverError int
 
-func (f failure) Error() string { return Text(f) }
+func (f driverError) Error() string { return Text(f) }
 
-func result(code C.CUresult) error {
+func makeError(code C.CUresult) error {
 	if code == C.CUDA_SUCCESS {
 		return nil
 	}
-	return failure(code)
+	return driverError(code)
 }
 
 // Code returns the number of an error that a call of the driver gave, cu's among them.

@@ -15,7 +15,7 @@
 namespace lt {
 namespace {
 
-// One launch; combination of combine.go mirrors it. The operands of the loop are self, index and
+// One launch; combination of scatter.go mirrors it. The operands of the loop are self, index and
 // source; along the columns the index stays the same, so that they are not sorted by. from and to
 // are targets. An index out of range goes to the place_params at `bad`, and then nothing is
 // written. Negative indices count from the end if `wraps` is set.

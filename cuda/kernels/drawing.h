@@ -5,7 +5,7 @@
 namespace lt {
 namespace {
 
-// One launch; drawing of draw.go mirrors it. a and b are the parameters of the distribution, range
+// One launch; drawing of random.go mirrors it. a and b are the parameters of the distribution, range
 // is 0 for all 64 bits.
 struct Drawing {
   uint64_t to, each;

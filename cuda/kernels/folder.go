@@ -25,7 +25,7 @@ func Absence() string {
 
 var found = sync.OnceValues(func() (string, string) {
 	if folder := os.Getenv(Variable); folder != "" {
-		return find(folder)
+		return findFolder(folder)
 	}
 	here := dynlib.Folder()
 	var folders []string
@@ -34,12 +34,12 @@ var found = sync.OnceValues(func() (string, string) {
 			folders = append(folders, filepath.Join(here, place))
 		}
 	}
-	return find(folders...)
+	return findFolder(folders...)
 })
 
-// find returns the first folder that has the kernels of this library, or why none has.
-func find(folders ...string) (folder, why string) {
-	own := called(entries)
+// findFolder returns the first folder that has the kernels of this library, or why none has.
+func findFolder(folders ...string) (folder, why string) {
+	own := firstLine(entries)
 	for _, folder := range folders {
 		text, err := os.ReadFile(filepath.Join(folder, "gen_entries.txt"))
 		if err != nil {
@@ -48,7 +48,7 @@ func find(folders ...string) (folder, why string) {
 		if string(text) == entries {
 			return folder, ""
 		}
-		if other := called(string(text)); other != own {
+		if other := firstLine(string(text)); other != own {
 			why = fmt.Sprintf("its kernels in %s are those of %s, and this is %s", folder, other, own)
 		} else {
 			why = fmt.Sprintf("its kernels in %s are those of another build of %s", folder, own)
@@ -62,8 +62,8 @@ func find(folders ...string) (folder, why string) {
 		why, version, version)
 }
 
-// called returns the first line of a list of entries.
-func called(list string) string {
+// firstLine returns the first line of a list of entries.
+func firstLine(list string) string {
 	line, _, _ := strings.Cut(list, "\n")
 	return line
 }

@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 		{[]string{newer, none}, "", "its kernels in " + newer + " are those of libtensor 99.0.0, and this is libtensor " + version + remedy},
 		{[]string{another}, "", "its kernels in " + another + " are those of another build of libtensor " + version + remedy},
 	} {
-		folder, why := find(c.folders...)
+		folder, why := findFolder(c.folders...)
 		assert.Equal(t, c.folder, folder)
 		assert.Equal(t, c.why, why)
 	}

@@ -8,7 +8,7 @@
 namespace lt {
 namespace {
 
-// One launch; searching of search.go mirrors it: `width` values for each line of n keys; lines have
+// One launch; searching of searchsorted.go mirrors it: `width` values for each line of n keys; lines have
 // a stride of `step` elements.
 struct Searching {
   uint64_t keys, values, order, found;

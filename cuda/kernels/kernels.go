@@ -67,8 +67,8 @@ func (e Entry) String() string {
 
 const contiguous = "_contiguous"
 
-// parse returns the entry that String names.
-func parse(symbol string) Entry {
+// parseEntry returns the entry that String names.
+func parseEntry(symbol string) Entry {
 	at := strings.LastIndexByte(symbol, '_')
 	if at < 0 {
 		return Alone(symbol)
@@ -91,7 +91,7 @@ var units = sync.OnceValue(func() map[Entry]string {
 	for _, line := range strings.Split(strings.TrimSpace(entries), "\n")[1:] {
 		words := strings.Fields(line)
 		for _, symbol := range words[2:] {
-			found[parse(symbol)] = words[0]
+			found[parseEntry(symbol)] = words[0]
 		}
 	}
 	return found
@@ -103,32 +103,32 @@ func Unit(entry Entry) (string, bool) {
 	return unit, ok
 }
 
-var dissected struct {
+var parsedUnits struct {
 	sync.Mutex
 	units map[string]*unit
 }
 
 // PTX returns the text of an entry of a unit.
 func PTX(name string, entry Entry) (string, error) {
-	dissected.Lock()
-	defer dissected.Unlock()
-	u := dissected.units[name]
+	parsedUnits.Lock()
+	defer parsedUnits.Unlock()
+	u := parsedUnits.units[name]
 	if u == nil {
 		folder, _ := found()
-		text, err := read(filepath.Join(folder, "gen_"+name+".ptx.gz"))
+		text, err := readUnit(filepath.Join(folder, "gen_"+name+".ptx.gz"))
 		if err != nil {
 			return "", err
 		}
-		if dissected.units == nil {
-			dissected.units = map[string]*unit{}
+		if parsedUnits.units == nil {
+			parsedUnits.units = map[string]*unit{}
 		}
-		u = dissect(text)
-		dissected.units[name] = u
+		u = parsePTX(text)
+		parsedUnits.units[name] = u
 	}
-	return u.cut(entry.String()), nil
+	return u.extractEntry(entry.String()), nil
 }
 
-func read(path string) (string, error) {
+func readUnit(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", err

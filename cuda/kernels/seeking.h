@@ -9,7 +9,7 @@
 namespace lt {
 namespace {
 
-// One launch; search of seek.go mirrors it. The parameters of a thread that found something go to
+// One launch; search of indexing.go mirrors it. The parameters of a thread that found something go to
 // found.
 struct Search {
   Loop loop;

@@ -15,8 +15,8 @@ type unit struct {
 // heading is how the declaration of an entry, a function or a constant begins, up to its name.
 var heading = regexp.MustCompile(`^\.(?:visible \.)?(?:entry|func|global|const)\b(?: +\.\w+| +\d+| *\([^)]*\))* +([A-Za-z_$][\w$]*)`)
 
-// dissect parses PTX as NVRTC formats it: only a declaration, or a part of the one before it, begins a line with a dot.
-func dissect(text string) *unit {
+// parsePTX parses PTX as NVRTC formats it: only a declaration, or a part of the one before it, begins a line with a dot.
+func parsePTX(text string) *unit {
 	u := &unit{named: map[string][]int{}}
 	for text != "" {
 		part := text
@@ -36,8 +36,8 @@ func dissect(text string) *unit {
 	return u
 }
 
-// uses returns the names in a declaration behind its own that are those of declarations.
-func (u *unit) uses(part string) (names []string) {
+// findUsedNames returns the names in a declaration behind its own that are those of declarations.
+func (u *unit) findUsedNames(part string) (names []string) {
 	apart := func(r rune) bool {
 		return (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("_$.%", r)
 	}
@@ -49,8 +49,8 @@ func (u *unit) uses(part string) (names []string) {
 	return names
 }
 
-// cut returns the PTX of an entry alone, with all that it reaches: the driver takes seconds to compile a whole unit.
-func (u *unit) cut(entry string) string {
+// extractEntry returns the PTX of an entry alone, with all that it reaches: the driver takes seconds to compile a whole unit.
+func (u *unit) extractEntry(entry string) string {
 	needed, reached := make([]bool, len(u.parts)), map[string]bool{}
 	for left := []string{entry}; len(left) > 0; {
 		name := left[len(left)-1]
@@ -61,7 +61,7 @@ func (u *unit) cut(entry string) string {
 		reached[name] = true
 		for _, i := range u.named[name] {
 			needed[i] = true
-			left = append(left, u.uses(u.parts[i])...)
+			left = append(left, u.findUsedNames(u.parts[i])...)
 		}
 	}
 	var text strings.Builder

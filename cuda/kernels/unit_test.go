@@ -24,9 +24,9 @@ func each(t *testing.T, f func(t *testing.T, name, text string, u *unit)) {
 	for _, line := range strings.Split(strings.TrimSpace(entries), "\n")[1:] {
 		name := strings.Fields(line)[0]
 		t.Run(name, func(t *testing.T) {
-			text, err := read("gen_" + name + ".ptx.gz")
+			text, err := readUnit("gen_" + name + ".ptx.gz")
 			require.NoError(t, err)
-			f(t, name, text, dissect(text))
+			f(t, name, text, parsePTX(text))
 		})
 	}
 }
@@ -46,7 +46,7 @@ func TestCut(t *testing.T) {
 			if testing.Short() && i%8 != 0 {
 				continue
 			}
-			cut := u.cut(symbol[1])
+			cut := u.extractEntry(symbol[1])
 			assert.Equal(t, 1, strings.Count(cut, ".entry "), symbol[1])
 			known := map[string]bool{}
 			for _, found := range declares.FindAllStringSubmatch(cut, -1) {
@@ -75,7 +75,7 @@ func TestNoFileDependsOnItself(t *testing.T) {
 				return
 			}
 			for _, i := range u.named[name] {
-				for _, next := range u.uses(u.parts[i]) {
+				for _, next := range u.findUsedNames(u.parts[i]) {
 					visit(append(path, name), next)
 				}
 			}

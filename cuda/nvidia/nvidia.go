@@ -37,10 +37,10 @@ func (l *Library) Find() (bool, error) {
 	l.once.Do(func() {
 		driver := int(C.lt_driver_version())
 		if driver >= 13000 {
-			l.add("cu13", l.Cuda13)
+			l.addFolder("cu13", l.Cuda13)
 		}
 		if driver >= 12000 {
-			l.add(l.Folder, l.Cuda12)
+			l.addFolder(l.Folder, l.Cuda12)
 		}
 		found, why := l.Open()
 		if !found && l.Named() {
@@ -51,7 +51,7 @@ func (l *Library) Find() (bool, error) {
 	return l.found, l.err
 }
 
-func (l *Library) add(folder string, version int) {
+func (l *Library) addFolder(folder string, version int) {
 	file := fmt.Sprintf("%s.%d", l.File, version)
 	l.Files = append(l.Files, file, fmt.Sprintf("../../nvidia/%s/lib/%s", folder, file))
 }

@@ -19,13 +19,13 @@ type product struct {
 }
 
 const (
-	productTile  = 64   // rows and columns that a block computes
-	shortest     = 1024 // the minimum length of a block of the inner dimension
-	enoughBlocks = 256  // to occupy a device
+	productTile    = 64   // rows and columns that a block computes
+	minSplitLength = 1024 // the minimum length of a block of the inner dimension
+	enoughBlocks   = 256  // to occupy a device
 )
 
-// stacked returns the sizes of matrices or batches of them, and the strides in bytes of another tensor that broadcasts to them.
-func stacked(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
+// findBatchStrides returns the sizes of matrices or batches of them, and the strides in bytes of another tensor that broadcasts to them.
+func findBatchStrides(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
 	shape.BroadcastStrides(strides[3-len(sizes):], t.Sizes(), t.Strides(), sizes, t.DType().Size())
 	return strides
 }
@@ -35,34 +35,35 @@ func stacked(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
 func multiplyTiles(op string, w backend.Product) error {
 	to, d := w.To, w.To.DType()
 	n := to.Dim()
-	p := product{to: uintptr(to.Data()), a: address0(w.A), b: address0(w.B), batch: 1,
+	p := product{to: uintptr(to.Data()), a: kernelAddress(w.A), b: kernelAddress(w.B), batch: 1,
 		rows: to.Sizes()[n-2], columns: to.Sizes()[n-1], inner: w.A.Sizes()[w.A.Dim()-1]}
 	if n == 3 {
 		p.batch = to.Sizes()[0]
 	}
-	p.toStrides, p.aStrides, p.bStrides = stacked(to, to.Sizes()), stacked(w.A, w.A.Sizes()), stacked(w.B, w.B.Sizes())
+	p.toStrides = findBatchStrides(to, to.Sizes())
+	p.aStrides, p.bStrides = findBatchStrides(w.A, w.A.Sizes()), findBatchStrides(w.B, w.B.Sizes())
 	adds := d.Compute()
 	tensor.Put(unsafe.Pointer(&p.alpha), adds, w.Alpha)
 	tensor.Put(unsafe.Pointer(&p.beta), adds, w.Beta)
 	if w.Self != nil {
-		p.self, p.selfStrides = uintptr(w.Self.Data()), stacked(w.Self, to.Sizes())
+		p.self, p.selfStrides = uintptr(w.Self.Data()), findBatchStrides(w.Self, to.Sizes())
 	}
 	tiles := p.batch * ((p.rows + productTile - 1) / productTile) * ((p.columns + productTile - 1) / productTile)
-	p.pieces, p.length = pieces(p.inner, max(enoughBlocks/tiles, 1))
-	return stepping(op, to.Device(), func(s *steps) {
+	p.pieces, p.length = splitLength(p.inner, max(enoughBlocks/tiles, 1))
+	return withLaunches(op, to.Device(), func(s *launchSequence) {
 		if p.pieces > 1 {
-			p.sums = s.take(p.pieces * to.Numel() * adds.Size())
+			p.sums = s.allocateTemporary(p.pieces * to.Numel() * adds.Size())
 		}
-		step(s, kernels.Of("product", d), p.pieces*tiles*threads, &p)
+		launchStep(s, kernels.Of("product", d), p.pieces*tiles*blockThreads, &p)
 		if p.pieces > 1 {
-			step(s, kernels.Of("product_pieces", d), to.Numel(), &p)
+			launchStep(s, kernels.Of("product_pieces", d), to.Numel(), &p)
 		}
 	})
 }
 
-// pieces splits n into at most `most` blocks of sufficient length.
-func pieces(n, most int64) (count, length int64) {
-	count = min(max(n/shortest, 1), most)
+// splitLength splits n into at most `most` blocks of sufficient length.
+func splitLength(n, most int64) (count, length int64) {
+	count = min(max(n/minSplitLength, 1), most)
 	length = max((n+count-1)/count, 1)
 	return max((n+length-1)/length, 1), length
 }
@@ -73,8 +74,8 @@ type triangle struct {
 	numel, rows, columns, diagonal, size, below int64
 }
 
-// triangular zeroes the elements on one side of a diagonal.
-func triangular(op string, w backend.Triangle) error {
+// zeroTriangle zeroes the elements on one side of a diagonal.
+func zeroTriangle(op string, w backend.Triangle) error {
 	to := w.To
 	if to.Numel() == 0 {
 		return nil
@@ -85,5 +86,7 @@ func triangular(op string, w backend.Triangle) error {
 	if w.Below {
 		t.below = 1
 	}
-	return on(op, to.Device(), func(m *machine) error { return call(m, op, kernels.Alone("triangle"), t.numel, &t) })
+	return withCurrentStream(op, to.Device(), func(m *deviceStream) error {
+		return launchEntry(m, op, kernels.Alone("triangle"), t.numel, &t)
+	})
 }

@@ -27,8 +27,8 @@ type drawing struct {
 	_                  [6]byte
 }
 
-// draw fills a tensor with the random numbers that a counter-based generator (philox) has for the row-major indices of its elements.
-func draw(op string, w backend.Drawing) (err error) {
+// fillRandom fills a tensor with the random numbers that a counter-based generator (philox) has for the row-major indices of its elements.
+func fillRandom(op string, w backend.Drawing) (err error) {
 	each := dtype.None
 	if w.Each != nil {
 		each = w.Each.DType()
@@ -38,25 +38,25 @@ func draw(op string, w backend.Drawing) (err error) {
 	}
 	switch from := w.From.(type) {
 	case random.Permutation:
-		return permute(op, w)
+		return drawPermutation(op, w)
 	case random.Multinomial:
-		return choose(op, w, from)
+		return drawMultinomial(op, w, from)
 	}
 	d := drawing{n: w.To.Numel(), memory: w.To.DType(), eachMemory: each}
 	if d.memory.IsComplex() { // its parts, one after another
 		d.n, d.memory = 2*d.n, d.memory.ToReal()
 	}
-	entry, err := d.choose(op, w)
-	if err = cmp.Or(err, converts(op, d.memory)); err != nil {
+	entry, err := d.setDistribution(op, w)
+	if err = cmp.Or(err, checkDTypes(op, d.memory)); err != nil {
 		return err
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	switch w.From.(type) {
 	case random.BernoulliEach:
-		s.Check(probabilities(op, w.Each))
+		s.Check(checkProbabilities(op, w.Each))
 	case random.Poisson:
-		s.Check(rates(op, w.Each))
+		s.Check(checkRates(op, w.Each))
 	}
 	if w.Each != nil {
 		w.Each = backend.RowMajor(&s, w.Each, each)
@@ -64,40 +64,40 @@ func draw(op string, w backend.Drawing) (err error) {
 	if d.n == 0 {
 		return nil
 	}
-	inRows(&s, w.To, func(to *tensor.Tensor) error {
+	writeContiguous(&s, w.To, func(to *tensor.Tensor) error {
 		d.words = w.Generator.Reserve(int(w.To.Numel()), w.To.DType(), each, w.From)
 		if d.to = uintptr(to.Data()); w.Each != nil {
 			d.each = uintptr(w.Each.Data())
 		}
-		return on(op, to.Device(), func(m *machine) error { return call(m, op, entry, d.n, &d) })
+		return withCurrentStream(op, to.Device(), func(m *deviceStream) error { return launchEntry(m, op, entry, d.n, &d) })
 	})
 	return nil
 }
 
-// inRows has f write to a tensor, or to a contiguous one that is copied to it.
-func inRows(s *owner.Scope, to *tensor.Tensor, f func(to *tensor.Tensor) error) {
+// writeContiguous has f write to a tensor, or to a contiguous one that is copied to it.
+func writeContiguous(s *owner.Scope, to *tensor.Tensor, f func(to *tensor.Tensor) error) {
 	rows := to
 	if !to.IsContiguous() {
 		rows = s.Track(tensor.Empty(s.Op, to.Sizes(), to.DType(), to.Device()))
 	}
 	s.Check(f(rows))
 	if rows != to {
-		s.Check(copyTo(s.Op, backend.Copying{To: to, From: rows}))
+		s.Check(copyTensor(s.Op, backend.Copying{To: to, From: rows}))
 	}
 }
 
-// permute draws a permutation on the CPU, which is sequential, and copies it.
-func permute(op string, w backend.Drawing) (err error) {
+// drawPermutation draws a permutation on the CPU, which is sequential, and copies it.
+func drawPermutation(op string, w backend.Drawing) (err error) {
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
 	drawn := s.Track(tensor.Empty(op, w.To.Sizes(), w.To.DType(), device.Host))
 	s.Check(backend.On(drawn).Draw(op, backend.Drawing{To: drawn, Generator: w.Generator, From: w.From}))
-	s.Check(copyTo(op, backend.Copying{To: w.To, From: drawn}))
+	s.Check(copyTensor(op, backend.Copying{To: w.To, From: drawn}))
 	return nil
 }
 
-// choose sets the parameters of a distribution, and returns its entry.
-func (d *drawing) choose(op string, w backend.Drawing) (entry kernels.Entry, err error) {
+// setDistribution sets the parameters of a distribution, and returns its entry.
+func (d *drawing) setDistribution(op string, w backend.Drawing) (entry kernels.Entry, err error) {
 	wide := dtype.Float32
 	if d.memory == dtype.Float64 {
 		wide = dtype.Float64
@@ -147,18 +147,18 @@ func (d *drawing) choose(op string, w backend.Drawing) (entry kernels.Entry, err
 		op)
 }
 
-// probabilities returns an error for a tensor with an element that is not in [0, 1].
-func probabilities(op string, p *tensor.Tensor) error {
-	return bounded(op, p, "probability in [0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
+// checkProbabilities returns an error for a tensor with an element that is not in [0, 1].
+func checkProbabilities(op string, p *tensor.Tensor) error {
+	return checkExtremes(op, p, "probability in [0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
 }
 
-// rates returns an error for a tensor with an element that is not >= 0.
-func rates(op string, p *tensor.Tensor) error {
-	return bounded(op, p, "non-negative rate", func(x float64) bool { return x >= 0 })
+// checkRates returns an error for a tensor with an element that is not >= 0.
+func checkRates(op string, p *tensor.Tensor) error {
+	return checkExtremes(op, p, "non-negative rate", func(x float64) bool { return x >= 0 })
 }
 
-// bounded returns an error for a tensor if its smallest or largest element, which is NaN if any element is, does not satisfy fits.
-func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool) (err error) {
+// checkExtremes returns an error for a tensor if its smallest or largest element, which is NaN if any element is, does not satisfy fits.
+func checkExtremes(op string, p *tensor.Tensor, want string, fits func(x float64) bool) (err error) {
 	if p.Numel() == 0 {
 		return nil
 	}
@@ -169,7 +169,7 @@ func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool
 		mask[d] = true
 	}
 	for _, k := range []kernelapi.Kernel{kernelapi.Amin, kernelapi.Amax} {
-		v, err := backend.Item(op, reduced(&s, k, p, mask))
+		v, err := backend.Item(op, reduceDims(&s, k, p, mask))
 		s.Check(err)
 		if x := v.Float(); !fits(x) {
 			s.Failf("expected a %s, but an element is %v", want, x)
@@ -178,8 +178,8 @@ func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool
 	return nil
 }
 
-// reduced returns the result of a reduction kernel over the dimensions of t in mask, in the dtype of t.
-func reduced(s *owner.Scope, k kernelapi.Kernel, t *tensor.Tensor, mask []bool) *tensor.Tensor {
+// reduceDims returns the result of a reduction kernel over the dimensions of t in mask, in the dtype of t.
+func reduceDims(s *owner.Scope, k kernelapi.Kernel, t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	var sizes []int64
 	for d, n := range t.Sizes() {
 		if !mask[d] {
@@ -187,6 +187,6 @@ func reduced(s *owner.Scope, k kernelapi.Kernel, t *tensor.Tensor, mask []bool) 
 		}
 	}
 	made := s.Track(tensor.Empty(s.Op, sizes, t.DType(), t.Device()))
-	s.Check(reduce(s.Op, backend.Reduction{Kernel: k, Compute: t.DType().Compute(), Out: [2]*tensor.Tensor{made}, In: t, Mask: mask}))
+	s.Check(runReduction(s.Op, backend.Reduction{Kernel: k, Compute: t.DType().Compute(), Out: [2]*tensor.Tensor{made}, In: t, Mask: mask}))
 	return made
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// multiply computes a product by cuBLAS, if it supports it, and by the project's kernels otherwise.
-func multiply(op string, w backend.Product) (err error) {
+// multiplyMatrices computes a product by cuBLAS, if it supports it, and by the project's kernels otherwise.
+func multiplyMatrices(op string, w backend.Product) (err error) {
 	if w.To.Numel() == 0 {
 		return nil
 	}
@@ -43,44 +43,44 @@ func multiply(op string, w backend.Product) (err error) {
 	case !found:
 		return multiplyTiles(op, w)
 	}
-	s := &products{owner.Scope{Op: op}}
+	s := &productCopies{owner.Scope{Op: op}}
 	defer s.Close(&err)
-	s.multiply(w)
+	s.multiplyInPlace(w)
 	return nil
 }
 
-// products owns the copies that cuBLAS needs.
-type products struct{ owner.Scope }
+// productCopies owns the copies that cuBLAS needs.
+type productCopies struct{ owner.Scope }
 
-// multiply computes a product by cuBLAS in place, or in a temporary.
-func (s *products) multiply(w backend.Product) {
+// multiplyInPlace computes a product by cuBLAS in place, or in a temporary.
+func (s *productCopies) multiplyInPlace(w backend.Product) {
 	d := w.To.DType()
 	c, ok := tensoriter.StoredAs(w.To)
 	if !ok {
 		to := w.To
 		w.To = s.Track(tensor.Empty(s.Op, to.Sizes(), d, to.Device()))
-		s.multiply(w)
-		s.copy(to, w.To)
+		s.multiplyInPlace(w)
+		s.copyTensor(to, w.To)
 		return
 	}
-	a, b := s.stored(w.A), s.stored(w.B)
+	a, b := s.findLayout(w.A), s.findLayout(w.B)
 	// Matrices whose rows are adjacent are to cuBLAS transposed ones whose columns are, and the transposed product is that of b and a.
 	if c.Turned {
 		a, b, c = b.Transposed(), a.Transposed(), c.Transposed()
 	}
-	p := cublas.Product{DType: d, TF32: device.Precision() > 0, M: c.Columns, N: c.Rows, K: a.Columns, Batch: c.Batch, A: operand(b),
-		B: operand(a), C: operand(c)}
+	p := cublas.Product{DType: d, TF32: device.Precision() > 0, M: c.Columns, N: c.Rows, K: a.Columns, Batch: c.Batch, A: makeOperand(b),
+		B: makeOperand(a), C: makeOperand(c)}
 	tensor.Put(unsafe.Pointer(&p.Alpha), d.Compute(), w.Alpha)
 	tensor.Put(unsafe.Pointer(&p.Beta), d.Compute(), w.Beta)
-	s.Check(stepping(s.Op, w.To.Device(), func(steps *steps) { steps.multiply(w, &p) }))
+	s.Check(withLaunches(s.Op, w.To.Device(), func(steps *launchSequence) { steps.callCublas(w, &p) }))
 }
 
-func (s *products) copy(to, from *tensor.Tensor) {
-	s.Check(copyTo(s.Op, backend.Copying{To: to, From: from}))
+func (s *productCopies) copyTensor(to, from *tensor.Tensor) {
+	s.Check(copyTensor(s.Op, backend.Copying{To: to, From: from}))
 }
 
-// stored returns t in a layout that cuBLAS reads: a copy if neither rows nor columns are contiguous.
-func (s *products) stored(t *tensor.Tensor) tensoriter.Stored {
+// findLayout returns t in a layout that cuBLAS reads: a copy if neither rows nor columns are contiguous.
+func (s *productCopies) findLayout(t *tensor.Tensor) tensoriter.Stored {
 	m, ok := tensoriter.StoredAs(t)
 	if ok {
 		return m
@@ -90,17 +90,17 @@ func (s *products) stored(t *tensor.Tensor) tensoriter.Stored {
 	return m
 }
 
-func operand(s tensoriter.Stored) cublas.Operand {
+func makeOperand(s tensoriter.Stored) cublas.Operand {
 	return cublas.Operand{Data: s.Data, Lead: s.Lead, Step: s.Step, Turned: s.Turned}
 }
 
-// multiply computes a product by cuBLAS in the stream. No other product uses the workspace meanwhile, so that results are reproducible.
-func (s *steps) multiply(w backend.Product, p *cublas.Product) {
-	h := opened(s, &s.blas, cublas.New)
-	size := s.workspaceSize()
-	workspace := s.take(size)
+// callCublas computes a product by cuBLAS in the stream. No other product uses the workspace meanwhile, so that results are reproducible.
+func (s *launchSequence) callCublas(w backend.Product, p *cublas.Product) {
+	h := openHandle(s, &s.blas, cublas.New)
+	size := s.findWorkspaceSize()
+	workspace := s.allocateTemporary(size)
 	if s.err == nil && w.Self != nil && w.Self != w.To {
-		s.err = copyTo(s.op, backend.Copying{To: w.To, From: w.Self})
+		s.err = copyTensor(s.op, backend.Copying{To: w.To, From: w.Self})
 	}
 	if s.err != nil {
 		return
@@ -110,11 +110,11 @@ func (s *steps) multiply(w backend.Product, p *cublas.Product) {
 		s.err = multiplyTiles(s.op, w)
 		return
 	}
-	s.err = s.libraryFailed(err)
+	s.err = s.makeLibraryError(err)
 }
 
-// workspaceSize returns the workspace that cuBLAS recommends for the device, in bytes.
-func (s *steps) workspaceSize() int64 {
+// findWorkspaceSize returns the workspace that cuBLAS recommends for the device, in bytes.
+func (s *launchSequence) findWorkspaceSize() int64 {
 	if s.major >= 9 {
 		return 32 << 20
 	}

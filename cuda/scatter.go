@@ -24,9 +24,9 @@ const (
 	mergedRuns = 32   // kMergedRuns of kernels/targets.h
 )
 
-// combine reduces sources into the elements of the output that an index selects. The positions are sorted, so that the sources of one
-// position are adjacent and in the order of the index. If one of them is out of range, nothing is written.
-func combine(op string, w backend.Indexed) error {
+// scatterSources reduces sources into the elements of the output that an index selects. The positions are sorted, so that the sources of
+// one position are adjacent and in the order of the index. If one of them is out of range, nothing is written.
+func scatterSources(op string, w backend.Indexed) error {
 	operands := w.Operands[:]
 	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
@@ -37,51 +37,51 @@ func combine(op string, w backend.Indexed) error {
 		c.wraps = 0
 	}
 	*(*kernelapi.PlaceParams)(unsafe.Pointer(&c.loop.params)) = kernelapi.PlaceParams{Step: w.Step, Size: w.Size}
-	if err = c.loop.prepare(op, w.Kernel, w.Compute, operands); err != nil {
+	if err = c.loop.prepareOperands(op, w.Kernel, w.Compute, operands); err != nil {
 		return err
 	}
-	if c.loop.converts != nothing || isHost(operands[1]) || isHost(operands[2]) {
+	if c.loop.converts != convertNone || isHost(operands[1]) || isHost(operands[2]) {
 		return status.NotImplementedf("%s is not implemented on cuda for operands of dtype %v and %v; move the tensors to the cpu", op,
 			operands[0].DType(), operands[2].DType())
 	}
 	var rows kernelapi.Loop
 	tensoriter.Arrange(&rows, w.Kernel.Outputs(), operands)
-	if err = c.arrange(op, &rows); err != nil {
+	if err = c.divideDims(op, &rows); err != nil {
 		return err
 	}
-	return stepping(op, dev, func(s *steps) {
+	return withLaunches(op, dev, func(s *launchSequence) {
 		n := c.loop.numel
 		var bad kernelapi.PlaceParams
-		c.bad = s.take(grain)
-		s.clear(c.bad, int64(unsafe.Sizeof(bad)))
-		c.sortTargets(s, n)
+		c.bad = s.allocateTemporary(blockGrain)
+		s.zeroBytes(c.bad, int64(unsafe.Sizeof(bad)))
+		c.sortIndices(s, n)
 		if w.Check != nil { // before anything is written: also a read that fails leaves the output as it is
-			s.read(unsafe.Slice((*byte)(unsafe.Pointer(&bad)), unsafe.Sizeof(bad)), c.bad)
+			s.readBytes(unsafe.Slice((*byte)(unsafe.Pointer(&bad)), unsafe.Sizeof(bad)), c.bad)
 			if s.err == nil && bad.Failed != 0 {
 				s.err = w.Check.Refusal(bad.Bad)
 			}
 		}
-		step(s, entry(w.Kernel, w.Compute), n*c.columns, &c)
+		launchStep(s, findEntry(w.Kernel, w.Compute), n*c.columns, &c)
 	})
 }
 
-// sortTargets sorts the targets of n sources, into c.from.
-func (c *combination) sortTargets(s *steps, n int64) {
-	c.to = s.take(n * itemSize(8))
-	step(s, kernels.Alone("target_tiles"), (n+targetTile-1)/targetTile*threads, c)
+// sortIndices sorts the targets of n sources, into c.from.
+func (c *combination) sortIndices(s *launchSequence, n int64) {
+	c.to = s.allocateTemporary(n * sortItemSize(8))
+	launchStep(s, kernels.Alone("target_tiles"), (n+targetTile-1)/targetTile*blockThreads, c)
 	var other uintptr
 	if n > targetTile {
-		other = s.take(n * itemSize(8))
+		other = s.allocateTemporary(n * sortItemSize(8))
 	}
 	for c.run = targetTile; c.run < n; c.run *= mergedRuns {
 		c.from, c.to, other = c.to, other, c.to
-		step(s, kernels.Alone("target_merge"), n, c)
+		launchStep(s, kernels.Alone("target_merge"), n, c)
 	}
 	c.from = c.to
 }
 
-// arrange divides the dimensions of rows: those with a constant index and a nonzero output stride are columns.
-func (c *combination) arrange(op string, rows *kernelapi.Loop) error {
+// divideDims divides the dimensions of rows: those with a constant index and a nonzero output stride are columns.
+func (c *combination) divideDims(op string, rows *kernelapi.Loop) error {
 	l := &c.loop
 	l.numel, c.columns = 1, 1
 	for k := range rows.Operands {
@@ -104,10 +104,10 @@ func (c *combination) arrange(op string, rows *kernelapi.Loop) error {
 		l.ndim++
 		l.numel *= size
 	}
-	l.divisors()
-	if l.numel > mostSorted {
+	l.computeDivisors()
+	if l.numel > maxSorted {
 		return status.NotImplementedf("%s is not implemented on cuda for more than %d indices; move the tensors to the cpu", op,
-			int64(mostSorted))
+			int64(maxSorted))
 	}
 	return nil
 }

@@ -30,7 +30,9 @@ func searchSorted(op string, w backend.Searching) error {
 	if w.Right {
 		a.right = 1
 	}
-	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, kernels.Of("search", w.Keys.DType()), a.count, &a) })
+	return withCurrentStream(op, w.Found.Device(), func(m *deviceStream) error {
+		return launchEntry(m, op, kernels.Of("search", w.Keys.DType()), a.count, &a)
+	})
 }
 
 // isIn returns a mask of the values that are among sorted ones.
@@ -40,5 +42,7 @@ func isIn(op string, w backend.Membership) error {
 	}
 	a := searching{keys: uintptr(w.Sorted.Data()), values: uintptr(w.Values.Data()), found: uintptr(w.Found.Data()), count: w.Values.Numel(),
 		n: w.Sorted.Numel()}
-	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, kernels.Of("member", w.Values.DType()), a.count, &a) })
+	return withCurrentStream(op, w.Found.Device(), func(m *deviceStream) error {
+		return launchEntry(m, op, kernels.Of("member", w.Values.DType()), a.count, &a)
+	})
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 )
 
-// update updates parameters, one launch for each, with a thread for each element.
-func update(op string, w backend.Updating) error {
+// updateParameters updates parameters, one launch for each, with a thread for each element.
+func updateParameters(op string, w backend.Updating) error {
 	for i, row := range w.Rows {
 		part := w.Parts[i]
 		part.N = row[0].Numel()
@@ -15,7 +15,7 @@ func update(op string, w backend.Updating) error {
 				part.Tensors[k] = uintptr(t.Data())
 			}
 		}
-		err := stepping(op, row[0].Device(), func(s *steps) { step(s, kernels.Of("update", row[0].DType()), part.N, &part) })
+		err := withLaunches(op, row[0].Device(), func(s *launchSequence) { launchStep(s, kernels.Of("update", row[0].DType()), part.N, &part) })
 		if err != nil {
 			return err
 		}

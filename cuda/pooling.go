@@ -14,11 +14,11 @@ type windowing struct {
 	count int64
 }
 
-// pooling has a thread for each element of the results or, in gradients, of the images.
-func pooling(op string, w backend.Pooling) error {
+// runPooling has a thread for each element of the results or, in gradients, of the images.
+func runPooling(op string, w backend.Pooling) error {
 	k, _ := tensoriter.LayPooling(w)
 	a := windowing{Pooling: k, count: w.Results.Numel()}
-	e := entry(w.Kernel, w.Images.DType())
+	e := findEntry(w.Kernel, w.Images.DType())
 	switch w.Kernel {
 	case kernelapi.MaxPoolGradient:
 		return spreadMaxima(op, w)
@@ -27,32 +27,32 @@ func pooling(op string, w backend.Pooling) error {
 	case kernelapi.Columns:
 		e = kernels.Wide("columns", w.Images.DType().Size())
 	}
-	return on(op, w.Images.Device(), func(m *machine) error { return call(m, op, e, a.count, &a) })
+	return withCurrentStream(op, w.Images.Device(), func(m *deviceStream) error { return launchEntry(m, op, e, a.count, &a) })
 }
 
 // spreadMaxima adds the results to zeros at their indices, in the order of memory; indices outside of the image are ignored. Sums of
 // 16-bit floats are float32.
-var spreadMaxima = composed(func(b *composite, w backend.Pooling) {
+var spreadMaxima = makeComposite(func(b *composite, w backend.Pooling) {
 	images, results := w.Images.Sizes(), w.Results.Sizes()
 	volume, positions := shape.Product(images[2:]), shape.Product(results[2:])
 	planes, lanes := images[0]*images[1], int64(1)
 	if !w.Images.IsContiguous() || !w.Results.IsContiguous() { // with adjacent channels
 		planes, lanes = images[0], images[1]
 	}
-	given := b.CastTo(b.flat(w.Results, planes, positions, lanes), w.Results.DType().Compute())
-	index := b.flat(w.Indices, planes, positions, lanes)
+	given := b.CastTo(b.viewFlat(w.Results, planes, positions, lanes), w.Results.DType().Compute())
+	index := b.viewFlat(w.Indices, planes, positions, lanes)
 	none := b.LogicalOr(b.Lt(index, b.IntNumber(0)), b.Ge(index, b.IntNumber(volume)))
 	index = b.Where(none, b.IntNumber(volume), index)
 	sums := b.ScatterAdd(b.ZerosBeside(given, given.DType(), planes, volume+1, lanes), 1, index, given)
-	b.write(b.flat(w.Images, planes, volume, lanes), b.Narrow(sums, 1, 0, volume))
+	b.copyResult(b.viewFlat(w.Images, planes, volume, lanes), b.Narrow(sums, 1, 0, volume))
 })
 
-// columnsOf returns the window elements of contiguous images (N, C, ...), as a matrix (C * kernel elements, windows) for each image.
-func (b *composite) columnsOf(w backend.Pooling, positions []int64) backend.Pooling {
+// makeColumns returns the window elements of contiguous images (N, C, ...), as a matrix (C * kernel elements, windows) for each image.
+func (b *composite) makeColumns(w backend.Pooling, positions []int64) backend.Pooling {
 	sizes := w.Images.Sizes()
 	taps := shape.Product(w.Taps)
 	w.Kernel = kernelapi.Columns
 	w.Results = b.EmptyBeside(w.Images, w.Images.DType(), append([]int64{sizes[0], sizes[1] * taps}, positions...)...)
-	b.Check(pooling(b.Op, w))
+	b.Check(runPooling(b.Op, w))
 	return w
 }

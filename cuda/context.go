@@ -1,0 +1,142 @@
+package cuda
+
+import (
+	"runtime"
+	"sync"
+
+	"gorgonia.org/cu"
+
+	"github.com/libtensor/libtensor/cuda/cublas"
+	"github.com/libtensor/libtensor/cuda/cusolver"
+	"github.com/libtensor/libtensor/cuda/driver"
+	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// deviceContext is the state of a device in use: its primary context, streams, memory pool, loaded kernels and library handles.
+type deviceContext struct {
+	index   int
+	at      cu.Device
+	major   int // of its compute capability
+	context cu.CUContext
+	pool    memoryPool
+	streams streamTable
+	blas    libraryHandle[*cublas.Handle]
+	solver  libraryHandle[*cusolver.Handle]
+	plans   planCache
+
+	mu        sync.Mutex
+	functions map[kernels.Entry]cu.Function
+	peers     map[int]bool // those whose memory it may use
+}
+
+// deviceStream is a stream (CUstream) of a device, with the free blocks that it used last.
+type deviceStream struct {
+	*deviceContext
+	number int // among the device's streams
+	stream cu.Stream
+	free   freeList // of blocks whose last user was this stream
+}
+
+var deviceContexts struct {
+	sync.Mutex
+	byIndex map[int]*deviceContext
+}
+
+// makeDriverError returns the error of a call of the driver that op made.
+func makeDriverError(op, call string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return status.Runtimef("%s: CUDA error in %s: %s", op, call, driver.Text(err))
+}
+
+// openContext returns the context of a device. The first call for a device retains its primary context and creates its default stream.
+func openContext(op string, d device.Device) (*deviceContext, error) {
+	deviceContexts.Lock()
+	defer deviceContexts.Unlock()
+	if c := deviceContexts.byIndex[int(d.Index)]; c != nil {
+		return c, nil
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c := &deviceContext{index: int(d.Index), functions: map[kernels.Entry]cu.Function{}, peers: map[int]bool{}}
+	var err error
+	if c.at, err = cu.GetDevice(c.index); err != nil {
+		return nil, makeDriverError(op, "cuDeviceGet", err)
+	}
+	if c.major, err = c.at.Attribute(cu.ComputeCapabilityMajor); err != nil {
+		return nil, makeDriverError(op, "cuDeviceGetAttribute", err)
+	}
+	if c.context, err = c.at.RetainPrimaryCtx(); err != nil {
+		return nil, makeDriverError(op, "cuDevicePrimaryCtxRetain", err)
+	}
+	if _, err = driver.Enter(c.context, c.index); err != nil {
+		err = makeDriverError(op, "cuCtxSetCurrent", err)
+	} else {
+		_, err = c.createStream(op, 0)
+	}
+	if err != nil {
+		_ = c.at.ReleasePrimaryCtx()
+		return nil, err
+	}
+	if deviceContexts.byIndex == nil {
+		deviceContexts.byIndex = map[int]*deviceContext{}
+	}
+	deviceContexts.byIndex[c.index] = c
+	return c, nil
+}
+
+// withCurrentStream calls f with the context of a device and the current stream of the calling thread there, locked to its OS thread.
+func withCurrentStream(op string, d device.Device, f func(m *deviceStream) error) error {
+	c, err := openContext(op, d)
+	if err != nil {
+		return err
+	}
+	return c.runInStream(op, f)
+}
+
+func (c *deviceContext) runInStream(op string, f func(m *deviceStream) error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	number, err := driver.Enter(c.context, c.index)
+	if err != nil {
+		return makeDriverError(op, "cuCtxSetCurrent", err)
+	}
+	return f(c.findStream(number))
+}
+
+// loadFunction returns the kernel of an entry. The first use loads it, as a separate module.
+func (c *deviceContext) loadFunction(op string, entry kernels.Entry) (cu.Function, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f, ok := c.functions[entry]; ok {
+		return f, nil
+	}
+	unit, ok := kernels.Unit(entry)
+	if !ok {
+		return cu.Function{}, status.NotImplementedf("%s is not implemented on cuda: kernel %v does not exist; move the tensors to the cpu", op,
+			entry)
+	}
+	text, err := kernels.PTX(unit, entry)
+	if err != nil {
+		return cu.Function{}, status.Runtimef("%s: the kernels of %s cannot be read: %v", op, unit, err)
+	}
+	module, err := cu.LoadData(text)
+	if err != nil {
+		return cu.Function{}, makeDriverError(op, "cuModuleLoadData", err)
+	}
+	f, err := module.Function(entry.String())
+	if err != nil {
+		_ = module.Unload()
+		return f, makeDriverError(op, "cuModuleGetFunction", err)
+	}
+	c.functions[entry] = f
+	return f, nil
+}
+
+// synchronizeStream waits for all work of the stream.
+func (m *deviceStream) synchronizeStream(op string) error {
+	return makeDriverError(op, "cuStreamSynchronize", m.stream.Synchronize())
+}
