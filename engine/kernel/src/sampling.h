@@ -13,7 +13,7 @@ namespace {
 #define LT_SAMPLE_POINTS 32
 #endif
 constexpr int kPoints = LT_SAMPLE_POINTS;
-enum { kTaps = 4, kAllTaps = 16, kGroup = 8 };
+enum { kNeighbors = 4, kAllNeighbors = 16, kGroup = 8 };
 
 #define LT_ROUNDING(NAME, FUNCTION)                                    \
   LT_INLINE float NAME(float x) { return __builtin_##FUNCTION##f(x); } \
@@ -24,33 +24,33 @@ LT_ROUNDING(nearest_of, nearbyint)
 LT_ROUNDING(size_of, fabs)
 #undef LT_ROUNDING
 
-// The filter taps of a dimension for adjacent points: their indices, -1 outside, their weights, and
-// the first and second derivatives of these with respect to the coordinate.
+// The neighboring elements of adjacent points along a dimension: their indices, -1 outside, their
+// weights, and the first and second derivatives of these with respect to the coordinate.
 template <class S>
-struct TapsOfDim {
-  int32_t index[kTaps][kPoints];
-  S weights[3][kTaps][kPoints];
+struct NeighborsOfDim {
+  int32_t index[kNeighbors][kPoints];
+  S weights[3][kNeighbors][kPoints];
 };
 
-// All filter taps of points, row-major over the dimensions of the image. Loops are over a constant
-// number of points: those beyond the last copy it.
+// All neighboring elements of points, row-major over the dimensions of the image. Loops are over a
+// constant number of points: those beyond the last copy it.
 template <class S>
 struct Points {
   const lt_sampling *p;
-  int64_t first, n, taps, all;
-  bool inside;  // all filter taps are inside of the image
-  TapsOfDim<S> dims[LT_SAMPLE_DIMS];
+  int64_t first, n, neighbors, all;
+  bool inside;  // all neighbors are inside of the image
+  NeighborsOfDim<S> dims[LT_SAMPLE_DIMS];
   S along[LT_SAMPLE_DIMS][kPoints];
-  int32_t at[kAllTaps][kPoints];
-  IntOf<S> there[kAllTaps][kPoints];  // all bits set if the filter tap is inside
-  S weights[kAllTaps][kPoints];
+  int32_t at[kAllNeighbors][kPoints];
+  IntOf<S> there[kAllNeighbors][kPoints];  // all bits set if the neighbor is inside
+  S weights[kAllNeighbors][kPoints];
 
   template <class T>
   __attribute__((noinline)) void start(const lt_sampling *of, int64_t example, int64_t begins) {
     p = of, first = begins;
     const int64_t left = p->points - first, d = p->dims;
     n = left < kPoints ? left : int64_t(kPoints);
-    taps = p->mode == LT_SAMPLE_LINEAR ? 2 : p->mode == LT_SAMPLE_NEAREST ? 1 : kTaps;
+    neighbors = p->mode == LT_SAMPLE_LINEAR ? 2 : p->mode == LT_SAMPLE_NEAREST ? 1 : kNeighbors;
     all = 1;
     const int64_t begin = (example * p->points + first) * d;
     for (int64_t k = 0; k < d; k++) {
@@ -63,14 +63,14 @@ struct Points {
       for (int i = 0; i < kPoints; i++)
         places[i] = as_stored(as_stored(as_stored(places[i] + 1) * scale) - back);
       find(k, places, scale);
-      all *= taps;
+      all *= neighbors;
     }
     int32_t missing = 0;
     for (int t = 0; t < all; t++) {
       int32_t sums[kPoints], signs[kPoints];
       int64_t rest = t;
-      for (int64_t k = d - 1; k >= 0; k--, rest /= taps) {
-        const int32_t *index = dims[k].index[rest % taps], stride = int32_t(p->strides[k]);
+      for (int64_t k = d - 1; k >= 0; k--, rest /= neighbors) {
+        const int32_t *index = dims[k].index[rest % neighbors], stride = int32_t(p->strides[k]);
         const int32_t kept = k == d - 1 ? 0 : -1;
         for (int i = 0; i < kPoints; i++) {
           sums[i] = (sums[i] & kept) + index[i] * stride;
@@ -117,8 +117,8 @@ struct Points {
 
  private:
   LT_INLINE void product(int64_t t, int by, int also, S *to) const {
-    for (int k = int(p->dims) - 1, later = 0; k >= 0; k--, t /= taps, later = 1) {
-      const S *from = dims[k].weights[(k == by) + (k == also)][t % taps];
+    for (int k = int(p->dims) - 1, later = 0; k >= 0; k--, t /= neighbors, later = 1) {
+      const S *from = dims[k].weights[(k == by) + (k == also)][t % neighbors];
       for (int i = 0; i < kPoints; i++) to[i] = later ? to[i] * from[i] : from[i];
     }
   }
@@ -158,7 +158,7 @@ struct Points {
   }
 
   void find(int64_t k, S *places, S scale) {
-    TapsOfDim<S> &to = dims[k];
+    NeighborsOfDim<S> &to = dims[k];
     const S last = S(p->sizes[k] - 1);
     S slope[kPoints], whole[kPoints], t[kPoints];
     if (p->mode != LT_SAMPLE_CUBIC) pad(last, places, slope);
@@ -179,26 +179,27 @@ struct Points {
       index_of(whole, last, to.index[1]);
       return;
     }
-    for (int tap = 0; tap < kTaps; tap++) {
-      cubic(to, tap, t, scale);
+    for (int neighbor = 0; neighbor < kNeighbors; neighbor++) {
+      cubic(to, neighbor, t, scale);
       S each[kPoints];
-      for (int i = 0; i < kPoints; i++) each[i] = whole[i] + S(tap - 1);
+      for (int i = 0; i < kPoints; i++) each[i] = whole[i] + S(neighbor - 1);
       pad(last, each, slope);
-      index_of(each, last, to.index[tap]);
+      index_of(each, last, to.index[neighbor]);
     }
   }
 
-  // Cubic convolution: four filter taps at distances 1 + t, t, 1 - t and 2 - t.
-  static LT_INLINE void cubic(TapsOfDim<S> &to, int tap, const S *t, S scale) {
-    const S a = S(-0.75), sign = tap < 2 ? S(1) : S(-1), begin = tap < 2 ? S(1 - tap) : S(tap - 1);
-    const bool outer = tap == 0 || tap == 3;
+  // Cubic convolution: the weights of four elements at distances 1 + t, t, 1 - t and 2 - t.
+  static LT_INLINE void cubic(NeighborsOfDim<S> &to, int neighbor, const S *t, S scale) {
+    const S a = S(-0.75), sign = neighbor < 2 ? S(1) : S(-1),
+            begin = neighbor < 2 ? S(1 - neighbor) : S(neighbor - 1);
+    const bool outer = neighbor == 0 || neighbor == 3;
     const S c3 = outer ? a : a + 2, c2 = outer ? -5 * a : -(a + 3), c1 = outer ? 8 * a : S(0);
     const S c0 = outer ? -4 * a : S(1);
     for (int i = 0; i < kPoints; i++) {
       const S x = begin + sign * t[i];
-      to.weights[0][tap][i] = ((c3 * x + c2) * x + c1) * x + c0;
-      to.weights[1][tap][i] = sign * scale * ((3 * c3 * x + 2 * c2) * x + c1);
-      to.weights[2][tap][i] = scale * scale * (6 * c3 * x + 2 * c2);
+      to.weights[0][neighbor][i] = ((c3 * x + c2) * x + c1) * x + c0;
+      to.weights[1][neighbor][i] = sign * scale * ((3 * c3 * x + 2 * c2) * x + c1);
+      to.weights[2][neighbor][i] = scale * scale * (6 * c3 * x + 2 * c2);
     }
   }
 };
@@ -219,7 +220,7 @@ LT_INLINE void blocks(lt_sampling *p, F &&f) {
   }
 }
 
-// The elements of a plane at filter tap t of points from i on, 0 outside.
+// The elements of a plane at filter neighbor t of points from i on, 0 outside.
 template <class T, class S>
 LT_INLINE Vec<S> at_tap(const T *plane, const Points<S> &points, int64_t t, int i) {
   const Vec<S> v = gather(plane, points.at[t] + i);
@@ -257,7 +258,7 @@ struct SampledSlope {
       T *to = (T *)p->slope + (example * p->points + points.first) * d;
       const T *image = (const T *)p->image + example * p->example_stride;
       const T *given = (const T *)p->values + example * p->channels * p->points + points.first;
-      S sums[kAllTaps][kPoints], total[kPoints];
+      S sums[kAllNeighbors][kPoints], total[kPoints];
       for (int64_t c = 0; c < p->channels; c++, image += p->channel_stride, given += p->points) {
         S each[kPoints];
         points.spread_out(given, 1, each);
