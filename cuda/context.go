@@ -3,6 +3,7 @@ package cuda
 import (
 	"runtime"
 	"sync"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -23,6 +24,7 @@ type deviceContext struct {
 	pool    memoryPool
 	streams streamTable
 	blas    libraryHandle[*cublas.Handle]
+	faults  indexFaults
 	solver  libraryHandle[*cusolver.Handle]
 	plans   planCache
 
@@ -74,8 +76,10 @@ func openContext(op string, d device.Device) (*deviceContext, error) {
 	}
 	if _, err = driver.Enter(c.context, c.index); err != nil {
 		err = makeDriverError(op, "cuCtxSetCurrent", err)
-	} else {
-		_, err = c.createStream(op, 0)
+	} else if err = c.faults.allocate(op); err == nil {
+		if _, err = c.createStream(op, 0); err != nil {
+			_ = cu.MemFreeHost(unsafe.Pointer(c.faults.records))
+		}
 	}
 	if err != nil {
 		_ = c.at.ReleasePrimaryCtx()
@@ -136,7 +140,7 @@ func (c *deviceContext) loadFunction(op string, entry kernels.Entry) (cu.Functio
 	return f, nil
 }
 
-// synchronizeStream waits for all work of the stream.
+// synchronizeStream waits for all work of the stream. It returns the error of an index out of range that a kernel has found before.
 func (m *deviceStream) synchronizeStream(op string) error {
-	return makeDriverError(op, "cuStreamSynchronize", m.stream.Synchronize())
+	return m.finishWait(op, "cuStreamSynchronize", m.stream.Synchronize())
 }

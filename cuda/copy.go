@@ -94,13 +94,13 @@ func (m *deviceStream) copyToHost(op string, to unsafe.Pointer, from *tensor.Ten
 // copyBetweenDevices copies from one device to another. The target's stream waits for pending writes to the source, and the source's stream
 // until its memory has been read.
 func copyBetweenDevices(op string, to, from *tensor.Tensor) error {
-	card, err := openContext(op, from.Device())
+	context, err := openContext(op, from.Device())
 	if err != nil {
 		return err
 	}
 	return withCurrentStream(op, to.Device(), func(target *deviceStream) error {
 		var source *deviceStream
-		err := card.runInStream(op, func(m *deviceStream) error {
+		err := context.runInStream(op, func(m *deviceStream) error {
 			source = m
 			return target.waitForStream(op, source)
 		})
@@ -110,7 +110,7 @@ func copyBetweenDevices(op string, to, from *tensor.Tensor) error {
 		if _, err := driver.Enter(target.context, target.index); err != nil {
 			return makeDriverError(op, "cuCtxSetCurrent", err)
 		}
-		if err := target.enablePeerAccess(op, card); err != nil {
+		if err := target.enablePeerAccess(op, context); err != nil {
 			return err
 		}
 		if err := cu.MemcpyPeerAsync(devicePtr(to), target.context, devicePtr(from), source.context, byteSize(from), target.stream); err != nil {

@@ -12,11 +12,11 @@ import (
 
 // event is an event of the application. The driver's event is created when it is first recorded, on the device of the stream.
 type event struct {
-	mu     sync.Mutex
-	flags  cu.EventFlags
-	timing bool
-	card   *deviceContext
-	at     cu.Event
+	mu      sync.Mutex
+	flags   cu.EventFlags
+	timing  bool
+	context *deviceContext
+	at      cu.Event
 }
 
 // events are the application's events by number; no number is reused.
@@ -61,7 +61,7 @@ func (asyncBackend) FreeEvent(op string, name device.Event) error {
 	events.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.card == nil {
+	if e.context == nil {
 		return nil
 	}
 	destroyed := false
@@ -69,7 +69,7 @@ func (asyncBackend) FreeEvent(op string, name device.Event) error {
 		destroyed = true
 		return makeDriverError(op, "cuEventDestroy", cu.DestroyEvent(&e.at))
 	}
-	err = e.card.runInStream(op, destroy)
+	err = e.context.runInStream(op, destroy)
 	if !destroyed { // its number is no longer in use
 		err = destroy(nil)
 	}
@@ -80,10 +80,10 @@ func (asyncBackend) FreeEvent(op string, name device.Event) error {
 func (e *event) withContext(op string, f func() error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.card == nil {
+	if e.context == nil {
 		return nil
 	}
-	return e.card.runInStream(op, func(*deviceStream) error { return f() })
+	return e.context.runInStream(op, func(*deviceStream) error { return f() })
 }
 
 func (asyncBackend) Record(op string, name device.Event, s device.Stream) error {
@@ -94,14 +94,14 @@ func (asyncBackend) Record(op string, name device.Event, s device.Stream) error 
 	return withStream(op, s, func(m *deviceStream) error {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if e.card != nil && e.card != m.deviceContext {
-			return status.Runtimef("%s: Event device cuda:%d does not match recording stream's device cuda:%d.", op, e.card.index, m.index)
+		if e.context != nil && e.context != m.deviceContext {
+			return status.Runtimef("%s: Event device cuda:%d does not match recording stream's device cuda:%d.", op, e.context.index, m.index)
 		}
-		if e.card == nil {
+		if e.context == nil {
 			if e.at, err = cu.MakeEvent(e.flags); err != nil {
 				return makeDriverError(op, "cuEventCreate", err)
 			}
-			e.card = m.deviceContext
+			e.context = m.deviceContext
 		}
 		return makeDriverError(op, "cuEventRecord", e.at.Record(m.stream))
 	})
@@ -125,7 +125,7 @@ func (asyncBackend) WaitForEvent(op string, name device.Event) error {
 	if err != nil {
 		return err
 	}
-	return e.withContext(op, func() error { return makeDriverError(op, "cuEventSynchronize", e.at.Synchronize()) })
+	return e.withContext(op, func() error { return e.context.finishWait(op, "cuEventSynchronize", e.at.Synchronize()) })
 }
 
 func (asyncBackend) WaitEvent(op string, s device.Stream, name device.Event) error {
@@ -162,17 +162,17 @@ func (w asyncBackend) Elapsed(op string, from, to device.Event) (ms float64, err
 		}
 	}
 	last.mu.Lock()
-	end, card := last.at, last.card
+	end, context := last.at, last.context
 	last.mu.Unlock()
 	err = first.withContext(op, func() error {
-		if card != first.card {
-			card = nil
+		if context != first.context {
+			context = nil
 			return nil
 		}
 		ms, err = first.at.Elapsed(end)
 		return makeDriverError(op, "cuEventElapsedTime", err)
 	})
-	if err == nil && (first.card == nil || card == nil) {
+	if err == nil && (first.context == nil || context == nil) {
 		err = status.Valuef("%s: Both events must be recorded, on one device, before calculating elapsed time.", op)
 	}
 	return ms, err

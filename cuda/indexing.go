@@ -13,79 +13,87 @@ import (
 
 // search mirrors lt::Search of kernels/seeking.h.
 type search struct {
-	loop  loop
-	found uintptr
-	_     int64
-}
-
-// findMatch runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.
-func findMatch(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor,
-	params backend.Params) (found backend.Params, err error) {
-	err = runSearch(op, k, compute, operands, params, &found)
-	return found, err
-}
-
-// runSearch runs a kernel that reports a match in its parameters. If found is not nil, it waits for those of a thread with a match.
-func runSearch(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params,
-	found *backend.Params) error {
-	dev, err := sharedDevice(op, k.Outputs(), operands)
-	if err != nil || operands[0].Numel() == 0 {
-		return err
-	}
-	a := search{loop: loop{params: params}}
-	if err := a.loop.prepareOperands(op, k, compute, operands); err != nil {
-		return err
-	}
-	return withLaunches(op, dev, func(s *launchSequence) {
-		a.found = s.allocateTemporary(blockGrain)
-		if found != nil {
-			s.zeroBytes(a.found, int64(len(found)))
-		}
-		if s.err == nil {
-			s.err = s.launchOperands(op, findEntry(k, compute), arguments{&a.loop, unsafe.Pointer(&a), unsafe.Sizeof(a)}, k.Outputs(), operands)
-		}
-		if found != nil {
-			s.readBytes(found[:], a.found)
-		}
-	})
+	loop            loop
+	found, fault    uintptr
+	check, reserved int64
 }
 
 // hasMatch reports whether a kernel without outputs finds a match.
-func hasMatch(op string, w backend.Elementwise) (bool, error) {
-	found, err := findMatch(op, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands())], backend.Params{})
-	return *(*int64)(unsafe.Pointer(&found)) != 0, err
-}
-
-// findInvalidIndex seeks an index that is out of range.
-func findInvalidIndex(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor,
-	p kernelapi.PlaceParams) (kernelapi.PlaceParams, error) {
+func hasMatch(op string, w backend.Elementwise) (found bool, err error) {
+	operands := w.Operands[:len(w.Kernel.Operands())]
+	dev, err := sharedDevice(op, 0, operands)
+	if err != nil || operands[0].Numel() == 0 {
+		return false, err
+	}
+	var a search
+	if err := a.loop.prepareOperands(op, w.Kernel, w.Compute, operands); err != nil {
+		return false, err
+	}
 	var params backend.Params
-	*(*kernelapi.PlaceParams)(unsafe.Pointer(&params)) = p
-	found, err := findMatch(op, k, compute, operands, params)
-	return *(*kernelapi.PlaceParams)(unsafe.Pointer(&found)), err
+	err = withLaunches(op, dev, func(s *launchSequence) {
+		a.found = s.allocateTemporary(blockGrain)
+		s.zeroBytes(a.found, int64(len(params)))
+		if s.err == nil {
+			s.err = a.launchSearch(s.deviceStream, op, w.Kernel, w.Compute, operands)
+		}
+		s.readBytes(params[:], a.found)
+	})
+	return *(*int64)(unsafe.Pointer(&params)) != 0, err
 }
 
-// runIndexed runs a kernel with an index. The index is checked before; a kernel accesses no position out of range, in case that other
-// threads write to the index, and the call does not wait for it.
+func (a *search) launchSearch(m *deviceStream, op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
+	return m.launchOperands(op, findEntry(k, compute), arguments{&a.loop, unsafe.Pointer(a), unsafe.Sizeof(*a)}, k.Outputs(), operands)
+}
+
+// runIndexed runs a kernel with an index. The call does not wait for the kernel: indices out of range access no memory, and a later call
+// that waits for the device returns their error.
 func runIndexed(op string, w backend.Indexed) error {
 	if w.Kernel.Operands()[0] == 'X' { // the indexed elements are written
 		return scatterSources(op, w)
 	}
-	if w.Check != nil {
-		if err := checkBounds(op, *w.Check); err != nil {
-			return err
-		}
-	}
-	var params backend.Params
-	*(*kernelapi.PlaceParams)(unsafe.Pointer(&params)) = kernelapi.PlaceParams{Step: w.Step, Size: w.Size}
-	return runSearch(op, w.Kernel, w.Compute, w.Operands[:], params, nil)
+	return launchIndexed(op, w.Kernel, w.Compute, w.Operands[:], indexParams(w), w.Check)
 }
 
-// checkBounds returns an error for an index with an element out of range. Elements that are repeated are looked at once.
+// indexParams returns the parameters of a kernel with an index.
+func indexParams(w backend.Indexed) kernelapi.PlaceParams {
+	p := kernelapi.PlaceParams{Step: w.Step, Size: w.Size, Wrap: w.Size}
+	if w.Check != nil && !w.Check.Wrap {
+		p.Wrap = 0
+	}
+	return p
+}
+
+// launchIndexed launches a kernel that reports an index out of range as the error of check; without a check the error is not reported.
+func launchIndexed(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p kernelapi.PlaceParams,
+	check *backend.Bounds) error {
+	dev, err := sharedDevice(op, k.Outputs(), operands)
+	if err != nil || operands[0].Numel() == 0 {
+		return err
+	}
+	var a search
+	*(*kernelapi.PlaceParams)(unsafe.Pointer(&a.loop.params)) = p
+	if err := a.loop.prepareOperands(op, k, compute, operands); err != nil {
+		return err
+	}
+	if check != nil {
+		a.check = numberCheck(op, check.Refusal)
+	}
+	return withCurrentStream(op, dev, func(m *deviceStream) error {
+		a.fault = m.faultRecord()
+		return a.launchSearch(m, op, k, compute, operands)
+	})
+}
+
+// checkBounds checks an index, of which repeated elements are read once. The call does not wait: a later one that waits for the device
+// returns the error of an element out of range. But a dimension without elements has no result to continue with: the call returns the
+// error.
 func checkBounds(op string, w backend.Bounds) (err error) {
-	start := kernelapi.PlaceParams{Size: w.Size}
+	if w.Index.Numel() == 0 {
+		return nil
+	}
+	p := kernelapi.PlaceParams{Size: w.Size}
 	if w.Wrap {
-		start.Step = 1
+		p.Step = 1
 	}
 	sizes := slices.Clone(w.Index.Sizes())
 	for d, stride := range w.Index.Strides() {
@@ -95,10 +103,11 @@ func checkBounds(op string, w backend.Bounds) (err error) {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close(&err)
-	index := s.Track(w.Index.View(op, sizes, w.Index.Strides(), w.Index.Offset()))
-	p, err := findInvalidIndex(op, kernelapi.OutOfRange, dtype.Int64, []*tensor.Tensor{index}, start)
-	if err == nil && p.Failed != 0 {
-		err = w.Refusal(p.Bad)
+	if w.Size == 0 {
+		first, err := backend.Item(op, s.Track(w.Index.View(op, nil, nil, w.Index.Offset())))
+		s.Check(err)
+		return w.Refusal.At(first.Int())
 	}
-	return err
+	index := s.Track(w.Index.View(op, sizes, w.Index.Strides(), w.Index.Offset()))
+	return launchIndexed(op, kernelapi.OutOfRange, dtype.Int64, []*tensor.Tensor{index}, p, &w)
 }

@@ -13,10 +13,10 @@ import (
 // combination mirrors lt::Combination of kernels/combining.h.
 type combination struct {
 	loop                                  loop
-	from, to, bad                         uintptr
+	from, to, fault                       uintptr
 	columns                               int64
 	columnSizes, columnSelf, columnSource [loopDims]int64
-	columnDims, run, wraps, _             int64
+	columnDims, run, check, _             int64
 }
 
 const (
@@ -25,18 +25,18 @@ const (
 )
 
 // scatterSources reduces sources into the elements of the output that an index selects. The positions are sorted, so that the sources of
-// one position are adjacent and in the order of the index. If one of them is out of range, nothing is written.
+// one position are adjacent and in the order of the index. Sources with an index out of range are skipped.
 func scatterSources(op string, w backend.Indexed) error {
 	operands := w.Operands[:]
 	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
-	c := combination{wraps: 1}
-	if w.Check != nil && !w.Check.Wrap {
-		c.wraps = 0
+	var c combination
+	if w.Check != nil {
+		c.check = numberCheck(op, w.Check.Refusal)
 	}
-	*(*kernelapi.PlaceParams)(unsafe.Pointer(&c.loop.params)) = kernelapi.PlaceParams{Step: w.Step, Size: w.Size}
+	*(*kernelapi.PlaceParams)(unsafe.Pointer(&c.loop.params)) = indexParams(w)
 	if err = c.loop.prepareOperands(op, w.Kernel, w.Compute, operands); err != nil {
 		return err
 	}
@@ -51,16 +51,8 @@ func scatterSources(op string, w backend.Indexed) error {
 	}
 	return withLaunches(op, dev, func(s *launchSequence) {
 		n := c.loop.numel
-		var bad kernelapi.PlaceParams
-		c.bad = s.allocateTemporary(blockGrain)
-		s.zeroBytes(c.bad, int64(unsafe.Sizeof(bad)))
+		c.fault = s.faultRecord()
 		c.sortIndices(s, n)
-		if w.Check != nil { // before anything is written: also a read that fails leaves the output as it is
-			s.readBytes(unsafe.Slice((*byte)(unsafe.Pointer(&bad)), unsafe.Sizeof(bad)), c.bad)
-			if s.err == nil && bad.Failed != 0 {
-				s.err = w.Check.Refusal(bad.Bad)
-			}
-		}
 		launchStep(s, findEntry(w.Kernel, w.Compute), n*c.columns, &c)
 	})
 }

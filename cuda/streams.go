@@ -236,5 +236,7 @@ func (m *deviceStream) recordEvent(op string) (cu.Event, error) {
 
 // synchronizeAll waits for all work of a device, including that of other threads.
 func synchronizeAll(op string, d device.Device) error {
-	return withCurrentStream(op, d, func(*deviceStream) error { return makeDriverError(op, "cuCtxSynchronize", cu.Synchronize()) })
+	return withCurrentStream(op, d, func(m *deviceStream) error {
+		return m.finishWait(op, "cuCtxSynchronize", cu.Synchronize())
+	})
 }

@@ -17,14 +17,14 @@ namespace {
 
 // One launch; combination of scatter.go mirrors it. The operands of the loop are self, index and
 // source; along the columns the index stays the same, so that they are not sorted by. from and to
-// are targets. An index out of range goes to the place_params at `bad`, and then nothing is
-// written. Negative indices count from the end if `wraps` is set.
+// are targets. Sources with an index out of range are skipped, and one of these is reported to
+// `fault`.
 struct Combination {
   Loop loop;
-  uint64_t from, to, bad;
+  uint64_t from, to, fault;
   int64_t columns;
   int64_t column_sizes[kDims], column_self[kDims], column_source[kDims];
-  int64_t column_dims, run, wraps, reserved;
+  int64_t column_dims, run, check, reserved;
 };
 
 // The target of a source, in bytes from the first element of self, and the number of the source.
@@ -33,13 +33,19 @@ struct Target {
   uint32_t index;
 };
 
+// The bits of a target in which it is sorted with the number of the source in a tile (targets.h).
+constexpr int kTileBits = 12;
+
+// The target of a source whose index is out of range.
+constexpr uint64_t kNowhere = ~uint64_t(0) >> kTileBits;
+
 // Combines the sources of one position, or, with LAST, stores the last of them.
 template <bool LAST, class OP, class T>
 LT_INLINE void combine(const Combination &c, int64_t thread) {
   const int64_t n = c.loop.numel, i = thread / c.columns;
   const auto *targets = (const Target *)LT_PLACE(c.from, n * sizeof(Target), false);
   const uint64_t key = targets[i].key;
-  if (((const place_params *)LT_PLACE(c.bad, sizeof(place_params), false))->failed) return;
+  if (key == kNowhere) return;
   const int64_t beside = LAST ? i + 1 : i - 1;
   if (beside >= 0 && beside < n && targets[beside].key == key) return;
   int64_t self = 0, source = 0, column = thread % c.columns;
@@ -50,7 +56,7 @@ LT_INLINE void combine(const Combination &c, int64_t thread) {
     column = rest;
   }
   const int64_t here = 0, strides[3] = {1, 0, 1};
-  place_params params = {0, 1, 0, 0, 0};  // the only place is the one that the data points to
+  place_params params = {0, 1, 0, 0, 0, 0};  // the only place is the one that the data points to
   char *data[3] = {LT_PLACE(c.loop.data[0] + key + self, sizeof(T), true), (char *)&here, nullptr};
   for (int64_t j = i; j < n && targets[j].key == key; j++) {
     int64_t offsets[kOperands];

@@ -8,8 +8,24 @@ namespace lt {
 namespace {
 
 struct place_params {
-  int64_t step, size, bad, failed, checked;
+  int64_t step, size, bad, failed, checked, wrap;
 };
+
+// An index out of range that a kernel has found, in pinned memory of the host, which reads it after
+// it has waited for a stream (index_checks.go). check identifies the error; 0 is none.
+struct index_fault {
+  int64_t check, index;
+};
+
+// Reports an index out of range, unless the host has yet to read another one. Memory of the host is
+// accessed only here. Without a check the call has reported it by another kernel.
+LT_INLINE void report_index(uint64_t fault, int64_t check, int64_t index) {
+  if (!check) return;
+  auto *to = (volatile index_fault *)LT_PLACE(fault, sizeof(index_fault), true);
+  if (to->check) return;
+  to->index = index;
+  to->check = check;
+}
 
 class Places {
   place_params *params;
@@ -21,7 +37,7 @@ class Places {
 
   LT_INLINE int64_t operator()(const char *index) const {
     const int64_t i = *(const volatile int64_t *)index;
-    const int64_t at = i + (i < 0 ? params->size : 0);
+    const int64_t at = i + (i < 0 ? params->wrap : 0);
     if ((uint64_t)at < (uint64_t)params->size) return at * params->step;
     params->bad = i;
     params->failed = 1;

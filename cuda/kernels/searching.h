@@ -17,7 +17,9 @@ LT_INLINE void search_value(const Searching &s, int64_t i) {
   int64_t base = 0;
   for (int64_t size = s.n; size > 0;) {
     const int64_t half = size / 2, at = base + half;
-    const T key = keys[order ? order[at] : at];
+    int64_t place = order ? order[at] : at;
+    if ((uint64_t)place >= (uint64_t)s.n) place = 0;  // it was reported
+    const T key = keys[place];
     if (s.right ? !is_greater(key, v) : !is_at_least(key, v)) {
       base = at + 1;
       size -= half + 1;

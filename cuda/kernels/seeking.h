@@ -9,12 +9,22 @@
 namespace lt {
 namespace {
 
-// One launch; search of indexing.go mirrors it. The parameters of a thread that found something go to
-// found.
+// One launch; search of indexing.go mirrors it. The parameters of a thread that found something go
+// to found. If that is 0, they are those of an index out of range, which is reported to `fault`.
 struct Search {
   Loop loop;
-  uint64_t found;
-  int64_t reserved;
+  uint64_t found, fault;
+  int64_t check, reserved;
+};
+
+// The result of an index out of range: OP::kOutside, or 0.
+template <class OP, class T, class = void>
+struct Outside {
+  static LT_INLINE T value() { return T(); }
+};
+template <class OP, class T>
+struct Outside<OP, T, std::enable_if_t<(OP::kOutside < 0)>> {
+  static LT_INLINE T value() { return T(OP::kOutside); }
 };
 
 // FLAG is the index of the parameter that reports a match.
@@ -35,6 +45,11 @@ LT_INLINE void seek(const Search &s, int64_t i) {
   }
   OP::template row<T>(data, strides, 1, params);
   if (*(const int64_t *)(params + FLAG) == 0) return;
+  if (!s.found) {
+    report_index(s.fault, s.check, ((const place_params *)params)->bad);
+    if constexpr (OUTPUTS == 1) *(T *)data[0] = Outside<OP, T>::value();
+    return;
+  }
   char *found = LT_PLACE(s.found, 64, true);
   for (int k = 0; k < 8; k++) ((int64_t *)found)[k] = ((const int64_t *)params)[k];
 }

@@ -7,13 +7,9 @@
 namespace lt {
 namespace {
 
-constexpr int kTileBits = 12;
 constexpr int64_t kTile = int64_t(1) << kTileBits;
 static_assert(kTile == kBlock * kRun, "a thread has a run of each tile");
 constexpr int64_t kMergedRuns = 32;
-
-// The target of a source whose index is out of range.
-constexpr uint64_t kNowhere = ~uint64_t(0) >> kTileBits;
 
 // Targets in the high bits, and in the low bits the number of the source in the tile.
 struct TargetTile {
@@ -29,11 +25,9 @@ LT_INLINE uint64_t target_of(const Combination &c, int64_t i) {
   const auto &p = *(const place_params *)c.loop.params;
   // Another thread may write to the index: it is loaded once.
   const int64_t index = *(const volatile int64_t *)LT_PLACE(c.loop.data[1] + offsets[1], 8, false);
-  const int64_t at = index + (index < 0 && c.wraps ? p.size : 0);
+  const int64_t at = index + (index < 0 ? p.wrap : 0);
   if ((uint64_t)at < (uint64_t)p.size) return offsets[0] + at * p.step;
-  auto *bad = (place_params *)LT_PLACE(c.bad, sizeof(place_params), true);
-  bad->bad = index;
-  bad->failed = 1;
+  report_index(c.fault, c.check, index);
   return kNowhere;
 }
 

@@ -12,7 +12,8 @@
 #include "calls.h"
 #include "thread.h"
 
-using sim::current, sim::enqueue, sim::entered, sim::lock, sim::machine, sim::stream_of;
+using sim::current, sim::enqueue, sim::entered, sim::is_pinned, sim::lock, sim::machine,
+    sim::stream_of;
 
 namespace {
 
@@ -47,13 +48,17 @@ std::shared_ptr<sim::Event> event_of(CUevent e) {
   return found == events.end() ? nullptr : found->second;
 }
 
+}  // namespace
+
 // Host memory that must be valid until deferred copies have run.
-bool is_pinned(const void *p, size_t n) {
+bool sim::is_pinned(const void *p, uint64_t n) {
   auto found = pinned.upper_bound((void *)p);
   if (found == pinned.begin()) return false;
   --found;
   return (const char *)p + n <= (char *)found->first + found->second;
 }
+
+namespace {
 
 CUresult finish(const std::function<bool()> &done) {
   if (!machine().run_until(done)) return CUDA_ERROR_LAUNCH_TIMEOUT;  // streams wait for each other

@@ -125,6 +125,7 @@ char *lt_sim_place(uint64_t address, int64_t n, bool) {
   static char nowhere[64];
   sim::Machine &m = sim::machine();
   if (m.memory.find(address, n)) return m.memory.bytes(address);
+  if (sim::is_pinned((const void *)address, (uint64_t)n)) return (char *)address;
   lt_sim_fault();
   return nowhere;
 }

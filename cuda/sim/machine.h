@@ -87,5 +87,8 @@ class Machine {
 
 Machine &machine();
 
+// Returns whether all of n bytes are pinned memory of the host, which kernels can access.
+bool is_pinned(const void *p, uint64_t n);
+
 }  // namespace sim
 #endif

@@ -60,21 +60,6 @@ def test_indices_of_every_length(n):
     check(lambda x, i, s: x.index_add(0, i * 0, s), x, i, source)
 
 
-def test_rejected_calls_change_nothing():
-    x = torch.zeros(5).cuda()
-    for function, numbers in (
-        (lambda i: x.index_add_(0, i, torch.ones(3).cuda()), (5, -6, -1)),
-        (lambda i: x.scatter_(0, i, 1.0), (5, -6, -1)),
-        (lambda i: x.scatter_reduce_(0, i, torch.ones(3).cuda(), "mean", include_self=False), (5, -6, -1)),
-        (lambda i: torch.index_add(x, 0, i, torch.ones(3).cuda(), out=x), (5, -6, -1)),
-        (lambda i: x.index_put_((i,), torch.tensor(1.0).cuda()), (5, -6)),
-    ):
-        for bad in numbers:
-            with pytest.raises((IndexError, RuntimeError), match=f"{bad}"):
-                function(torch.tensor([0, bad, 1]).cuda())
-    assert x.tolist() == [0] * 5
-
-
 def test_scalars_and_nothing():
     for size in ((), (0,), (3, 0)):
         x = torch.ones(size)
@@ -166,16 +151,16 @@ def test_results_do_not_depend_on_when_work_is_done(simulation):
 
 
 def test_launches(simulation):
-    """An index is checked by one launch, or by the one that sorts it, whose result the call waits for; nothing else waits."""
+    """An index is checked by the launch that uses or sorts it. No call waits."""
     x, index, source = torch.randn(100, 8).cuda(), torch.arange(90).cuda(), torch.randn(90, 8).cuda()
     each = index.unsqueeze(1).expand(-1, 8)
     wide, long, ones = torch.zeros(9).cuda(), (torch.arange(1 << 17) % 9).cuda(), torch.ones(1 << 17).cuda()
     for f, launches in (
-        (lambda: x[index], 2),
-        (lambda: x.index_select(0, index), 2),
-        (lambda: x.gather(0, each), 2),
-        (lambda: x.take(index), 2),
-        (lambda: torch.nn.functional.embedding(index, x), 2),
+        (lambda: x[index], 1),
+        (lambda: x.index_select(0, index), 1),
+        (lambda: x.gather(0, each), 1),
+        (lambda: x.take(index), 1),
+        (lambda: torch.nn.functional.embedding(index, x), 1),
         (lambda: x.index_add(0, index, source), 3),
         (lambda: x.scatter_add(0, each, source), 3),
         (lambda: wide.scatter_add(0, long, ones), 4),
@@ -186,4 +171,4 @@ def test_launches(simulation):
         before = [simulation.calls(name) for name in ("cuLaunchKernel", "cuStreamSynchronize", "cuMemcpyDtoHAsync_v2")]
         f()
         after = [simulation.calls(name) for name in ("cuLaunchKernel", "cuStreamSynchronize", "cuMemcpyDtoHAsync_v2")]
-        assert [b - a for a, b in zip(before, after, strict=True)] == [launches, 1, 1]
+        assert [b - a for a, b in zip(before, after, strict=True)] == [launches, 0, 0]

@@ -257,7 +257,9 @@ def test_indices_on_the_cpu_come_along():
     x[torch.tensor([1]), torch.tensor([2])] = 9
     assert x[1].tolist() == [4, 5, 9, 7]
     with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
-        x[torch.tensor([3], device="cuda")]
+        x[torch.tensor([3])]  # which the CPU checks
+    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
+        x[torch.tensor([3], device="cuda")].tolist()
 
 
 @pytest.mark.parametrize("n", [1, 511, 513, 5000, 300_000])

@@ -141,7 +141,13 @@ type Bounds struct {
 	Index   *tensor.Tensor
 	Size    int64
 	Wrap    bool
-	Refusal func(element int64) error
+	Refusal OutOfRange
+}
+
+// OutOfRange describes the error of an index out of range. Its types are comparable and refer to no tensor: a device that reports the error
+// after the call keeps them.
+type OutOfRange interface {
+	At(index int64) error
 }
 
 // Selection takes the elements of From whose Mask is set, in row-major order; without From, their row-major numbers. Both are

@@ -40,7 +40,7 @@ func runIndexed(op string, w backend.Indexed) error {
 		if !w.Check.Wrap {
 			p.Wrap = 0
 		}
-		refusal = func(i int64) error { return cmp.Or(checkBounds(op, *w.Check), w.Check.Refusal(i)) }
+		refusal = func(i int64) error { return cmp.Or(checkBounds(op, *w.Check), w.Check.Refusal.At(i)) }
 	}
 	if at := strings.IndexByte(k.Operands(), 'l'); usedOften(operands[0], operands[at]) {
 		checked, err := checkedCopy(op, operands[at], p, refusal)
@@ -138,5 +138,5 @@ func checkBounds(op string, w backend.Bounds) error {
 	if !hasMissed(p) { // it was written to meanwhile
 		return nil
 	}
-	return w.Refusal(p.Bad)
+	return w.Refusal.At(p.Bad)
 }

@@ -165,6 +165,7 @@ type axis struct {
 	first, dims  int
 	size, stride int64
 	positions    *tensor.Tensor
+	check        *backend.Bounds // bounds to check in positions when they are used
 }
 
 // resolveAdvanced converts index tensors to the elements of base that they select: masks become positions, positions are checked and
@@ -181,10 +182,8 @@ func (s *scope) resolveAdvanced(base *tensor.Tensor, selectors []selector) *adva
 			s.Check(status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", s.Op, t.DType()))
 		default:
 			size := base.Sizes()[d]
-			p := s.checkPositions(t, size, true, func(i int64) error {
-				return status.Indexf("index %d is out of bounds for dimension %d with size %d", i, d, size)
-			})
-			axes = append(axes, axis{d, 1, size, base.Strides()[d], p})
+			p, check := s.takePositions(base, t, size, true, outOfAxis{d, size})
+			axes = append(axes, axis{d, 1, size, base.Strides()[d], p, check})
 		}
 	}
 	for i := range axes {
@@ -237,14 +236,14 @@ func (s *scope) joinPositions(a *advanced, base *tensor.Tensor, axes []axis, com
 		a.inputs = append(a.inputs, spread(x.positions))
 	}
 	if len(axes) == 1 {
-		a.step, a.size, a.index = axes[0].stride, axes[0].size, a.inputs[1]
+		a.step, a.size, a.index, a.check = axes[0].stride, axes[0].size, a.inputs[1], axes[0].check
 		return
 	}
 	sum := s.Track(tensor.Zeros(s.Op, common, dtype.Int64, base.Device()))
 	a.step, a.size = 1, 1
 	for _, x := range axes {
 		s.Check(backend.On(sum).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64,
-			Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size}))
+			Operands: [3]*tensor.Tensor{sum, sum, x.positions}, Step: x.stride, Size: x.size, Check: x.check}))
 		a.size += (x.size - 1) * x.stride
 	}
 	a.index = spread(sum)
@@ -265,10 +264,10 @@ func (s *scope) maskAxes(base *tensor.Tensor, d int, mask *tensor.Tensor) (axes 
 		line = line && base.Strides()[k] == base.Strides()[k+1]*base.Sizes()[k+1]
 	}
 	if line {
-		return []axis{{d, dims, shape.Product(base.Sizes()[d : d+dims]), base.Strides()[d+dims-1], s.flatNonzero(mask)}}
+		return []axis{{d, dims, shape.Product(base.Sizes()[d : d+dims]), base.Strides()[d+dims-1], s.flatNonzero(mask), nil}}
 	}
 	for k, t := range s.nonzeroColumns(mask) {
-		axes = append(axes, axis{d + k, 1, base.Sizes()[d+k], base.Strides()[d+k], t})
+		axes = append(axes, axis{d + k, 1, base.Sizes()[d+k], base.Strides()[d+k], t, nil})
 	}
 	return axes
 }

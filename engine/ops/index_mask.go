@@ -57,6 +57,16 @@ func NonzeroNumpy(self *tensor.Tensor) (_ []*tensor.Tensor, err error) {
 	return s.ReturnAll(s.nonzeroColumns(places))
 }
 
+// outOfShape is the error of unravel_index.
+type outOfShape struct {
+	sizes string
+	total int64
+}
+
+func (e outOfShape) At(i int64) error {
+	return status.Valuef("unravel_index: index %d is out of bounds for shape %s with %d elements", i, e.sizes, e.total)
+}
+
 // UnravelIndex turns row-major numbers into coordinates, a tensor for each dimension of shape.
 func UnravelIndex(indices *tensor.Tensor, sizes []int64) (_ []*tensor.Tensor, err error) {
 	const op = "unravel_index"
@@ -72,9 +82,8 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) (_ []*tensor.Tensor, er
 	order := shape.Permutation(indices.Sizes(), indices.Strides())
 	turned := s.permuteDims(indices, order...)
 	flat := s.copyContiguous(turned, dtype.Int64)
-	s.Check(backend.On(flat).CheckBounds(op, backend.Bounds{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
-		return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
-	}}))
+	s.Check(backend.On(flat).CheckBounds(op, backend.Bounds{Index: flat, Size: total, Wrap: true,
+		Refusal: outOfShape{status.Textf("%v", sizes), total}}))
 	// As in PyTorch, the coordinates of one index are adjacent, and the indices keep their layout.
 	all := s.newEmpty(indices, dtype.Int64, append(slices.Clone(turned.Sizes()), int64(len(sizes)))...)
 	rows := s.reshapeTo(all, indices.Numel(), int64(len(sizes)))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
@@ -59,12 +60,23 @@ func newIndexedAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *indexed 
 	return a
 }
 
-// checkPositions returns index as int64, with all values in [0, size), or in [-size, size) if wrap is set. outOfRange creates the error
-// for other values.
-func (s *scope) checkPositions(index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) *tensor.Tensor {
+// checkPositions returns index as int64, with all values in [0, size), or in [-size, size) if wrap is set. outOfRange describes the
+// error of other values.
+func (s *scope) checkPositions(index *tensor.Tensor, size int64, wrap bool, outOfRange backend.OutOfRange) *tensor.Tensor {
 	t := s.toInt64Index(index)
 	s.Check(backend.On(t).CheckBounds(s.Op, backend.Bounds{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange}))
 	return t
+}
+
+// takePositions is checkPositions for a kernel that reads or writes self at the positions. On a device, that kernel checks them, by the
+// bounds that are returned, and the call does not wait for it; otherwise the bounds are nil.
+func (s *scope) takePositions(self, index *tensor.Tensor, size int64, wrap bool,
+	outOfRange backend.OutOfRange) (at *tensor.Tensor, check *backend.Bounds) {
+	if index.Device().Type == device.CPU || self.Numel() == 0 {
+		return s.checkPositions(index, size, wrap, outOfRange), nil
+	}
+	at = s.toInt64Index(index)
+	return at, &backend.Bounds{Index: at, Size: size, Wrap: wrap, Refusal: outOfRange}
 }
 
 // toInt64Index converts an index to int64. Larger numbers become the largest one, which is not a position either.
@@ -81,25 +93,42 @@ func isIndexDType(d dtype.DType) bool {
 	return d == dtype.Int64 || d == dtype.Int32 || d == dtype.Uint16 || d == dtype.Uint32 || d == dtype.Uint64
 }
 
-// indexError returns the error of indexing by a number that a dimension does not have.
-func indexError(op string, d int, size int64) func(int64) error {
-	return func(i int64) error {
-		return status.Indexf("%s: index %d is out of bounds for dimension %d with size %d", op, i, d, size)
-	}
+// outOfDim is the error of an index out of range of a dimension.
+type outOfDim struct {
+	op   string
+	dim  int
+	size int64
 }
 
-// runtimeError is indexError of the operators for which PyTorch raises a RuntimeError.
-func runtimeError(op string, d int, size int64) func(int64) error {
-	return func(i int64) error {
-		return status.Runtimef("%s: index %d is out of bounds for dimension %d with size %d", op, i, d, size)
-	}
+func (e outOfDim) At(i int64) error {
+	return status.Indexf("%s: index %d is out of bounds for dimension %d with size %d", e.op, i, e.dim, e.size)
 }
 
-// elementError is indexError of the operators that number the elements of t.
-func elementError(op string, t *tensor.Tensor) func(int64) error {
-	return func(i int64) error {
-		return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", op, i, t.Numel())
-	}
+// outOfDimRuntime is outOfDim of the operators for which PyTorch raises a RuntimeError.
+type outOfDimRuntime outOfDim
+
+func (e outOfDimRuntime) At(i int64) error {
+	return status.Runtimef("%s: index %d is out of bounds for dimension %d with size %d", e.op, i, e.dim, e.size)
+}
+
+// outOfElements is the error of the operators that number the elements of a tensor.
+type outOfElements struct {
+	op    string
+	numel int64
+}
+
+func (e outOfElements) At(i int64) error {
+	return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", e.op, i, e.numel)
+}
+
+// outOfAxis is the error of indexing by a tensor, which PyTorch raises without the name of the operator.
+type outOfAxis struct {
+	dim  int
+	size int64
+}
+
+func (e outOfAxis) At(i int64) error {
+	return status.Indexf("index %d is out of bounds for dimension %d with size %d", i, e.dim, e.size)
 }
 
 // sizeAt returns the size of dimension d; a zero-dim tensor counts as one of size 1.

@@ -54,7 +54,8 @@ func (s *scattering) prepareScatter(self *tensor.Tensor, dim int64, index, sourc
 		}
 	}
 	flat := s.viewVector(index)
-	s.index = s.takePositions(self, flat, runtimeError(op, s.d, sizeAt(self, s.d)))
+	size := sizeAt(self, s.d)
+	s.index, s.check = s.takePositions(self, flat, size, false, outOfDimRuntime{op, s.d, size})
 	s.source = s.viewVector(source)
 	if index.Numel() == 0 {
 		return nil
@@ -117,19 +118,10 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 		}
 		s.source = s.expandTo(s.source, want)
 	}
-	s.index = s.viewAlong(s.takePositions(self, index, indexError(op, s.d, sizeAt(self, s.d))), want, s.d)
-	return nil
-}
-
-// takePositions returns index as int64. The CPU checks its positions; devices check them when they are used, before they write anything.
-func (s *scattering) takePositions(self, index *tensor.Tensor, outOfRange func(i int64) error) *tensor.Tensor {
 	size := sizeAt(self, s.d)
-	if self.Device().Type == device.CPU || self.Numel() == 0 {
-		return s.checkPositions(index, size, false, outOfRange)
-	}
-	at := s.toInt64Index(index)
-	s.check = &backend.Bounds{Index: at, Size: size, Refusal: outOfRange}
-	return at
+	at, check := s.takePositions(self, index, size, false, outOfDim{op, s.d, size})
+	s.index, s.check = s.viewAlong(at, want, s.d), check
+	return nil
 }
 
 // along returns the indexed elements of work.
@@ -387,7 +379,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	size := sizeAt(self, d)
 	s := newScope(op)
 	defer s.Close(&err)
-	at := s.checkPositions(index, size, true, indexError(op, d, size))
+	at, check := s.takePositions(self, index, size, true, outOfDim{op, d, size})
 	if out != nil && index.Numel() > 0 {
 		s.Check(cmp.Or(tensoriter.Fillable(op, out), tensoriter.Disjoint(op, out, index)))
 		s.Check(warnExpanded(op, out))
@@ -400,7 +392,9 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		sizes := slices.Clone(work.Sizes())
 		sizes[d] = index.Numel()
 		full := s.viewAlong(s.copyIfShared(to, at), sizes, d)
-		newIndexedAlong(work, d, full).writeIndexed(s, work, one)
+		a := newIndexedAlong(work, d, full)
+		a.check = check
+		a.writeIndexed(s, work, one)
 	})
 }
 
@@ -421,7 +415,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (_ *tensor.Te
 	}
 	s := newScope(op)
 	defer s.Close(&err)
-	at := s.checkPositions(s.castRowMajor(index, index.DType()), self.Numel(), true, elementError(op, self))
+	at, check := s.takePositions(self, s.castRowMajor(index, index.DType()), self.Numel(), true, outOfElements{op, self.Numel()})
 	writable := func(op string, out *tensor.Tensor) error {
 		return cmp.Or(tensoriter.Writable(op, out), tensoriter.Disjoint(op, out, index, source))
 	}
@@ -433,11 +427,11 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (_ *tensor.Te
 		values := s.copyIfShared(to, s.reshapeTo(source, at.Sizes()...))
 		place, work := s.copyIfShared(to, at), s.castRowMajor(to, to.DType())
 		line := s.reshapeTo(work, work.Numel())
-		switch {
-		case accumulate:
-			newFlatIndexed(line, place).combineSource(s, scatterAdd, line, values)
-		default:
-			newFlatIndexed(line, place).writeIndexed(s, line, values)
+		a := newFlatIndexed(line, place, check)
+		if accumulate {
+			a.combineSource(s, scatterAdd, line, values)
+		} else {
+			a.writeIndexed(s, line, values)
 		}
 		if work.Storage() != to.Storage() {
 			s.copyTensor(to, work)

@@ -45,7 +45,7 @@ func gatherAlong(op string, out, self *tensor.Tensor, dim int64, index *tensor.T
 	}
 	s := newScope(op)
 	defer s.Close(&err)
-	size, refusal := sizeAt(self, d), runtimeError(op, d, sizeAt(self, d))
+	size, refusal := sizeAt(self, d), outOfDimRuntime{op, d, sizeAt(self, d)}
 	var at *tensor.Tensor
 	var check *backend.Bounds
 	// A fresh result may be written to before all of the index has been seen, where it takes no more memory than the index does.
@@ -53,7 +53,7 @@ func gatherAlong(op string, out, self *tensor.Tensor, dim int64, index *tensor.T
 		at = s.toInt64Index(index)
 		check = &backend.Bounds{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
 	} else {
-		at = s.checkPositions(index, size, wrap, refusal)
+		at, check = s.takePositions(self, index, size, wrap, refusal)
 	}
 	return s.readInto(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
 }
@@ -110,8 +110,10 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (_ *
 	}
 	s := newScope(op)
 	defer s.Close(&err)
-	full := s.viewAlong(s.checkPositions(index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d))), sizes, d)
-	return s.readInto(out, self, index, sizes, func(to *tensor.Tensor) { s.readAlong(to, self, d, full, nil) })
+	size := sizeAt(self, d)
+	at, check := s.takePositions(self, index, size, false, outOfDim{op, d, size})
+	full := s.viewAlong(at, sizes, d)
+	return s.readInto(out, self, index, sizes, func(to *tensor.Tensor) { s.readAlong(to, self, d, full, check) })
 }
 
 // Take reads elements by their row-major numbers.
@@ -125,14 +127,15 @@ func Take(out, self, index *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	}
 	s := newScope(op)
 	defer s.Close(&err)
-	at := s.checkPositions(index, self.Numel(), true, elementError(op, self))
+	at, check := s.takePositions(self, index, self.Numel(), true, outOfElements{op, self.Numel()})
 	flat := s.reshapeTo(self, self.Numel())
-	return s.readInto(out, self, index, index.Sizes(), func(to *tensor.Tensor) { newFlatIndexed(flat, at).readIndexed(s, to, flat) })
+	return s.readInto(out, self, index, index.Sizes(), func(to *tensor.Tensor) { newFlatIndexed(flat, at, check).readIndexed(s, to, flat) })
 }
 
 // newFlatIndexed returns an indexed for an index of any shape into a one-dimensional tensor.
-func newFlatIndexed(self, index *tensor.Tensor) *indexed {
-	return &indexed{sizes: index.Sizes(), strides: make([]int64, index.Dim()), step: self.Strides()[0], size: self.Numel(), index: index}
+func newFlatIndexed(self, index *tensor.Tensor, check *backend.Bounds) *indexed {
+	return &indexed{sizes: index.Sizes(), strides: make([]int64, index.Dim()), step: self.Strides()[0], size: self.Numel(), index: index,
+		check: check}
 }
 
 // TakeAlongDim gathers along a dimension with broadcasting; without a dimension from the flattened tensor.

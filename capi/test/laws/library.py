@@ -351,6 +351,7 @@ class Outcome:
     used: int = 0  # bytes that a rejected call left in use
     leaked: int = 0  # bytes that are in use when all that the call took and gave is freed
     counted: tuple = ()  # the arguments with incremented versions
+    deferred: bool = False  # whether a device found an index out of range after the call
 
     def flat(self):
         """The results, with those of lists in their place."""
@@ -644,6 +645,7 @@ class Library:
         status = getattr(self.c, call.c)(*words)
         message = (self.c.tensor_last_error() or b"").decode(errors="replace") if status else ""
         after()
+        deferred = self.place is CUDA and bool(self.c.tensor_device_synchronize(CUDA))
         found = []
         extra = self.c.tensor_live_handles() - live
         used = self.stats()["in_use"] - used
@@ -672,6 +674,7 @@ class Library:
             used,
             self.stats()["in_use"] - empty,
             counted,
+            deferred,
         )
 
     def words(self, kind, value, at, handle, kept, frees):

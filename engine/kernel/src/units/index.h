@@ -95,6 +95,9 @@ struct Put {
 
 // out = sum + the bytes to the element that index names, over the several dimensions of an index.
 struct Locate {
+  // The result of an index out of range on a device: no sum of it is a position.
+  static constexpr int64_t kOutside = -(int64_t(1) << 62);
+
   template <class T>
   static void row(char *const *data, const int64_t *s, int64_t n, const void *params) {
     const Places place(params);
