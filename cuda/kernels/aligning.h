@@ -9,7 +9,7 @@
 namespace lt {
 namespace {
 
-// One launch; aligning of alignment.go mirrors it. Of the batch elements, `elements` has the
+// The arguments of a launch. Of the batch elements, `elements` has the
 // number of steps and of labels and the first label, and losses and given one number each. `of` has
 // the arguments that all share: logs, forward and gradient of the first one, and room for each.
 struct Aligning {

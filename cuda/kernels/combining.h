@@ -15,7 +15,7 @@
 namespace lt {
 namespace {
 
-// One launch; combination of scatter.go mirrors it. The operands of the loop are self, index and
+// The arguments of a launch. The operands of the loop are self, index and
 // source; along the columns the index stays the same, so that they are not sorted by. from and to
 // are targets. Sources with an index out of range are skipped, and one of these is reported to
 // `fault`.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kBinned = 16;
 
-// One launch; binning of histogram.go mirrors it: n points of `dims` values. bins receives the index of
+// The arguments of a launch: n points of `dims` values. bins receives the index of
 // each point's bin, or total, the number of bins, for points outside of all bins.
 struct Binning {
   uint64_t in, bins, edges[kBinned];

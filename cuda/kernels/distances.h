@@ -11,7 +11,7 @@ namespace {
 
 using ::fabs;
 
-// One launch; distances of distance.go mirrors it: of `rows` rows of each matrix of a to `columns`
+// The arguments of a launch: of `rows` rows of each matrix of a to `columns`
 // rows of that of b; without b, of the rows of a to later rows.
 struct Distances {
   uint64_t a, b, out;

@@ -5,7 +5,7 @@
 namespace lt {
 namespace {
 
-// One launch; drawing of random.go mirrors it. a and b are the parameters of the distribution, range
+// The arguments of a launch. a and b are the parameters of the distribution, range
 // is 0 for all 64 bits.
 struct Drawing {
   uint64_t to, each;
@@ -167,7 +167,7 @@ LT_INLINE void gamma(const Drawing &d, int64_t i) {
 LT_INLINE void gamma_float32(const Drawing &d, int64_t i) { gamma<float>(d, i); }
 LT_INLINE void gamma_float64(const Drawing &d, int64_t i) { gamma<double>(d, i); }
 
-// One launch; choosing of multinomial.go mirrors it: rows of `categories` weights, which become the
+// The arguments of a launch: rows of `categories` weights, which become the
 // running fractions of their sum, and `samples` of each.
 struct Choosing {
   uint64_t weights, to;

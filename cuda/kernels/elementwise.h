@@ -16,7 +16,7 @@ constexpr int kAtOnce = 4;  // elements of a line that a thread loads before it 
 // computed as floats, or any.
 enum Conversion : uint8_t { kNothing, kHalves, kAnything };
 
-// One launch; loop of elementwise.go mirrors it. Operands are outputs first, dimension 0 the
+// The arguments of a launch. Operands are outputs first, dimension 0 the
 // innermost, strides in bytes.
 struct Loop {
   uint64_t data[kOperands];

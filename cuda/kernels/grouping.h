@@ -8,14 +8,14 @@
 namespace lt {
 namespace {
 
-// One launch; searching of searchsorted.go mirrors it: `width` values for each line of n keys; lines have
+// The arguments of a launch: `width` values for each line of n keys; lines have
 // a stride of `step` elements.
 struct Searching {
   uint64_t keys, values, order, found;
   int64_t count, width, n, step, right;
 };
 
-// One launch; rows of unique.go mirrors it: n rows of `width` elements, sorted by their numbers.
+// The arguments of a launch: n rows of `width` elements, sorted by their numbers.
 struct Rows {
   uint64_t in, from, to;
   int64_t n, width, run;
@@ -51,7 +51,7 @@ LT_INLINE void rows_merge(const Rows &r, int64_t thread) {
               order_of<T>(r));
 }
 
-// One launch; groups of unique.go mirrors it. The numbers of n rows, sorted so that equal rows are
+// The arguments of a launch. The numbers of n rows, sorted so that equal rows are
 // adjacent, have a stride of `apart` bytes; without them the rows are in order. flags mark rows
 // that differ from the row before, and become the number of groups that begin before each row.
 struct Groups {

@@ -8,7 +8,7 @@
 namespace lt {
 namespace {
 
-// One launch; lines of sort.go mirrors it. Lines of n elements, their results and scratch memory
+// The arguments of a launch. Lines of n elements, their results and scratch memory
 // are contiguous.
 struct Lines {
   uint64_t in, out[2], scratch;

@@ -18,7 +18,7 @@ struct Sum<BFloat16> {
   using Type = float;
 };
 
-// One launch; product of matrix_product.go mirrors it. Strides are in bytes: of batch, row and column.
+// The arguments of a launch. Strides are in bytes: of batch, row and column.
 // The sum along `inner` is split into blocks of `length`; if there are several, their sums are
 // stored at `sums`.
 struct Product {
@@ -169,7 +169,7 @@ LT_INLINE void product_pieces(const Product &p, int64_t element) {
   finish<T>(p, sum, element / p.columns / p.rows, i, j);
 }
 
-// One launch; triangle of matrix_product.go mirrors it. Elements have a size in bytes.
+// The arguments of a launch. Elements have a size in bytes.
 struct Triangle {
   uint64_t to;
   int64_t numel, rows, columns, diagonal, size, below;

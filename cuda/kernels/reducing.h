@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kReducedDims = 16;
 
-// One launch; reduction of reduce.go mirrors it. Strides are in bytes, dimension 0 the innermost.
+// The arguments of a launch. Strides are in bytes, dimension 0 the innermost.
 // Where `across` is set, neighbouring outputs are nearer to each other than neighbouring elements.
 struct Reduction {
   uint64_t in, out[2], totals;

@@ -6,7 +6,7 @@
 namespace lt {
 namespace {
 
-// One launch; resampled of resampling.go mirrors it. count is the number of elements of the result.
+// The arguments of a launch. count is the number of elements of the result.
 struct Resampled {
   lt_resampling of;
   int64_t count;

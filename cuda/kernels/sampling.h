@@ -11,7 +11,7 @@
 namespace lt {
 namespace {
 
-// One launch; sampling of sampling.go mirrors it. In the backward pass index and weights have an
+// The arguments of a launch. In the backward pass index and weights have an
 // element for each neighbor of each point: its position in the image, or -1, and its interpolation
 // weight.
 struct Sampling {

@@ -18,7 +18,7 @@ LT_INLINE A grown(T x);
 template <class T, class A>
 LT_INLINE T shrunk(A a);
 
-// One launch; scanning of scan.go mirrors it. Operands are outer x n x inner elements, of which
+// The arguments of a launch. Operands are outer x n x inner elements, of which
 // outer * inner are lanes. Blocks of lanes have `length` elements, whole tiles. Where `across` is
 // set, adjacent threads process adjacent lanes.
 struct Scanning {

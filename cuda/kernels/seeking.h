@@ -9,7 +9,7 @@
 namespace lt {
 namespace {
 
-// One launch; search of indexing.go mirrors it. The parameters of a thread that found something go
+// The arguments of a launch. The parameters of a thread that found something go
 // to found. If that is 0, they are those of an index out of range, which is reported to `fault`.
 struct Search {
   Loop loop;

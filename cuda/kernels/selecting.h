@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kPiece = 128;
 
-// One launch; prefix of masks.go mirrors it. sums has a number for each piece of data.
+// The arguments of a launch. sums has a number for each piece of data.
 struct Prefix {
   uint64_t data, sums;
   int64_t n;
@@ -19,7 +19,7 @@ LT_INLINE int64_t piece_length(int64_t n, int64_t p) {
   return n - p * kPiece < kPiece ? n - p * kPiece : kPiece;
 }
 
-// One launch; masks of masks.go mirrors it. starts has for every piece of the mask the number of
+// The arguments of a launch. starts has for every piece of the mask the number of
 // elements that are selected before it, and then that of all.
 struct Masks {
   uint64_t mask, from, to, starts;
@@ -64,7 +64,7 @@ LT_INLINE void give_piece(const Masks &m, int64_t p) {
 
 constexpr int kCoordinates = 64;
 
-// One launch; coordinates of masks.go mirrors it. columns are the addresses of the first element's
+// The arguments of a launch. columns are the addresses of the first element's
 // coordinates; those of the next are step bytes further.
 struct Coordinates {
   uint64_t numbers, columns[kCoordinates];

@@ -16,7 +16,7 @@ namespace {
 
 enum SoftLane { kSoftLane, kLogSoftLane, kLogSumExpLane, kSoftGradientLane, kLogSoftGradientLane };
 
-// One launch; softLanes of softmax.go mirrors it. Operands are outer x n x inner elements, of which
+// The arguments of a launch. Operands are outer x n x inner elements, of which
 // outer * inner are lanes; results of kLogSumExpLane are one for each lane. Where `across` is set,
 // adjacent threads process adjacent lanes.
 struct SoftLanes {

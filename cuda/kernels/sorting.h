@@ -22,7 +22,7 @@ struct Before {
   }
 };
 
-// One launch; sorting of sort.go mirrors it. Lines are contiguous, as are their items and results.
+// The arguments of a launch. Lines are contiguous, as are their items and results.
 struct Sorting {
   uint64_t in, from, to, values, indices;
   int64_t lines, n, run, keep, first, flip;

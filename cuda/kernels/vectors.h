@@ -21,7 +21,7 @@ LT_SUM(float, double)
 LT_SUM(Complex64, Complex128)
 #undef LT_SUM
 
-// One launch; dots of dot.go mirrors it. A block has `length` elements; if there are several,
+// The arguments of a launch. A block has `length` elements; if there are several,
 // their sums are stored at `sums`. Strides are in bytes.
 struct Dots {
   uint64_t to, a, b, sums;

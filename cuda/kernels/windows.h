@@ -174,7 +174,7 @@ struct FromColumnsOf {
   }
 };
 
-// One launch; windowing of pooling.go mirrors it. count is the number of elements to compute.
+// The arguments of a launch. count is the number of elements to compute.
 struct Windowing {
   lt_pooling pool;
   int64_t count;
