@@ -58,6 +58,7 @@ def test_masks(mask, queries, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("queries", [1, 8, 9])
+@pytest.mark.parametrize("width", [18, 64, 146])
 @pytest.mark.parametrize(
     "lay",
     [
@@ -70,8 +71,8 @@ def test_masks(mask, queries, dtype):
     ],
     ids=["cache", "heads", "features", "steps", "turned", "rows"],
 )
-def test_strides_do_not_matter(lay, queries, dtype):
-    q, k, v = operands(queries, 290, 18, 18, dtype)
+def test_strides_do_not_matter(lay, width, queries, dtype):
+    q, k, v = operands(queries, 290, width, width, dtype)
     assert torch.equal(attend(lay(q), lay(k), lay(v)), check(q, k, v))
 
 

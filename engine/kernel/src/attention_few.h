@@ -17,7 +17,17 @@ using Computed = typename StepsOf<S>::type::Left;
 constexpr int kFewRows = LT_VECTOR_BYTES == 64 ? 4 : 2;
 constexpr int kFewSums = LT_VECTOR_BYTES == 64 ? 16 : 8;
 
-// x[i, j] = the sum over p < k of a[i, p] b[j, p], for I rows of a and J of b.
+// Rows of 64 to 256 bytes that are not adjacent are prefetched so many rows before their use.
+constexpr int64_t kRowsAhead = 32;
+
+template <class S>
+LT_INLINE void prefetch_row(const S *row, int64_t n) {
+  for (int64_t p = 0; p < n; p += 64 / sizeof(S)) __builtin_prefetch(row + p, 0, 2);
+}
+
+// x[i, j] = the sum over p < k of a[i, p] b[j, p], for I rows of a and J of b. Adjacent
+// rows of b are multiplied with a single row of a one after the other, which reads them as one
+// stream.
 template <int I, int J, class S>
 LT_INLINE void few_products_of(const Computed<S> *a, int64_t a_row, const S *b, int64_t b_row,
                                Computed<S> *x, int64_t x_row, int64_t k) {
@@ -25,7 +35,9 @@ LT_INLINE void few_products_of(const Computed<S> *a, int64_t a_row, const S *b, 
   constexpr int N = Vec<T>::N;
   Vec<T> sums[I * J];
   for (int t = 0; t < I * J; t++) sums[t] = T(0);
+  NextColumns next(b, J, b_row, k);
   const auto step = [&](int64_t p, auto... n) __attribute__((always_inline)) {
+    next.template fetch<J * N * sizeof(S)>();
     Vec<T> u[I];
     for (int i = 0; i < I; i++) u[i] = along<Each<T>>(a + i * a_row + p, n...);
     for (int j = 0; j < J; j++) {
@@ -33,9 +45,19 @@ LT_INLINE void few_products_of(const Computed<S> *a, int64_t a_row, const S *b, 
       for (int i = 0; i < I; i++) sums[i * J + j] = fma(u[i], y, sums[i * J + j]);
     }
   };
-  int64_t p = 0;
-  for (; p + N <= k; p += N) step(p);
-  if (p < k) step(p, k - p);
+  const auto add = [&](int j, int64_t p, auto... n) __attribute__((always_inline)) {
+    sums[j] = fma(along<Each<T>>(a + p, n...), along<Each<T>>(b + j * b_row + p, n...), sums[j]);
+  };
+  const int64_t whole = k / N * N;
+  if (I == 1 && b_row == k) {
+    for (int j = 0; j < J; j++) {
+      for (int64_t p = 0; p < whole; p += N) add(j, p);
+      if (whole < k) add(j, whole, k - whole);
+    }
+  } else {
+    for (int64_t p = 0; p < whole; p += N) step(p);
+    if (whole < k) step(whole, k - whole);
+  }
   add_lanes<I * J, N / 2>(sums);
   constexpr int kVectors = (I * J + N - 1) / N;
   T each[kVectors * N];
@@ -48,7 +70,7 @@ template <int I, class S>
 __attribute__((noinline)) void few_products_of(const Computed<S> *a, int64_t a_row, const S *b,
                                                int64_t b_row, Computed<S> *x, int64_t x_row,
                                                int64_t w, int64_t k) {
-  constexpr int J = kFewSums / I;
+  constexpr int J = I == 1 ? 4 : kFewSums / I;
   for (int64_t j = 0; w >= J && j < w; j += J) {
     const int64_t at = j < w - J ? j : w - J;
     few_products_of<I, J>(a, a_row, b + at * b_row, b_row, x + at, x_row, k);
@@ -68,11 +90,12 @@ void few_products(const Computed<S> *a, int64_t a_row, const S *b, int64_t b_row
 }
 
 // c[i, :] = the sum over j < w of x[i, j] v[j, :], with `more` added to c[i, :], for I rows and C
-// vectors of columns, the last of which has n elements if those are passed.
+// vectors of columns, the last of which has n elements if those are passed. Rows that are `apart`
+// are prefetched.
 template <int I, int C, class S, class... Part>
 __attribute__((noinline)) void few_sums_of(const Computed<S> *x, int64_t x_row, const S *v,
                                            int64_t v_row, Computed<S> *c, int64_t c_row, int64_t w,
-                                           bool more, Part... n) {
+                                           bool apart, bool more, Part... n) {
   using T = Computed<S>;
   constexpr int N = Vec<T>::N;
   constexpr int U = kFewSums / 2 / (I * C) < 1 ? 1 : kFewSums / 2 / (I * C);  // rows of v at once
@@ -89,7 +112,10 @@ __attribute__((noinline)) void few_sums_of(const Computed<S> *x, int64_t x_row, 
   };
   int64_t j = 0;
   for (; j + U <= w; j += U)
-    for (int u = 0; u < U; u++) add(sums[u], j + u);
+    for (int u = 0; u < U; u++) {
+      if (apart) prefetch_row(v + (j + u + kRowsAhead) * v_row, C * N);
+      add(sums[u], j + u);
+    }
   for (; j < w; j++) add(sums[0], j);
   for (int h = U / 2; h > 0; h /= 2)
     for (int u = 0; u < h; u++)
@@ -110,13 +136,17 @@ __attribute__((noinline)) void few_sums_of(const Computed<S> *x, int64_t x_row, 
 template <int I = kFewRows, class S>
 void few_sums(const Computed<S> *x, int64_t x_row, const S *v, int64_t v_row, Computed<S> *c,
               int64_t c_row, int64_t m, int64_t w, int64_t n, bool more) {
-  constexpr int N = Vec<Computed<S>>::N, C = 4;
+  constexpr int N = Vec<Computed<S>>::N, C = I == 1 ? 8 : 4;  // 8 vectors are whole rows of many
+  const bool apart = v_row != n;
   for (; m >= I; m -= I, x += I * x_row, c += I * c_row) {
     int64_t t = 0;
     for (; t + C * N <= n; t += C * N)
-      few_sums_of<I, C>(x, x_row, v + t, v_row, c + t, c_row, w, more);
-    for (; t + N <= n; t += N) few_sums_of<I, 1>(x, x_row, v + t, v_row, c + t, c_row, w, more);
-    if (t < n) few_sums_of<I, 1>(x, x_row, v + t, v_row, c + t, c_row, w, more, n - t);
+      few_sums_of<I, C>(x, x_row, v + t, v_row, c + t, c_row, w, apart, more);
+    for (; t + 4 * N <= n; t += 4 * N)
+      few_sums_of<I, 4>(x, x_row, v + t, v_row, c + t, c_row, w, apart, more);
+    for (; t + N <= n; t += N)
+      few_sums_of<I, 1>(x, x_row, v + t, v_row, c + t, c_row, w, apart, more);
+    if (t < n) few_sums_of<I, 1>(x, x_row, v + t, v_row, c + t, c_row, w, apart, more, n - t);
   }
   if constexpr (I > 1)
     if (m > 0) few_sums<I / 2>(x, x_row, v, v_row, c, c_row, m, w, n, more);

@@ -72,9 +72,33 @@ __attribute__((noinline)) void finish_dots(Sum *sums, const lt_gemm *g, const T 
 // So many columns are multiplied with all rows before the next.
 constexpr int kDotColumns = LT_VECTOR_BYTES / 8 < 4 ? 4 : LT_VECTOR_BYTES / 8;
 
-// c = alpha * a b + beta * d for I rows of a and J columns of b. For the first rows the next J
-// columns are prefetched into the L2 cache in the order of their addresses: as one stream they
-// arrive up to twice as fast as the J streams that are multiplied.
+// The columns to prefetch while J are multiplied: the next ones, or those kFar bytes further on,
+// since memory needs so long. They are fetched into the L2 cache in the order of their addresses:
+// as one stream they arrive up to twice as fast as many columns at a time.
+struct NextColumns {
+  static constexpr uint32_t kFar = 8192;
+  const char *at, *end;
+  int64_t column, gap;
+
+  // Each column has k elements, and the next one begins `step` elements later.
+  template <class T>
+  LT_INLINE NextColumns(const T *present, int64_t columns, int64_t step, int64_t k)
+      : column(step * int64_t(sizeof(T))), gap((step - k) * int64_t(sizeof(T))) {
+    const int64_t bytes = k * int64_t(sizeof(T));
+    if (bytes > 0 && columns * bytes < kFar) columns = kFar / uint32_t(bytes);
+    at = (const char *)(present + columns * step);
+    end = gap == 0 ? (const char *)UINTPTR_MAX : at + bytes;
+  }
+  template <int64_t kBytes>
+  LT_INLINE void fetch() {
+    constexpr int64_t kLines = kBytes < 64 ? 1 : kBytes / 64;
+    for (int64_t i = 0; i < kLines; i++, at += 64) __builtin_prefetch(at, 0, 2);
+    if (at >= end) at += gap, end += column;
+  }
+};
+
+// c = alpha * a b + beta * d for I rows of a and J columns of b. With the first rows, the next J
+// columns are prefetched.
 template <class P, int I, int J, class T>
 void dots(const lt_gemm *g, const Part<P, T> &part, bool first) {
   using Sum = typename P::Sum;
@@ -82,17 +106,11 @@ void dots(const lt_gemm *g, const Part<P, T> &part, bool first) {
   constexpr int64_t kWhole = N * P::kSteps;
   Vec<Sum> sums[I * J];
   for (int t = 0; t < I * J; t++) sums[t] = Sum(0);
-  constexpr int64_t kStep = J * kWhole * sizeof(T), kLines = kStep < 64 ? 1 : kStep / 64;
-  const int64_t column = g->b_col * int64_t(sizeof(T)), gap = column - g->k * int64_t(sizeof(T));
-  const char *ahead = (const char *)(part.b + J * g->b_col);
-  const char *end = gap == 0 ? (const char *)UINTPTR_MAX : ahead + column - gap;
+  NextColumns next(part.b, J, g->b_col, g->k);
   const auto step = [&](int64_t p, auto... n) __attribute__((always_inline)) {
     Vec<typename P::Unit> y[J];
     for (int j = 0; j < J; j++) y[j] = along<P>(part.b + j * g->b_col + p, n...);
-    if (first) {
-      for (int64_t i = 0; i < kLines; i++, ahead += 64) __builtin_prefetch(ahead, 0, 2);
-      if (ahead >= end) ahead += gap, end += column;
-    }
+    if (first) next.template fetch<J * kWhole * sizeof(T)>();
     for (int i = 0; i < I; i++) {
       const auto x = along<P>(part.a + i * g->a_row + p, n...);
       for (int j = 0; j < J; j++) sums[i * J + j] = P::add(sums[i * J + j], x, y[j]);
