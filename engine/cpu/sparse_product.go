@@ -54,6 +54,34 @@ func newIndexError(op string, failed, bad int64) error {
 	return status.Runtimef("%s: another thread wrote to the indices during the call", op)
 }
 
+// rowRange refers to the rows that a kernel processes, and to the invalid index that it found.
+type rowRange struct{ begin, end, failed, bad *int64 }
+
+func (a *spmmArgs) rowRange() rowRange   { return rowRange{&a.begin, &a.end, &a.failed, &a.bad} }
+func (a *sddmmArgs) rowRange() rowRange  { return rowRange{&a.begin, &a.end, &a.failed, &a.bad} }
+func (a *spaddArgs) rowRange() rowRange  { return rowRange{&a.begin, &a.end, &a.failed, &a.bad} }
+func (a *spgemmArgs) rowRange() rowRange { return rowRange{&a.begin, &a.end, &a.failed, &a.bad} }
+
+// callForRows calls a kernel for ranges of rows, which end at `ends`, on the threads of the library. It returns an error if the kernel
+// found an invalid index.
+func callForRows[A any](op string, fn uintptr, ends []int64, args A, rows func(*A) rowRange) error {
+	failed := atomic.Pointer[A]{}
+	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
+		a := args
+		r := rows(&a)
+		*r.begin, *r.end = ends[begin], ends[end]
+		kernel.Call(fn, unsafe.Pointer(&a))
+		if *r.failed != 0 {
+			failed.Store(&a)
+		}
+	})
+	if a := failed.Load(); a != nil {
+		r := rows(a)
+		return newIndexError(op, *r.failed, *r.bad)
+	}
+	return nil
+}
+
 // shareRows splits rows into runs of about as many entries each: where they end, from 0 on.
 func shareRows(compressed *tensor.Tensor, rows, entries, grain int64) []int64 {
 	line := func(r int64) int64 { return elementsOf[int64](compressed)[r] }
@@ -96,19 +124,7 @@ func sparseDense(op string, w backend.SparseDense) error {
 		args.step = w.B.Strides()[0]
 	}
 	ends := shareRows(w.A.Compressed, rows, args.a.entries, max(Grain/4/args.columns, 64))
-	failed := atomic.Pointer[spmmArgs]{}
-	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
-		a := args
-		a.begin, a.end = ends[begin], ends[end]
-		kernel.Call(fn, unsafe.Pointer(&a))
-		if a.failed != 0 {
-			failed.Store(&a)
-		}
-	})
-	if a := failed.Load(); a != nil {
-		return newIndexError(op, a.failed, a.bad)
-	}
-	return nil
+	return callForRows(op, fn, ends, args, (*spmmArgs).rowRange)
 }
 
 // runSampledProduct multiplies two dense matrices where a sparse one has entries.
@@ -122,19 +138,7 @@ func runSampledProduct(op string, w backend.Sampled) error {
 		rows: w.At.Compressed.Numel() - 1}
 	args.aStep, args.bStep = w.A.Strides()[0], w.B.Strides()[0]
 	ends := shareRows(w.At.Compressed, args.rows, args.at.entries, max(Grain/4/max(args.inner, 1), 64))
-	failed := atomic.Pointer[sddmmArgs]{}
-	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
-		a := args
-		a.begin, a.end = ends[begin], ends[end]
-		kernel.Call(fn, unsafe.Pointer(&a))
-		if a.failed != 0 {
-			failed.Store(&a)
-		}
-	})
-	if a := failed.Load(); a != nil {
-		return newIndexError(op, a.failed, a.bad)
-	}
-	return nil
+	return callForRows(op, fn, ends, args, (*sddmmArgs).rowRange)
 }
 
 // sparseSum adds two sparse matrices: it first counts the entries of each row.
@@ -154,18 +158,7 @@ func sparseSum(op string, w backend.SparseSum) (_ backend.CSR, err error) {
 	args := spaddArgs{a: csrOf(w.A), b: csrOf(w.B), starts: at(made.Compressed, 0)}
 	ends := shareRows(w.A.Compressed, rows, args.a.entries, Grain/4)
 	each := func(fn uintptr) {
-		failed := atomic.Pointer[spaddArgs]{}
-		parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
-			a := args
-			a.begin, a.end = ends[begin], ends[end]
-			kernel.Call(fn, unsafe.Pointer(&a))
-			if a.failed != 0 {
-				failed.Store(&a)
-			}
-		})
-		if a := failed.Load(); a != nil {
-			s.Check(newIndexError(op, a.failed, a.bad))
-		}
+		s.Check(callForRows(op, fn, ends, args, (*spaddArgs).rowRange))
 	}
 	each(spaddCounts)
 	starts := elementsOf[int64](made.Compressed)
@@ -227,18 +220,7 @@ func (s *sparseProduct) computeProduct() (made backend.CSR) {
 	bounds, compressed := s.newVector(dtype.Int64, s.rows), s.newVector(dtype.Int64, s.rows+1)
 	args.bounds, args.counts = at(bounds, 0), at(compressed, 1)
 	ends := shareRows(s.A.Compressed, s.rows, args.a.entries, Grain/8)
-	failed := atomic.Pointer[spgemmArgs]{}
-	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
-		a := args
-		a.begin, a.end = ends[begin], ends[end]
-		kernel.Call(spgemmBounds, unsafe.Pointer(&a))
-		if a.failed != 0 {
-			failed.Store(&a)
-		}
-	})
-	if a := failed.Load(); a != nil {
-		s.Check(newIndexError(s.Op, a.failed, a.bad))
-	}
+	s.Check(callForRows(s.Op, spgemmBounds, ends, args, (*spgemmArgs).rowRange))
 	most := elementsOf[int64](bounds)
 	parts := []*part{}
 	for r, p := int64(0), (*part)(nil); r < s.rows; r++ {
