@@ -138,6 +138,8 @@ static int64_t *visit_step(walk *k, int64_t *w) {
     }
     case LT_STEP_COND:
       w = (int64_t *)lt_skip_argument(w);
+      w += 1 + *w;
+      w += 1 + *w;
       w = visit_block(k, visit_block(k, w));
       w = visit_values(k, w + 1, *w);
       break;

@@ -491,7 +491,10 @@ static const int64_t *skip_step(const int64_t *w) {
     case LT_STEP_CHECK:
       return lt_skip_check(w);
     case LT_STEP_COND:
-      w = skip_block(skip_block(lt_skip_argument(w)));
+      w = lt_skip_argument(w);
+      w += 1 + *w;
+      w += 1 + *w;
+      w = skip_block(skip_block(w));
       return w + 1 + *w;
     case LT_STEP_SCAN: {
       int64_t n = 0;
@@ -523,12 +526,18 @@ static const int64_t *run_cond(run *r, const int64_t *w, const char *step) {
   w = evaluate(r, w, &predicate, &scratch);
   if (!read_item(r, step, &predicate, &item))
     return lt_fail_step(r, step, "the predicate is not a bool or a tensor with one element");
+  const int64_t *true_uses = w, *false_uses = true_uses + 1 + *true_uses;
+  w = false_uses + 1 + *false_uses;
   const int64_t *other = skip_block(w), *outs = skip_block(other);
   const int64_t n = *outs++;
+  const bool is_true = lt_number_to_bool(&item);
   tensor_value *results = calloc((size_t)n + 1, sizeof *results);
   if (!results) return lt_fail_memory(r, step);
-  if (run_branch(r, lt_number_to_bool(&item) ? w : other, step, results))
+  if (run_branch(r, is_true ? w : other, step, results)) {
+    const int64_t *untaken = is_true ? false_uses : true_uses;
+    lt_connect_untaken(r, step, untaken + 1, *untaken, results, n);
     for (int64_t i = 0; i < n; i++) give(r, outs[i], results + i);
+  }
   free(results);
   return r->problem.code ? NULL : outs + n;
 }

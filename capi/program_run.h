@@ -31,6 +31,12 @@ bool lt_check_input(run *r, int64_t i, const tensor_value *v);
 // Returns what follows the words of the check; NULL with an error of the run if they differ.
 const int64_t *lt_check_result(run *r, const int64_t *w, const char *step);
 
+// Adds tensors of the run that require grad to the autograd graph of the results of cond, with
+// gradients of 0: those that the graph uses which was not run. Sets the error of the run if it
+// fails.
+void lt_connect_untaken(run *r, const char *step, const int64_t *used, int64_t used_count,
+                        tensor_value *results, int64_t count);
+
 // Chooses the tensors of the state. A run that records gradients writes to another handle of a
 // tensor of the program, so that no autograd graph of a run is kept by the program.
 bool lt_take_state(run *r, const tensor_program_options *options);

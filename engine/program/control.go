@@ -4,6 +4,8 @@ package program
 import "C"
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 )
@@ -127,6 +129,33 @@ func (p *planner) appendResults(s scope, results []arg, st *step) {
 	}
 }
 
+// appendUsed appends the list of the values among operands that a graph uses, each once.
+func (p *planner) appendUsed(s scope, g *graph, operands []arg, st *step) {
+	used := map[string]bool{}
+	p.spendBudget(64 * len(g.inputs))
+	for i := range g.inputs {
+		used[g.inputs[i].text] = false
+	}
+	note := func(args []arg) {
+		for i := range args {
+			if _, ok := used[args[i].text]; ok && args[i].kind == argValue {
+				used[args[i].text] = true
+			}
+		}
+	}
+	note(g.outputs)
+	for i := range g.nodes {
+		note(operandsOf(g.nodes[i].args))
+	}
+	var values []int64
+	for i := range min(len(operands), len(g.inputs)) {
+		if n, ok := s[operands[i].text]; ok && operands[i].kind == argValue && used[g.inputs[i].text] && !slices.Contains(values, n) {
+			values = append(values, n)
+		}
+	}
+	st.words = append(append(st.words, int64(len(values))), values...)
+}
+
 // planCond plans cond(predicate, true_graph, false_graph, operands).
 func (p *planner) planCond(n *node, s scope, st *step) {
 	st.kind = C.LT_STEP_COND
@@ -138,6 +167,9 @@ func (p *planner) planCond(n *node, s scope, st *step) {
 	operands := operandsOf(n.args[3:])
 	st.useValues(operands, s)
 	results := flattenResults(n.results)
+	for _, g := range graphs {
+		p.appendUsed(s, g, operands, st)
+	}
 	for _, g := range graphs {
 		if len(g.outputs) != len(results) {
 			p.setError("node %.100q has %d results, and its graph %d outputs", n.name, len(results), len(g.outputs))

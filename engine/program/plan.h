@@ -30,7 +30,8 @@ enum {
 enum {
   LT_STEP_CALL,   // the name of an operator, a list of (keyword or -1, argument), a list of results
   LT_STEP_SYM,    // a code, a list of arguments, the value or -1
-  LT_STEP_COND,   // a predicate, two blocks, a list of values
+  LT_STEP_COND,   // a predicate, two lists of the values that the graphs use, two blocks, a list of
+                  // values
   LT_STEP_WHILE,  // a list of arguments, as many values that are carried, two blocks, as many
                   // values
   LT_STEP_SCAN,   // a list of arguments that are carried, one of tensors, as many values as both, a

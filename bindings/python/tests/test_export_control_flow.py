@@ -106,6 +106,67 @@ def test_gradients_go_through_the_function_that_was_called():
         assert x.grad.tolist() == ([1.5, -0.5, 2.0] if sign == 1 else [1, 1, 1])
 
 
+UNTAKEN = {
+    "a closure": lambda m, x: cond(x.sum() > 0, lambda y: (y * m.weight).sin(), lambda y: (y * m.other).cos(), (x,)),
+    "operands": lambda m, x: cond(x.sum() > 0, lambda y, w, v: y * w, lambda y, w, v: (y * v * v).cumsum(0).exp(), (x, m.weight, m.other)),
+    "a function without gradients": lambda m, x: cond(x.sum() > 0, torch.sin, lambda y: y * m.weight * m.other, (x,)),
+    "several results": lambda m, x: cond(x.sum() > 0, lambda y: ((y * m.weight), y.int()), lambda y: (y + m.other, y.int()), (x,))[0],
+    "a condition in a condition": lambda m, x: cond(
+        x.sum() > 0, lambda y: y * m.weight, lambda y: cond(y.max() > -2, lambda z: z * m.other, torch.sin, (y,)), (x,)
+    ),
+    "a loop in a condition": lambda m, x: cond(
+        x.sum() > 0,
+        lambda y: y * m.weight,
+        lambda y: while_loop(lambda i, z: i < 2, lambda i, z: (i + 1, z * m.other), (torch.tensor(0), y))[1],
+        (x,),
+    ),
+    "a scan in a condition": lambda m, x: cond(
+        x.sum() > 0, lambda y: y * m.weight, lambda y: scan(lambda c, row: (c + row * m.other[0], c * 2), torch.zeros(()), y)[1], (x,)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNTAKEN)
+def test_gradients_of_the_function_that_is_not_called_are_zeros(name):
+    """PyTorch's gradients, where it has them. Of parameters that neither function uses, there is none. Results are bitwise those of the function."""
+    module = Module(UNTAKEN[name])
+    module.other, module.unused = nn.Parameter(torch.tensor([2.0, 0.5, -1.0])), nn.Parameter(torch.ones(2))
+    program, file = export(module, (torch.ones(3),)), io.BytesIO()
+    save(program, file)
+    loaded = load(io.BytesIO(file.getvalue())).module()
+    for x in (torch.tensor([1.0, float("inf"), -0.0]), torch.tensor([-1.0, -0.0, -3.0])):
+        made = []
+        for model in (module, program.module(), program.run_decompositions().module(), loaded):
+            parameters = dict(model.named_parameters())
+            result = model(x)
+            first = torch.autograd.grad(result.sum(), [parameters["weight"], parameters["other"]], create_graph=True)
+            with torch.no_grad():
+                assert torch.equal(result.view(torch.int32), model(x).view(torch.int32))
+            assert torch.autograd.grad(result.sum(), parameters["unused"], allow_unused=True) == (None,)
+            used = [g for g in first if g.requires_grad]
+            second = torch.autograd.grad(sum((g * g).sum() for g in used), list(parameters.values()), allow_unused=True) if used else ()
+            made.append((*first, *(g for g in second if g is not None)))
+        zeros = made[0][1] if x[0] > 0 else made[0][0]
+        if name not in ("operands", "a function without gradients") or x[0] > 0:
+            assert (zeros == 0).all()
+        for found in made[1:]:
+            assert len(found) == len(made[0])
+            assert all(torch.allclose(a, b, 1e-5, 1e-6, equal_nan=True) for a, b in zip(found, made[0], strict=True))
+
+
+def test_a_function_that_depends_on_elements_uses_its_operands():
+    w, v, x = (torch.ones(2, requires_grad=True) for _ in range(3))
+    made = cond(torch.tensor(True), lambda x, w: x * 2, lambda x, w: w if x.sum() > 0 else v, (x, w))
+    assert [g if g is None else g.tolist() for g in torch.autograd.grad(made.sum(), (x, w, v), allow_unused=True)] == [[2, 2], [0, 0], None]
+
+
+def test_the_function_that_is_not_called_writes_to_no_tensor():
+    x, mean = torch.ones(2, requires_grad=True), torch.zeros(2)
+    state = torch.get_rng_state()
+    made = cond(x.sum() > 0, torch.sin, lambda x: mean.add_(1) + nn.functional.dropout(x * 2, 0.5), (x,))
+    assert made.requires_grad and mean.tolist() == [0, 0] and torch.equal(state, torch.get_rng_state())
+
+
 def test_export_leaves_the_generator_and_handles_as_they_were():
     function = lambda m, x: cond(x.sum() > 0, lambda y: nn.functional.dropout(y, 0.5, True), lambda y: y + torch.rand(3), (x,))  # noqa: E731
     export(Module(function), (torch.ones(3),))

@@ -1,6 +1,7 @@
 """Control flow that depends on tensors: cond and while_loop."""
 
 from .._base import overrides
+from .._core.modes import is_grad_enabled
 from .._core.tensor import Tensor
 
 __all__ = ["cond", "find_recorder", "while_loop"]
@@ -15,13 +16,23 @@ def find_recorder():
 def cond(pred, true_fn, false_fn, operands=()):
     """Returns true_fn(*operands) where `pred` is true, and otherwise false_fn(*operands).
 
+    If `pred` is a tensor, gradients of tensors that only the other function uses are 0. It is called with tensors on the device meta to find them.
+
     >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))
     tensor([0.])
     """
     recorder = find_recorder()
-    if recorder is not None and isinstance(pred, Tensor):
+    if not isinstance(pred, Tensor):
+        return true_fn(*operands) if pred else false_fn(*operands)
+    if recorder is not None:
         return recorder.record_cond(pred, true_fn, false_fn, tuple(operands))
-    return true_fn(*operands) if bool(pred) else false_fn(*operands)
+    taken, untaken = (true_fn, false_fn) if pred else (false_fn, true_fn)
+    result = taken(*operands)
+    if not is_grad_enabled():
+        return result
+    from .._higher_order_ops.untaken import connect, list_used
+
+    return connect(result, list_used(untaken, operands))
 
 
 def while_loop(cond_fn, body_fn, carried_inputs):
