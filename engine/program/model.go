@@ -95,6 +95,7 @@ type model struct {
 	inSpec, outSpec string
 	names           []string
 	guards          []string
+	guarded         bool // the file has guards, of which there may be none
 }
 
 const (
@@ -470,6 +471,7 @@ func (r *reader) readModel() *model {
 		case "torch_version":
 			m.producer = r.readString()
 		case "guards_code":
+			m.guarded = true
 			r.readArray(func() {
 				guard := r.readString()
 				r.spendBudget(guardCost(guard))

@@ -19,6 +19,10 @@ import (
 // Major is the version of the schema that is read, with any minor version: those differ by fields that were added.
 const Major, minor = 8, 20
 
+// assumedSize is the lower bound that PyTorch writes for sizes without one: its export assumes that variable sizes are neither 0 nor 1. It
+// enforces guards instead, and lower bounds above this one.
+const assumedSize = 2
+
 // Program is a program that was read.
 type Program struct {
 	Words []int64
@@ -250,6 +254,9 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 		b, ok := m.ranges[name]
 		if !ok {
 			b = bounds{minInt, maxInt}
+		}
+		if m.guarded && b.low <= assumedSize {
+			b.low = minInt
 		}
 		ranges = append(ranges, p.textOffset(name), b.low, b.high)
 	}

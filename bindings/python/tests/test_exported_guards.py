@@ -67,6 +67,23 @@ def test_other_guards_are_ignored(guard):
     assert run([guard], 2, 1).shape == (2, 2)
 
 
+@pytest.mark.parametrize("most", [None, 4])
+@pytest.mark.parametrize("least", [None, 0, 1, 2, 3])
+def test_lower_bounds_that_exports_assume_are_not_checked(least, most):
+    """torch.export assumes sizes of at least 2. A run of PyTorch checks guards, upper bounds, and lower bounds above 2."""
+    ranges = {"s0": {"min_val": least, "max_val": most}}
+    text = w.model({"x": ROWS}, [w.aten("neg.default", "z", "x")], ["z"], ranges=ranges)
+    other = {key: value for key, value in text.items() if key != "guards_code"}
+    for model, low in ((text, least if least == 3 else 0), (other, least or 0)):
+        module = load(io.BytesIO(w.archive(model))).module()
+        for n in range(6):
+            if low <= n <= (most or n):
+                assert module(torch.ones(n, 2)).shape == (n, 2)
+            else:
+                with pytest.raises(RuntimeError, match=rf"float32\[{n}, 2\], where .*s0.* is required"):
+                    module(torch.ones(n, 2))
+
+
 def test_guards_have_the_cost_of_their_nodes():
     text = w.model({"x": ROWS}, [w.aten("neg.default", "z", "x")], ["z"], guards=["L['x'].size()[0] == 1" + "+1" * 300000])
     with pytest.raises(RuntimeError, match="program_load"):

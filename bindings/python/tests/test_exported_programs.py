@@ -113,7 +113,7 @@ def test_the_same_value_can_be_returned_twice():
 def symbols(expression):
     x = w.meta("float32", [w.symbol("s0"), 2])
     inputs, nodes = {"x": x, "y": w.meta("float32", [expression])}, [w.aten("sum.default", "s", "y")]
-    return w.model(inputs, nodes, ["s"], ranges={"s0": {"min_val": 2, "max_val": 8}})
+    return w.model(inputs, nodes, ["s"], ranges={"s0": {"min_val": 3, "max_val": 8}})
 
 
 def test_symbolic_sizes_are_checked():
@@ -121,7 +121,7 @@ def test_symbolic_sizes_are_checked():
     assert module(torch.zeros(3, 2), torch.ones(7)).item() == 7
     with pytest.raises(RuntimeError, match=r"input 1 \('y'\) is float32\[6\].*size 7 of dimension 0 is required.*float32\[2\*s0 \+ 1\]"):
         module(torch.zeros(3, 2), torch.ones(6))
-    with pytest.raises(RuntimeError, match=r"input 0 \('x'\) is float32\[9, 2\], where 2 <= s0 <= 8 is required"):
+    with pytest.raises(RuntimeError, match=r"input 0 \('x'\) is float32\[9, 2\], where 3 <= s0 <= 8 is required"):
         module(torch.zeros(9, 2), torch.ones(19))
 
 
