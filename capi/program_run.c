@@ -1,7 +1,6 @@
 // Execution of exported programs.
 #define _GNU_SOURCE
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static void release(run *r, int64_t n) {
   tensor_value_free(r->values + n);
 }
 
-static void store(run *r, int64_t n, tensor_value value) {
+void lt_store(run *r, int64_t n, tensor_value value) {
   release(r, n);
   r->values[n] = value;
   r->owned[n] = true;
@@ -28,7 +27,7 @@ static void store(run *r, int64_t n, tensor_value value) {
 // Stores a value that the run owns, or frees it if the plan has no use for it.
 static void give(run *r, int64_t n, tensor_value *value) {
   if (n >= 0)
-    store(r, n, *value);
+    lt_store(r, n, *value);
   else
     tensor_value_free(value);
 }
@@ -65,9 +64,7 @@ const int64_t *lt_skip_argument(const int64_t *w) {
   }
 }
 
-// Evaluates an argument. Returns the next word of the plan. Lists are in the plan, or in scratch
-// memory.
-static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char **scratch) {
+const int64_t *lt_evaluate(run *r, const int64_t *w, tensor_value *to, char **scratch) {
   const lt_program *p = r->p;
   *to = (tensor_value){.kind = TENSOR_VALUE_NONE};
   const int64_t kind = *w++;
@@ -141,7 +138,7 @@ static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char 
   *scratch += n * 8;
   for (int64_t i = 0; i < n; i++) {
     tensor_value v;
-    w = evaluate(r, w, &v, scratch);
+    w = lt_evaluate(r, w, &v, scratch);
     const double f = v.kind == TENSOR_VALUE_FLOAT ? v.as.f : (double)v.as.i;
     if (kind == LT_ARG_SYM_INTS)
       ((int64_t *)list)[i] = v.kind == TENSOR_VALUE_FLOAT ? (int64_t)v.as.f : v.as.i;
@@ -163,7 +160,7 @@ tensor_value lt_program_constant(lt_program *p, const int64_t *w) {
   run r = {.p = p};
   tensor_value v;
   char *scratch = NULL;  // only lists use it
-  evaluate(&r, w, &v, &scratch);
+  lt_evaluate(&r, w, &v, &scratch);
   return v;
 }
 
@@ -192,172 +189,6 @@ static bool duplicate(run *r, const char *step, const tensor_value *from, tensor
   return false;
 }
 
-// ------------------------------------------------------------------------------ symbolic numbers
-
-static const char *const symbolic_names[] = {"add",
-                                             "sub",
-                                             "mul",
-                                             "floordiv",
-                                             "mod",
-                                             "truediv",
-                                             "pow",
-                                             "eq",
-                                             "ne",
-                                             "lt",
-                                             "le",
-                                             "gt",
-                                             "ge",
-                                             "and",
-                                             "or",
-                                             "xor",
-                                             "lshift",
-                                             "rshift",
-                                             "max",
-                                             "min",
-                                             "sum",
-                                             "neg",
-                                             "pos",
-                                             "not",
-                                             "int",
-                                             "float",
-                                             "sqrt",
-                                             "floor",
-                                             "ceil",
-                                             "trunc",
-                                             "round",
-                                             "ite",
-                                             "sym_size",
-                                             "sym_stride",
-                                             "sym_numel",
-                                             "sym_storage_offset",
-                                             "item",
-                                             "assert",
-                                             "constrain_range",
-                                             "assert_tensor_metadata",
-                                             "assert",
-                                             "set_grad_enabled"};
-
-// Reads a number, or the element of a tensor that has one.
-static bool read_item(run *r, const char *step, const tensor_value *v, tensor_value *to) {
-  if (lt_is_number(v)) return *to = *v, true;
-  tensor_scalar s;
-  if (v->kind != TENSOR_VALUE_TENSOR) return false;
-  const tensor_status status = tensor_item(v->as.tensor, &s);
-  if (status) return lt_fail_call(r, step, status), false;
-  if (s.kind == TENSOR_SCALAR_BOOL)
-    *to = lt_make_bool(s.value.i != 0);
-  else if (s.kind == TENSOR_SCALAR_INT)
-    *to = lt_make_int(s.value.i);
-  else if (s.kind == TENSOR_SCALAR_FLOAT)
-    *to = lt_make_float(s.value.f.re);
-  else
-    return false;
-  return true;
-}
-
-static bool query(run *r, const char *step, int64_t code, const tensor_value *a, tensor_value *to) {
-  const tensor_t *t = a->as.tensor;
-  if (a->kind != TENSOR_VALUE_TENSOR) return false;
-  if (code == LT_SYM_NUMEL) return *to = lt_make_int(tensor_numel(t)), true;
-  if (code == LT_SYM_OFFSET) return *to = lt_make_int(tensor_storage_offset(t)), true;
-  const int64_t n = tensor_dim(t);
-  int64_t d = a[1].kind == TENSOR_VALUE_INT ? a[1].as.i : INT64_MAX;
-  if (d < 0) d += n;
-  if (d < 0 || d >= n) {
-    lt_fail_step(r, step, "the dimension is out of range of a tensor of %" PRId64 " dimensions", n);
-    return false;
-  }
-  return *to = lt_make_int(code == LT_SYM_SIZE ? tensor_sizes(t)[d] : tensor_strides(t)[d]), true;
-}
-
-static bool check_range(run *r, const char *step, const tensor_value *a) {
-  for (int i = 0; i < 3; i++)
-    if (i == 0 ? a->kind != TENSOR_VALUE_INT && a->kind != TENSOR_VALUE_BOOL
-               : a[i].kind != TENSOR_VALUE_NONE && a[i].kind != TENSOR_VALUE_INT)
-      return false;
-  const int64_t i = lt_number_to_int(a);
-  if ((a[1].kind == TENSOR_VALUE_INT && i < a[1].as.i) ||
-      (a[2].kind == TENSOR_VALUE_INT && i > a[2].as.i)) {
-    lt_fail_step(r, step, "%" PRId64 " is not in the range that the program was exported for", i);
-    return false;
-  }
-  return true;
-}
-
-static bool check_metadata(run *r, const char *step, const tensor_value *a) {
-  if (a->kind != TENSOR_VALUE_TENSOR) return false;
-  const tensor_t *t = a->as.tensor;
-  const int64_t n = tensor_dim(t);
-  if (a[1].kind == TENSOR_VALUE_INTS) {
-    bool same = a[1].length == n;
-    for (int64_t i = 0; same && i < n; i++) same = tensor_sizes(t)[i] == a[1].as.ints[i];
-    if (!same)
-      return lt_fail_step(r, step, "the sizes of a tensor are not those of the export"), false;
-  }
-  if (a[3].kind == TENSOR_VALUE_DTYPE && tensor_get_dtype(t) != a[3].as.dtype) {
-    lt_fail_step(r, step, "a tensor has dtype %s; the program expects %s",
-                 tensor_dtype_name(tensor_get_dtype(t)), tensor_dtype_name(a[3].as.dtype));
-    return false;
-  }
-  return true;
-}
-
-static bool compute(run *r, const char *step, int64_t code, const tensor_value *a, int64_t n,
-                    tensor_value *to) {
-  tensor_value v;
-  switch (code) {
-    case LT_SYM_ITE:
-      if (!lt_is_number(a)) return false;
-      return *to = a[lt_number_to_bool(a) ? 1 : 2], lt_is_number(to);
-    case LT_SYM_SIZE:
-    case LT_SYM_STRIDE:
-    case LT_SYM_NUMEL:
-    case LT_SYM_OFFSET:
-      return query(r, step, code, a, to);
-    case LT_SYM_ITEM:
-      return read_item(r, step, a, to);
-    case LT_SYM_ASSERT:
-    case LT_SYM_ASSERT_TENSOR:
-      if (!read_item(r, step, a, &v)) return false;
-      if (lt_number_to_bool(&v)) return true;
-      lt_fail_step(
-          r, step, "%s",
-          n > 1 && a[1].kind == TENSOR_VALUE_STRING ? a[1].as.string : "an assertion failed");
-      return false;
-    case LT_SYM_CONSTRAIN:
-      return check_range(r, step, a);
-    case LT_SYM_ASSERT_META:
-      return check_metadata(r, step, a);
-    case LT_SYM_SET_GRAD:
-      if (r->gradients) tensor_exchange_grad_enabled(a->as.b);
-      return true;
-    case LT_SYM_SUM: {
-      if (a->kind != TENSOR_VALUE_INTS) return false;
-      int64_t sum = 0;
-      for (int64_t i = 0; i < a->length; i++)
-        if (__builtin_add_overflow(sum, a->as.ints[i], &sum)) return false;
-      return *to = lt_make_int(sum), true;
-    }
-  }
-  return n == 1 ? lt_compute_one(code, a, to) : lt_compute_pair(code, a, a + 1, to);
-}
-
-static const int64_t *run_numbers(run *r, const int64_t *w, const char *step) {
-  tensor_value a[8], to = {.kind = TENSOR_VALUE_NONE};
-  char *scratch = r->scratch;
-  const int64_t code = *w++, n = *w++;
-  for (int64_t i = 0; i < n; i++) w = evaluate(r, w, a + i, &scratch);
-  if (!compute(r, step, code, a, n, &to)) {
-    char first[100], second[100] = "";
-    lt_show_value(a, first, sizeof first);
-    if (n > 1) lt_show_value(a + 1, second, sizeof second);
-    return lt_fail_step(r, step, "%s(%s%s%s) has no result", symbolic_names[code], first,
-                        n > 1 ? ", " : "", second);
-  }
-  if (*w >= 0) store(r, *w, to);
-  return w + 1;
-}
-
 // ----------------------------------------------------------------------------------------- calls
 
 // Stores the results of a call as values of the run. Returns the next word of the plan.
@@ -372,7 +203,7 @@ static const int64_t *store_results(run *r, const int64_t *w, const char *step,
         lt_fail_step(r, step, "%s returns %d results; the program expects %" PRId64, family->name,
                      count, n);
       else if (*w >= 0)
-        store(r, *w, *v), *v = (tensor_value){.kind = TENSOR_VALUE_NONE};
+        lt_store(r, *w, *v), *v = (tensor_value){.kind = TENSOR_VALUE_NONE};
       w++;
     } else if (kind == LT_ARG_TENSORS) {
       const int64_t length = *w++;
@@ -383,7 +214,7 @@ static const int64_t *store_results(run *r, const int64_t *w, const char *step,
         tensor_t **list = (tensor_t **)v->as.tensors;
         for (int64_t k = 0; k < length; k++)
           if (w[k] >= 0 && list[k]) {
-            store(r, w[k], (tensor_value){.kind = TENSOR_VALUE_TENSOR, .as.tensor = list[k]});
+            lt_store(r, w[k], (tensor_value){.kind = TENSOR_VALUE_TENSOR, .as.tensor = list[k]});
             list[k] = NULL;
           }
       }
@@ -419,7 +250,7 @@ static const int64_t *run_call(run *r, const int64_t *w, const char *step) {
     return lt_fail_step(r, step, "%s: %" PRId64 " arguments", family->name, n);
   for (int64_t i = 0; i < n; i++) {
     keywords[i] = *w < 0 ? NULL : r->p->text + *w;
-    w = evaluate(r, w + 1, values + i, &scratch);
+    w = lt_evaluate(r, w + 1, values + i, &scratch);
   }
   lt_bound bound;
   lt_problem problem;
@@ -450,7 +281,7 @@ static const int64_t *run_branch(run *r, const int64_t *w, const char *step,
   for (int64_t i = 0; i < n && w; i++) {
     tensor_value v;
     char *scratch = r->scratch;
-    w = evaluate(r, w, &v, &scratch);
+    w = lt_evaluate(r, w, &v, &scratch);
     if (!duplicate(r, step, &v, results + i)) {
       while (i--) tensor_value_free(results + i);
       w = NULL;
@@ -523,8 +354,8 @@ static const int64_t *skip_steps(const int64_t *w) {
 static const int64_t *run_cond(run *r, const int64_t *w, const char *step) {
   tensor_value predicate, item;
   char *scratch = r->scratch;
-  w = evaluate(r, w, &predicate, &scratch);
-  if (!read_item(r, step, &predicate, &item))
+  w = lt_evaluate(r, w, &predicate, &scratch);
+  if (!lt_read_item(r, step, &predicate, &item))
     return lt_fail_step(r, step, "the predicate is not a bool or a tensor with one element");
   const int64_t *true_uses = w, *false_uses = true_uses + 1 + *true_uses;
   w = false_uses + 1 + *false_uses;
@@ -553,26 +384,26 @@ static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
   for (int64_t i = 0; i < n && init; i++) {
     tensor_value v, own;
     char *scratch = r->scratch;
-    init = evaluate(r, init, &v, &scratch);
+    init = lt_evaluate(r, init, &v, &scratch);
     if (!duplicate(r, step, &v, &own)) break;
-    store(r, carried[i], own);
+    lt_store(r, carried[i], own);
   }
   const int64_t *body = skip_block(w), *outs = skip_block(body);
   while (!r->problem.code) {
     tensor_value test = {.kind = TENSOR_VALUE_NONE}, item;
     if (!run_branch(r, w, step, &test)) break;
-    const bool known = read_item(r, step, &test, &item);
+    const bool known = lt_read_item(r, step, &test, &item);
     tensor_value_free(&test);
     if (!known) lt_fail_step(r, step, "the condition is not a bool or a tensor with one element");
     if (!known || !lt_number_to_bool(&item)) break;
     if (!run_branch(r, body, step, results)) break;
-    for (int64_t i = 0; i < n; i++) store(r, carried[i], results[i]);
+    for (int64_t i = 0; i < n; i++) lt_store(r, carried[i], results[i]);
   }
   free(results);
   if (r->problem.code) return NULL;
   for (int64_t i = 0; i < outs[0]; i++) {
     if (outs[1 + i] >= 0) {
-      store(r, outs[1 + i], r->values[carried[i]]);
+      lt_store(r, outs[1 + i], r->values[carried[i]]);
       r->owned[carried[i]] = false;
     } else {
       release(r, carried[i]);
@@ -595,10 +426,10 @@ static bool set_slices(run *r, const int64_t *xs, int64_t count, const int64_t *
   for (int64_t k = 0; k < count; k++) {
     tensor_value x, slice = {.kind = TENSOR_VALUE_TENSOR};
     char *scratch = r->scratch;
-    xs = evaluate(r, xs, &x, &scratch);
+    xs = lt_evaluate(r, xs, &x, &scratch);
     const tensor_status status = tensor_select(x.as.tensor, 0, i, &slice.as.tensor);
     if (status) return lt_fail_call(r, step, status), false;
-    store(r, slices[k], slice);
+    lt_store(r, slices[k], slice);
   }
   return true;
 }
@@ -609,7 +440,7 @@ static int64_t count_slices(run *r, const int64_t *xs, int64_t count, const char
   for (int64_t k = 0; k < count; k++) {
     tensor_value x;
     char *scratch = r->scratch;
-    xs = evaluate(r, xs, &x, &scratch);
+    xs = lt_evaluate(r, xs, &x, &scratch);
     const bool is_tensor = x.kind == TENSOR_VALUE_TENSOR && tensor_dim(x.as.tensor) > 0;
     const int64_t size = is_tensor ? tensor_sizes(x.as.tensor)[0] : 0;
     if (size < 1 || (k && size != length)) {
@@ -641,14 +472,14 @@ static const int64_t *run_scan(run *r, const int64_t *w, const char *step) {
   for (int64_t i = 0; i < n && !r->problem.code; i++) {
     tensor_value v, own;
     char *scratch = r->scratch;
-    init = evaluate(r, init, &v, &scratch);
-    if (duplicate(r, step, &v, &own)) store(r, carried[i], own);
+    init = lt_evaluate(r, init, &v, &scratch);
+    if (duplicate(r, step, &v, &own)) lt_store(r, carried[i], own);
   }
   for (int64_t i = 0; i < length && !r->problem.code; i++) {
     if (!set_slices(r, xs, m, slices, i, step) || !run_branch(r, w, step, results)) break;
     for (int64_t k = 0; k < count; k++) {
       if (k < n) {
-        store(r, carried[k], results[k]);
+        lt_store(r, carried[k], results[k]);
       } else if (results[k].kind == TENSOR_VALUE_TENSOR) {
         made[(k - n) * length + i] = results[k].as.tensor;
       } else {
@@ -692,7 +523,7 @@ static const int64_t *run_block(run *r, const int64_t *w) {
         w = run_call(r, w, step);
         break;
       case LT_STEP_SYM:
-        w = run_numbers(r, w, step);
+        w = lt_run_numbers(r, w, step);
         break;
       case LT_STEP_COND:
         w = run_cond(r, w, step);
@@ -723,7 +554,7 @@ static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_
   for (int64_t i = 0; i < p->mutation_count; i++) {
     tensor_value v;
     char *scratch = r->scratch;
-    at = evaluate(r, at, &v, &scratch);
+    at = lt_evaluate(r, at, &v, &scratch);
     const int64_t to = p->mutations[i];
     tensor_t *target = to >= 0 ? r->state[to] : inputs[-1 - to].as.tensor;
     if (v.kind != TENSOR_VALUE_TENSOR || (to < 0 && inputs[-1 - to].kind != TENSOR_VALUE_TENSOR)) {
@@ -740,7 +571,7 @@ static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_
     char *scratch = r->scratch;
     const int64_t n = *w == LT_ARG_VALUE ? w[1] : -1;
     tensor_value v;
-    w = evaluate(r, w, &v, &scratch);
+    w = lt_evaluate(r, w, &v, &scratch);
     if (n >= 0 && r->owned[n]) {
       outputs[i] = v;
       r->owned[n] = false;  // of a value that is returned twice the second is another handle

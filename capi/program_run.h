@@ -24,6 +24,16 @@ __attribute__((format(printf, 3, 4))) void *lt_fail_step(run *r, const char *ste
 void *lt_fail_call(run *r, const char *step, tensor_status status);
 void *lt_fail_memory(run *r, const char *step);
 
+// Evaluates an argument. Returns the next word of the plan. Lists are in the plan, or in scratch
+// memory.
+const int64_t *lt_evaluate(run *r, const int64_t *w, tensor_value *to, char **scratch);
+// Stores a value that the run owns.
+void lt_store(run *r, int64_t n, tensor_value value);
+// Reads a number, or the element of a tensor that has one.
+bool lt_read_item(run *r, const char *step, const tensor_value *v, tensor_value *to);
+// Runs a step of arithmetic on numbers. Returns the next word of the plan; NULL after an error.
+const int64_t *lt_run_numbers(run *r, const int64_t *w, const char *step);
+
 // Checks input i, and stores it as a value of the run. The first size that a symbol describes
 // becomes its value.
 bool lt_check_input(run *r, int64_t i, const tensor_value *v);

@@ -1,0 +1,169 @@
+// Steps of exported programs that compute and check numbers.
+#include <inttypes.h>
+
+#include "functions.h"
+#include "program_numbers.h"
+#include "program_run.h"
+
+static const char *const symbolic_names[] = {"add",
+                                             "sub",
+                                             "mul",
+                                             "floordiv",
+                                             "mod",
+                                             "truediv",
+                                             "pow",
+                                             "eq",
+                                             "ne",
+                                             "lt",
+                                             "le",
+                                             "gt",
+                                             "ge",
+                                             "and",
+                                             "or",
+                                             "xor",
+                                             "lshift",
+                                             "rshift",
+                                             "max",
+                                             "min",
+                                             "sum",
+                                             "neg",
+                                             "pos",
+                                             "not",
+                                             "int",
+                                             "float",
+                                             "sqrt",
+                                             "floor",
+                                             "ceil",
+                                             "trunc",
+                                             "round",
+                                             "ite",
+                                             "sym_size",
+                                             "sym_stride",
+                                             "sym_numel",
+                                             "sym_storage_offset",
+                                             "item",
+                                             "assert",
+                                             "constrain_range",
+                                             "assert_tensor_metadata",
+                                             "assert",
+                                             "set_grad_enabled"};
+
+bool lt_read_item(run *r, const char *step, const tensor_value *v, tensor_value *to) {
+  if (lt_is_number(v)) return *to = *v, true;
+  tensor_scalar s;
+  if (v->kind != TENSOR_VALUE_TENSOR) return false;
+  const tensor_status status = tensor_item(v->as.tensor, &s);
+  if (status) return lt_fail_call(r, step, status), false;
+  if (s.kind == TENSOR_SCALAR_BOOL)
+    *to = lt_make_bool(s.value.i != 0);
+  else if (s.kind == TENSOR_SCALAR_INT)
+    *to = lt_make_int(s.value.i);
+  else if (s.kind == TENSOR_SCALAR_FLOAT)
+    *to = lt_make_float(s.value.f.re);
+  else
+    return false;
+  return true;
+}
+
+static bool query(run *r, const char *step, int64_t code, const tensor_value *a, tensor_value *to) {
+  const tensor_t *t = a->as.tensor;
+  if (a->kind != TENSOR_VALUE_TENSOR) return false;
+  if (code == LT_SYM_NUMEL) return *to = lt_make_int(tensor_numel(t)), true;
+  if (code == LT_SYM_OFFSET) return *to = lt_make_int(tensor_storage_offset(t)), true;
+  const int64_t n = tensor_dim(t);
+  int64_t d = a[1].kind == TENSOR_VALUE_INT ? a[1].as.i : INT64_MAX;
+  if (d < 0) d += n;
+  if (d < 0 || d >= n) {
+    lt_fail_step(r, step, "the dimension is out of range of a tensor of %" PRId64 " dimensions", n);
+    return false;
+  }
+  return *to = lt_make_int(code == LT_SYM_SIZE ? tensor_sizes(t)[d] : tensor_strides(t)[d]), true;
+}
+
+static bool check_range(run *r, const char *step, const tensor_value *a) {
+  for (int i = 0; i < 3; i++)
+    if (i == 0 ? a->kind != TENSOR_VALUE_INT && a->kind != TENSOR_VALUE_BOOL
+               : a[i].kind != TENSOR_VALUE_NONE && a[i].kind != TENSOR_VALUE_INT)
+      return false;
+  const int64_t i = lt_number_to_int(a);
+  if ((a[1].kind == TENSOR_VALUE_INT && i < a[1].as.i) ||
+      (a[2].kind == TENSOR_VALUE_INT && i > a[2].as.i)) {
+    lt_fail_step(r, step, "%" PRId64 " is not in the range that the program was exported for", i);
+    return false;
+  }
+  return true;
+}
+
+static bool check_metadata(run *r, const char *step, const tensor_value *a) {
+  if (a->kind != TENSOR_VALUE_TENSOR) return false;
+  const tensor_t *t = a->as.tensor;
+  const int64_t n = tensor_dim(t);
+  if (a[1].kind == TENSOR_VALUE_INTS) {
+    bool same = a[1].length == n;
+    for (int64_t i = 0; same && i < n; i++) same = tensor_sizes(t)[i] == a[1].as.ints[i];
+    if (!same)
+      return lt_fail_step(r, step, "the sizes of a tensor are not those of the export"), false;
+  }
+  if (a[3].kind == TENSOR_VALUE_DTYPE && tensor_get_dtype(t) != a[3].as.dtype) {
+    lt_fail_step(r, step, "a tensor has dtype %s; the program expects %s",
+                 tensor_dtype_name(tensor_get_dtype(t)), tensor_dtype_name(a[3].as.dtype));
+    return false;
+  }
+  return true;
+}
+
+static bool compute(run *r, const char *step, int64_t code, const tensor_value *a, int64_t n,
+                    tensor_value *to) {
+  tensor_value v;
+  switch (code) {
+    case LT_SYM_ITE:
+      if (!lt_is_number(a)) return false;
+      return *to = a[lt_number_to_bool(a) ? 1 : 2], lt_is_number(to);
+    case LT_SYM_SIZE:
+    case LT_SYM_STRIDE:
+    case LT_SYM_NUMEL:
+    case LT_SYM_OFFSET:
+      return query(r, step, code, a, to);
+    case LT_SYM_ITEM:
+      return lt_read_item(r, step, a, to);
+    case LT_SYM_ASSERT:
+    case LT_SYM_ASSERT_TENSOR:
+      if (!lt_read_item(r, step, a, &v)) return false;
+      if (lt_number_to_bool(&v)) return true;
+      lt_fail_step(
+          r, step, "%s",
+          n > 1 && a[1].kind == TENSOR_VALUE_STRING ? a[1].as.string : "an assertion failed");
+      return false;
+    case LT_SYM_CONSTRAIN:
+      return check_range(r, step, a);
+    case LT_SYM_ASSERT_META:
+      return check_metadata(r, step, a);
+    case LT_SYM_SET_GRAD:
+      if (r->gradients) tensor_exchange_grad_enabled(a->as.b);
+      return true;
+    case LT_SYM_SUM: {
+      if (a->kind != TENSOR_VALUE_INTS) return false;
+      int64_t sum = 0;
+      for (int64_t i = 0; i < a->length; i++)
+        if (__builtin_add_overflow(sum, a->as.ints[i], &sum)) return false;
+      return *to = lt_make_int(sum), true;
+    }
+  }
+  return n == 1 ? lt_compute_one(code, a, to) : lt_compute_pair(code, a, a + 1, to);
+}
+
+const int64_t *lt_run_numbers(run *r, const int64_t *w, const char *step) {
+  tensor_value a[8], to = {.kind = TENSOR_VALUE_NONE};
+  char *scratch = r->scratch;
+  const int64_t code = *w++, n = *w++;
+  for (int64_t i = 0; i < n; i++) w = lt_evaluate(r, w, a + i, &scratch);
+  if (!compute(r, step, code, a, n, &to)) {
+    char first[100], second[100] = "";
+    lt_show_value(a, first, sizeof first);
+    if (n > 1) lt_show_value(a + 1, second, sizeof second);
+    return lt_fail_step(r, step, "%s(%s%s%s) has no result", symbolic_names[code], first,
+                        n > 1 ? ", " : "", second);
+  }
+  if (*w >= 0) lt_store(r, *w, to);
+  return w + 1;
+}
