@@ -76,7 +76,7 @@ static void describe_family(const lt_family *family, bool *writes, bool *views) 
   }
 }
 
-static int64_t *visit_call(walk *k, int64_t *w) {
+static int64_t *visit_call(walk *k, int64_t *w, bool is_functional) {
   lt_program *p = k->p;
   const int64_t number = p->call_count++;
   const lt_family *family = NULL;
@@ -97,6 +97,7 @@ static int64_t *visit_call(walk *k, int64_t *w) {
   }
   bool writes = false, views = false;
   if (family) describe_family(family, &writes, &views);
+  writes &= !is_functional;
   if (writes) k->written |= shared;
   const uint64_t shares = views || writes ? shared : 0;
   int64_t results = *w++;
@@ -128,7 +129,8 @@ static int64_t *visit_step(walk *k, int64_t *w) {
   w += 1 + *w;
   switch (kind) {
     case LT_STEP_CALL:
-      w = visit_call(k, w);
+    case LT_STEP_FUNCTIONAL:
+      w = visit_call(k, w, kind == LT_STEP_FUNCTIONAL);
       break;
     case LT_STEP_SYM: {
       int64_t n = w[1];
@@ -164,7 +166,7 @@ static int64_t *visit_step(walk *k, int64_t *w) {
     case LT_STEP_CHECK:
       w = (int64_t *)lt_skip_check(w);
   }
-  if (kind == LT_STEP_CALL || kind == LT_STEP_SYM) {
+  if (kind == LT_STEP_CALL || kind == LT_STEP_FUNCTIONAL || kind == LT_STEP_SYM) {
     const size_t bytes = (size_t)(w - start) * 8;
     if (bytes > k->p->scratch) k->p->scratch = bytes;
   }

@@ -191,6 +191,11 @@ static bool duplicate(run *r, const char *step, const tensor_value *from, tensor
 
 // ----------------------------------------------------------------------------------------- calls
 
+static void free_values(tensor_value *values, int32_t count) {
+  for (int32_t i = 0; i < count; i++)
+    if (values[i].kind != TENSOR_VALUE_NONE) tensor_value_free(values + i);
+}
+
 // Stores the results of a call as values of the run. Returns the next word of the plan.
 static const int64_t *store_results(run *r, const int64_t *w, const char *step,
                                     const lt_family *family, tensor_value *results, int32_t count) {
@@ -221,8 +226,7 @@ static const int64_t *store_results(run *r, const int64_t *w, const char *step,
       w += length;
     }
   }
-  for (int32_t i = 0; i < count; i++)
-    if (results[i].kind != TENSOR_VALUE_NONE) tensor_value_free(results + i);
+  free_values(results, count);
   return w;
 }
 
@@ -240,10 +244,13 @@ static int32_t take_written(run *r, const char *step, const lt_bound *b, tensor_
   return count;
 }
 
-static const int64_t *run_call(run *r, const int64_t *w, const char *step) {
+// Runs a call. In a functional one, copies of the arguments that the operator writes to are its
+// last results.
+static const int64_t *run_call(run *r, const int64_t *w, const char *step, bool is_functional) {
   const lt_family *family = r->p->calls[*w++].family;
   const int64_t n = *w++;
-  tensor_value values[LT_MOST_VALUES], results[LT_MOST_RESULTS];
+  tensor_value values[LT_MOST_VALUES], results[LT_MOST_RESULTS + LT_MOST_VALUES];
+  tensor_value *copies = results + LT_MOST_RESULTS;
   const char *keywords[LT_MOST_VALUES];
   char *scratch = r->scratch;
   if (n > LT_MOST_VALUES)
@@ -255,18 +262,23 @@ static const int64_t *run_call(run *r, const int64_t *w, const char *step) {
   lt_bound bound;
   lt_problem problem;
   problem.code = TENSOR_OK;
-  int32_t count = LT_MOST_RESULTS;
+  int32_t count = LT_MOST_RESULTS, copied = 0;
+  if (is_functional &&
+      !lt_copy_written(r, step, family->targets[0], values, keywords, n, copies, &copied))
+    return free_values(copies, copied), NULL;
   tensor_status status = lt_bind_call(family, values, keywords, (int32_t)n, &bound, &problem);
   if (!status) {
     status = lt_execute(&bound, results, &count, &problem);
-    if (!status && !count) count = take_written(r, step, &bound, results);
+    if (!status && !count && !is_functional) count = take_written(r, step, &bound, results);
     lt_release_bound(&bound);
   }
   if (status) {
     lt_fail_step(r, step, "%s", problem.text);
     r->problem.code = status;
-    return NULL;
+    return free_values(copies, copied), NULL;
   }
+  memmove(results + count, copies, (size_t)copied * sizeof *copies);
+  count += copied;
   return store_results(r, w, step, family, results, count);
 }
 
@@ -305,7 +317,8 @@ static const int64_t *skip_step(const int64_t *w) {
   w += 2;
   w += 1 + *w;
   switch (kind) {
-    case LT_STEP_CALL: {
+    case LT_STEP_CALL:
+    case LT_STEP_FUNCTIONAL: {
       int64_t n = w[1];
       for (w += 2; n--;) w = lt_skip_argument(w + 1);
       for (n = *w++; n--;) {
@@ -520,7 +533,10 @@ static const int64_t *run_block(run *r, const int64_t *w) {
     w += freed;
     switch (kind) {
       case LT_STEP_CALL:
-        w = run_call(r, w, step);
+        w = run_call(r, w, step, false);
+        break;
+      case LT_STEP_FUNCTIONAL:
+        w = run_call(r, w, step, true);
         break;
       case LT_STEP_SYM:
         w = lt_run_numbers(r, w, step);

@@ -47,6 +47,13 @@ const int64_t *lt_check_result(run *r, const int64_t *w, const char *step);
 void lt_connect_untaken(run *r, const char *step, const int64_t *used, int64_t used_count,
                         tensor_value *results, int64_t count);
 
+// Copies a tensor with its strides and its storage offset.
+tensor_status lt_clone_storage(const tensor_t *t, tensor_t **out);
+// Replaces the arguments of a call that a target writes to by copies, and stores the copies.
+// The caller frees the `count` copies, also if it fails, which sets the error of the run.
+bool lt_copy_written(run *r, const char *step, const lt_target *t, tensor_value *values,
+                     const char *const *keywords, int64_t n, tensor_value *copies, int32_t *count);
+
 // Chooses the tensors of the state. A run that records gradients writes to another handle of a
 // tensor of the program, so that no autograd graph of a run is kept by the program.
 bool lt_take_state(run *r, const tensor_program_options *options);

@@ -46,7 +46,8 @@ static const char *const symbolic_names[] = {"add",
                                              "constrain_range",
                                              "assert_tensor_metadata",
                                              "assert",
-                                             "set_grad_enabled"};
+                                             "set_grad_enabled",
+                                             "clone"};
 
 bool lt_read_item(run *r, const char *step, const tensor_value *v, tensor_value *to) {
   if (lt_is_number(v)) return *to = *v, true;
@@ -112,6 +113,14 @@ static bool check_metadata(run *r, const char *step, const tensor_value *a) {
   return true;
 }
 
+// Copies a tensor with its strides and its storage offset.
+static bool copy_storage(run *r, const char *step, const tensor_t *t, tensor_value *to) {
+  to->kind = TENSOR_VALUE_TENSOR;
+  const tensor_status status = lt_clone_storage(t, &to->as.tensor);
+  if (status) lt_fail_call(r, step, status);
+  return !status;
+}
+
 static bool compute(run *r, const char *step, int64_t code, const tensor_value *a, int64_t n,
                     tensor_value *to) {
   tensor_value v;
@@ -138,6 +147,8 @@ static bool compute(run *r, const char *step, int64_t code, const tensor_value *
       return check_range(r, step, a);
     case LT_SYM_ASSERT_META:
       return check_metadata(r, step, a);
+    case LT_SYM_CLONE:
+      return a->kind == TENSOR_VALUE_TENSOR && copy_storage(r, step, a->as.tensor, to);
     case LT_SYM_SET_GRAD:
       if (r->gradients) tensor_exchange_grad_enabled(a->as.b);
       return true;

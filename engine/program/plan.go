@@ -269,7 +269,7 @@ func (p *planner) planBlock(g *graph, s scope, outputs []arg) []int64 {
 // planNodes appends the steps of a graph's nodes.
 func (p *planner) planNodes(g *graph, s scope, all *[]*step) {
 	for i := range g.nodes {
-		if n := &g.nodes[i]; !p.inlineGraph(n, s, all) {
+		if n := &g.nodes[i]; !p.inlineGraph(n, s, all) && !p.planFunctionalized(n, g, s, all) {
 			p.spendBudget(200 + 32*len(n.args))
 			*all = append(*all, p.planNode(n, s))
 			p.planChecks(n, g, s, all)

@@ -36,8 +36,10 @@ enum {
                   // values
   LT_STEP_SCAN,   // a list of arguments that are carried, one of tensors, as many values as both, a
                   // block, a list of values
-  LT_STEP_CHECK   // a value, the name of the operator that has returned it, a dtype, the offset of
-                  // the shape as text, and a list of the codes of dimensions, each a list
+  LT_STEP_FUNCTIONAL,  // as LT_STEP_CALL; arguments that the operator writes to are copied, and the
+                       // copies are its last results
+  LT_STEP_CHECK  // a value, the name of the operator that has returned it, a dtype, the offset of
+                 // the shape as text, and a list of the codes of dimensions, each a list
 };
 // A block: the range of its values, the number of steps, the steps, a list of arguments.
 
@@ -84,7 +86,8 @@ enum {
   LT_SYM_CONSTRAIN,    // a number, its least and largest value or none
   LT_SYM_ASSERT_META,  // a tensor, sizes, strides, dtype, and others that are not checked
   LT_SYM_ASSERT_TENSOR,
-  LT_SYM_SET_GRAD  // whether the steps that follow record gradients
+  LT_SYM_SET_GRAD,  // whether the steps that follow record gradients
+  LT_SYM_CLONE      // a tensor, whose copy has its strides and storage offset
 };
 
 // The code of a dimension: numbers on a stack.

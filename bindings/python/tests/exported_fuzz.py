@@ -29,6 +29,8 @@ STATUS, REFERENCES = os.open("/proc/self/status", os.O_RDONLY), os.open("/proc/s
 
 torch.library.define("exported_fuzz::parts", "(Tensor x) -> Tensor[]")
 torch.library.impl("exported_fuzz::parts", "default", lambda x: [x.clone(), x[:1].clone()])
+torch.library.define("exported_fuzz::write", "(Tensor(a!) x, Tensor(b!)[] ys) -> Tensor")
+torch.library.impl("exported_fuzz::write", "default", lambda x, ys: [y.zero_() for y in [x, *ys]][0].sum())
 
 
 def examples():
@@ -75,6 +77,16 @@ def examples():
     nodes = [w.node("torch.ops.exported_fuzz.parts.default", [w.tensors("a", "b")], "x"), w.aten("add.Tensor", "y", "a", 1)]
     values = {"a": x, "b": w.meta("float32", [w.symbol("u0"), 4])}  # the results, which a run checks
     yield w.archive(w.model({"x": x}, nodes, ["y", "b"], values=values))
+    write, scalar, part = {"as_operator": "torch.ops.exported_fuzz.write.default"}, w.meta("float32", []), w.meta("float32", [2, 2])
+    views = {"_x_base_index": 0, "_x_size": [2, 2], "_x_stride": [4, 1], "_x_storage_offset": 1, "_ys_length": 2, "_ys_0_base_index": 1}
+    views |= {"_ys_1_base_index": 0, "_ys_1_slice_dim": 0, "_ys_1_slice_start": 0, "_ys_1_slice_end": 1, "_all_bases": w.tensors("x", "y")}
+    nodes = [
+        w.node("torch.ops.higher_order.auto_functionalized_v2", [w.tensor("a"), w.tensor("b"), w.tensor("c")], write, **views),
+        w.node(
+            "torch.ops.higher_order.auto_functionalized", [w.tensor("d"), w.tensor("e"), w.tensors("f", "g")], write, x="y", ys=w.tensors("b", "c")
+        ),
+    ]
+    yield w.archive(w.model({"x": w.meta("float32", [3, 4]), "y": part}, nodes, ["a", "d", "e", "f", "g"], values={"a": scalar, "d": scalar}))
 
 
 INTEGERS = [0, 1, -1, 2, 3, 5, 7, 8, 31, 255, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63), 2**64, 10**30]
@@ -167,6 +179,10 @@ def arguments(program):
         yield torch.ones(sizes).to(item.dtype)
 
 
+def is_float(value):
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
 ERRORS = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError, OSError, KeyError)
 
 
@@ -222,7 +238,9 @@ def attempt(data):
             sys.exit(f"a file of {len(data)} bytes took {grown} bytes of memory")
     try:
         with limited("a run"), interrupted():
-            program.run(*arguments(program))
+            gradients = len(data) % 2 == 1
+            values = [x.requires_grad_() if gradients and is_float(x) else x for x in arguments(program)]
+            program.run(*values, gradients=gradients)
     except ERRORS:
         return "failed"
     return "ran"
