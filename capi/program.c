@@ -163,6 +163,13 @@ static int64_t *visit_step(walk *k, int64_t *w) {
       w = visit_values(k, w + 1, *w);
       break;
     }
+    case LT_STEP_ASSOCIATIVE: {
+      const int64_t n = *w++;
+      for (int64_t i = 0; i < n; i++) w = (int64_t *)lt_skip_argument(w);
+      w = visit_block(k, visit_values(k, w, 2 * n));
+      w = visit_values(k, w + 1, *w);
+      break;
+    }
     case LT_STEP_CHECK:
       w = (int64_t *)lt_skip_check(w);
   }

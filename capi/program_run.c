@@ -349,6 +349,12 @@ static const int64_t *skip_step(const int64_t *w) {
       w = skip_block(w + n);
       return w + 1 + *w;
     }
+    case LT_STEP_ASSOCIATIVE: {
+      const int64_t n = *w++;
+      for (int64_t i = 0; i < n; i++) w = lt_skip_argument(w);
+      w = skip_block(w + 2 * n);
+      return w + 1 + *w;
+    }
     default: {
       const int64_t n = *w++;
       for (int64_t i = 0; i < n; i++) w = lt_skip_argument(w);
@@ -465,6 +471,57 @@ static int64_t count_slices(run *r, const int64_t *xs, int64_t count, const char
   return length;
 }
 
+// Stacks lists of tensors of one length, unless the run has an error, as values. Frees the lists.
+static void give_stacked(run *r, const char *step, tensor_t **made, int64_t length, int64_t count,
+                         const int64_t *outs) {
+  for (int64_t k = 0; k < count && !r->problem.code; k++) {
+    tensor_value v = {.kind = TENSOR_VALUE_TENSOR};
+    const tensor_status status =
+        tensor_stack((const tensor_t *const *)made + k * length, length, 0, &v.as.tensor);
+    if (status)
+      lt_fail_call(r, step, status);
+    else
+      give(r, outs[k], &v);
+  }
+  for (int64_t i = 0; made && i < length * count; i++) tensor_free(made[i]);
+  free(made);
+}
+
+// Stacks the results of a block for the results of the slices before and each slice. The first
+// result is the first slice.
+static const int64_t *run_associative_scan(run *r, const int64_t *w, const char *step) {
+  const int64_t n = *w++, *xs = w;
+  for (int64_t i = 0; i < n; i++) w = lt_skip_argument(w);
+  const int64_t *left = w, *right = w + n;
+  w += 2 * n;
+  const int64_t *outs = skip_block(w) + 1, length = count_slices(r, xs, n, step);
+  if (length < 0) return NULL;
+  int64_t size = 0;
+  tensor_value *results = calloc((size_t)n + 1, sizeof *results);
+  tensor_t **made = NULL;
+  if (!__builtin_mul_overflow(length, n, &size)) made = calloc((size_t)size + 1, sizeof *made);
+  if (!results || !made) lt_fail_memory(r, step);
+  for (int64_t i = 0; i < length && !r->problem.code; i++) {
+    if (!set_slices(r, xs, n, i ? right : left, i, step)) break;
+    if (i && !run_branch(r, w, step, results)) break;
+    for (int64_t k = 0; k < n; k++) {
+      if (i && results[k].kind == TENSOR_VALUE_TENSOR)
+        lt_store(r, left[k], results[k]);
+      else if (i)
+        lt_fail_step(r, step, "a result that is stacked is not a tensor"),
+            tensor_value_free(results + k);
+      tensor_value kept;
+      if (!r->problem.code && duplicate(r, step, r->values + left[k], &kept))
+        made[k * length + i] = kept.as.tensor;
+    }
+    is_interrupted(r, step);
+  }
+  for (int64_t i = 0; i < n; i++) release(r, left[i]), release(r, right[i]);
+  give_stacked(r, step, made, length, n, outs);
+  free(results);
+  return r->problem.code ? NULL : outs + n;
+}
+
 // Runs a block for each slice of tensors, with values that are carried from one to the next. The
 // other results of the block are stacked.
 static const int64_t *run_scan(run *r, const int64_t *w, const char *step) {
@@ -503,17 +560,7 @@ static const int64_t *run_scan(run *r, const int64_t *w, const char *step) {
     is_interrupted(r, step);
   }
   for (int64_t i = 0; i < m; i++) release(r, slices[i]);
-  for (int64_t k = n; k < count && !r->problem.code; k++) {
-    tensor_value v = {.kind = TENSOR_VALUE_TENSOR};
-    const tensor_status status =
-        tensor_stack((const tensor_t *const *)made + (k - n) * length, length, 0, &v.as.tensor);
-    if (status)
-      lt_fail_call(r, step, status);
-    else
-      give(r, outs[k], &v);
-  }
-  for (int64_t i = 0; made && i < size; i++) tensor_free(made[i]);
-  free(made);
+  give_stacked(r, step, made, length, count - n, outs + n);
   free(results);
   if (r->problem.code) return NULL;
   for (int64_t i = 0; i < n; i++) {
@@ -546,6 +593,9 @@ static const int64_t *run_block(run *r, const int64_t *w) {
         break;
       case LT_STEP_SCAN:
         w = run_scan(r, w, step);
+        break;
+      case LT_STEP_ASSOCIATIVE:
+        w = run_associative_scan(r, w, step);
         break;
       case LT_STEP_CHECK:
         w = lt_check_result(r, w, step);

@@ -82,7 +82,7 @@ func (p *planner) inlineGraph(n *node, s scope, all *[]*step) bool {
 	case "torch.ops.higher_order.wrap_with_autocast":
 		at = 4
 		if len(n.args) > 2 && (n.args[2].kind != argBool || n.args[2].i != 0) {
-			p.setError("node %.100q enables autocast, which is not supported", n.name)
+			p.setUnsupported("node %.100q enables autocast: %s", n.name, decompose)
 		}
 	default:
 		return false
@@ -253,6 +253,31 @@ func (p *planner) planScan(n *node, s scope, st *step, carried int) {
 	}
 	inner := p.copyScope(s)
 	operands := append(p.defineOperands(inner, len(init)+len(slices), st), rest...)
+	st.words = append(st.words, p.planBlock(body, p.bindInputs(n, body, operands, inner), body.outputs)...)
+	p.appendResults(s, results, st)
+}
+
+// planAssociativeScan plans associative_scan(combine_graph, xs, additional_inputs).
+func (p *planner) planAssociativeScan(n *node, s scope, st *step) {
+	st.kind = C.LT_STEP_ASSOCIATIVE
+	body := p.graphOf(n, 0)
+	if p.err != nil || len(n.args) < 2 {
+		p.setError("node %.100q has no inputs", n.name)
+		return
+	}
+	slices, rest := operandsOf(n.args[1:2]), operandsOf(n.args[2:])
+	results := flattenResults(n.results)
+	if len(slices) == 0 || len(body.outputs) != len(slices) || len(results) != len(slices) {
+		p.setError("node %.100q has %d inputs, %d results, and a graph of %d outputs", n.name, len(slices), len(results), len(body.outputs))
+		return
+	}
+	st.useValues(rest, s)
+	st.words = append(st.words, int64(len(slices)))
+	for i := range slices {
+		p.appendItem(s, &slices[i], st)
+	}
+	inner := p.copyScope(s)
+	operands := append(p.defineOperands(inner, 2*len(slices), st), rest...)
 	st.words = append(st.words, p.planBlock(body, p.bindInputs(n, body, operands, inner), body.outputs)...)
 	p.appendResults(s, results, st)
 }

@@ -77,6 +77,16 @@ func (p *planner) setError(format string, args ...any) {
 	}
 }
 
+// decompose describes the decomposition by PyTorch.
+const decompose = "PyTorch removes this from a program with run_decompositions(); call it before torch.export.save"
+
+// setUnsupported sets the error for a valid program.
+func (p *planner) setUnsupported(format string, args ...any) {
+	if p.err == nil {
+		p.err = status.NotImplementedf("%s: the program is not supported: "+format, append([]any{p.op}, args...)...)
+	}
+}
+
 func (p *planner) spendBudget(n int) {
 	if p.err == nil {
 		p.err = p.spend(int64(n))
@@ -184,7 +194,7 @@ func (p *planner) appendArg(s scope, a *arg, st *step) {
 	case argGraph:
 		p.setError("node %.100q has a graph as an argument of an operator", st.name)
 	default:
-		p.setError("node %.100q has an argument of the type %.100q, which is not supported", st.name, a.text)
+		p.setUnsupported("node %.100q has an argument of the type %.100q", st.name, a.text)
 	}
 	st.words = words
 }
@@ -235,7 +245,7 @@ func (p *planner) appendResult(s scope, a *arg, st *step) {
 	case argNone, argInt, argFloat, argBool: // numbers that are known; nothing refers to them
 		st.words = append(st.words, C.LT_ARG_NONE)
 	default:
-		p.setError("node %.100q has a result of the type %.100q, which is not supported", st.name, a.text)
+		p.setUnsupported("node %.100q has a result of the type %.100q", st.name, a.text)
 	}
 }
 
@@ -319,8 +329,12 @@ func (p *planner) planNode(n *node, s scope) *step {
 	if !isOperator {
 		function := n.target[strings.LastIndexByte(n.target, '.')+1:]
 		known, ok := symbolicFunctions[function]
+		if !ok && strings.HasPrefix(n.target, "torch._functorch.") {
+			p.setUnsupported("node %.100q calls %.100q, a part of vmap or of another transform: %s", st.name, n.target, decompose)
+		} else if !ok {
+			p.setUnsupported("node %.100q calls %.100q, which is neither an operator nor a function of numbers", st.name, n.target)
+		}
 		if !ok {
-			p.setError("node %.100q calls %.100q, which is no operator", st.name, n.target)
 			return st
 		}
 		p.planNumbers(n, s, st, known.code, known.operands)
@@ -345,9 +359,15 @@ func (p *planner) planNode(n *node, s scope) *step {
 	case "higher_order.map_impl":
 		p.planScan(n, s, st, 0)
 		return st
+	case "higher_order.associative_scan":
+		p.planAssociativeScan(n, s, st)
+		return st
 	}
 	// aten.add.Tensor is aten::add.Tensor
 	namespace, name, _ := strings.Cut(short, ".")
+	if namespace == "higher_order" {
+		p.setUnsupported("node %.100q calls %.100q: %s", st.name, n.target, decompose)
+	}
 	if !strings.Contains(name, ".") {
 		p.setError("node %.100q calls %.100q, which has no overload", st.name, n.target)
 	}

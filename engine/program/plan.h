@@ -36,6 +36,8 @@ enum {
                   // values
   LT_STEP_SCAN,   // a list of arguments that are carried, one of tensors, as many values as both, a
                   // block, a list of values
+  LT_STEP_ASSOCIATIVE,  // a list of tensors, twice as many values (the left and right operands), a
+                        // block, a list of values
   LT_STEP_FUNCTIONAL,  // as LT_STEP_CALL; arguments that the operator writes to are copied, and the
                        // copies are its last results
   LT_STEP_CHECK  // a value, the name of the operator that has returned it, a dtype, the offset of

@@ -200,7 +200,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 			count++
 		case "token":
 		default:
-			p.setError("the input %.100q is of the kind %.100q, which is not supported", in.arg.text, in.kind)
+			p.setUnsupported("the input %.100q is of the kind %.100q", in.arg.text, in.kind)
 			return nil
 		}
 	}
@@ -227,7 +227,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 			to, known = place[out.target]
 			to = -1 - to
 		default:
-			p.setError("the output %.100q is of the kind %.100q, which is not supported", out.arg.text, out.kind)
+			p.setUnsupported("the output %.100q is of the kind %.100q", out.arg.text, out.kind)
 			return nil
 		}
 		if !known {

@@ -67,12 +67,14 @@ def examples():
     body = w.subgraph("body", ["i", "v", "k"], [w.aten("add.Tensor", "n", "i", 1), w.aten("mul.Tensor", "d", "v", "k")], ["n", "d"])
     combine = w.subgraph("combine", ["c", "a", "k"], [w.aten("add.Tensor", "s", "c", "a"), w.aten("mul.Tensor", "d", "a", "k")], ["s", "d"])
     each = w.subgraph("each", ["a", "b", "k"], [w.aten("sub.Tensor", "d", "a", "b")], ["d", "a"])
+    pair = w.subgraph("pair", ["a", "b", "k"], [w.aten("add.Tensor", "s", "a", "b"), w.aten("mul.Tensor", "d", "s", "k")], ["d"])
     nodes = [
         w.node("torch.ops.higher_order.while_loop", [w.tensor("i1"), w.tensor("v1")], test, body, w.tensors("i", "x"), w.tensors("k")),
         w.node("torch.ops.higher_order.scan", [w.tensor("c1"), w.tensor("ys")], combine, w.tensors("k"), w.tensors("v1"), w.tensors("k")),
         w.node("torch.ops.higher_order.map_impl", [w.tensor("m1"), w.tensor("m2")], each, w.tensors("ys", "x"), w.tensors("k")),
     ]
-    text = w.model({"i": n, "x": x, "k": w.meta("float32", [4])}, nodes, ["i1", "c1", "m1", "m2"])
+    nodes.append(w.node("torch.ops.higher_order.associative_scan", "p1", pair, w.tensors("m1"), w.tensors("k")))
+    text = w.model({"i": n, "x": x, "k": w.meta("float32", [4])}, nodes, ["i1", "c1", "m1", "m2", "p1"])
     yield w.archive(text)
     nodes = [w.node("torch.ops.exported_fuzz.parts.default", [w.tensors("a", "b")], "x"), w.aten("add.Tensor", "y", "a", 1)]
     values = {"a": x, "b": w.meta("float32", [w.symbol("u0"), 4])}  # the results, which a run checks

@@ -258,6 +258,54 @@ def test_map_stacks_results():
         module(x, y[:2], torch.tensor(2.0))
 
 
+def test_associative_scan_stacks_the_results_of_a_recurrence():
+    nodes = [w.aten("mul.Tensor", "m", "a", "d"), w.aten("mul.Tensor", "p", "b", "d"), w.aten("add.Tensor", "n", "p", "e")]
+    body = w.subgraph("body", ["a", "b", "d", "e", "k"], [*nodes, w.aten("mul.Tensor", "t", "n", "k")], ["m", "t"])
+    call = w.node("torch.ops.higher_order.associative_scan", [w.tensor("u"), w.tensor("v")], body, w.tensors("x", "y"), w.tensors("k"))
+    inputs = {"x": SCANNED["x"], "y": w.meta("float32", [w.symbol("s0"), 2]), "k": w.meta("float32", [])}
+    module = runs(inputs, [call], ["u", "v"])
+    for n in (1, 2, 6):
+        x, y = torch.randn(n, 2, requires_grad=True), torch.randn(n, 2, requires_grad=True)
+        left, us, vs = (x[0], y[0]), [x[0]], [y[0]]
+        for a, b in zip(x[1:], y[1:], strict=True):
+            left = left[0] * a, (left[1] * a + b) * 2.0
+            us.append(left[0]), vs.append(left[1])
+        u, v = module(x, y, torch.tensor(2.0))
+        assert torch.equal(u, torch.stack(us)) and torch.equal(v, torch.stack(vs))
+        found = torch.autograd.grad(v.sum(), (x, y), allow_unused=True)
+        for a, b in zip(found, torch.autograd.grad(sum(vs).sum(), (x, y), allow_unused=True), strict=True):
+            assert (b is None or (b == 0).all()) if a is None else torch.allclose(a, torch.zeros_like(a) if b is None else b)
+    with pytest.raises(RuntimeError, match="the inputs must be tensors of one size, above 0"):
+        module(torch.ones(0, 2), torch.ones(0, 2), torch.tensor(2.0))
+    gc.collect()
+    before = live_handles()
+    with pytest.raises(RuntimeError, match="node .*must match the size"):
+        runs(inputs | {"y": w.meta("float32", [3, 3])}, [call], ["u", "v"])(torch.ones(3, 2), torch.ones(3, 3), torch.tensor(2.0))
+    gc.collect()
+    assert live_handles() == before
+
+
+UNSUPPORTED = {
+    "autocast": ("torch.ops.higher_order.wrap_with_autocast", [{"as_string": "cpu"}, {"as_scalar_type": 13}, True, False], "enables autocast"),
+    "vmap": ("torch._functorch.predispatch._vmap_increment_nesting", [4, {"as_string": "error"}], "a part of vmap"),
+    "a higher-order operator": ("torch.ops.higher_order.flex_attention", [], "calls .*flex_attention"),
+    "a function of Python": ("math.log", [2], "neither an operator nor a function of numbers"),
+    "a custom object": (
+        "torch.ops.aten.relu.default",
+        [{"as_custom_obj": {"name": "o", "class_fqn": "C"}}],
+        "an argument of the type .*a custom object",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_valid_programs_that_are_not_supported(name):
+    target, args, fact = UNSUPPORTED[name]
+    args = [*args, w.subgraph("body", ["a"], [], ["a"]), "x"] if name == "autocast" else args
+    with pytest.raises(NotImplementedError, match=rf"program_load: the program is not supported: node .*{fact}"):
+        runs({"x": F32}, [w.node(target, "y", *args)], ["y"])
+
+
 def test_scan_frees_its_values():
     module = runs(SCANNED, [scans(), w.aten("relu.default", "y", "ys")], ["y"])
     inputs = torch.ones(2), torch.ones(5, 2), torch.tensor(3.0)
@@ -481,7 +529,7 @@ def test_mutated_files_are_errors_or_run():
         (lambda m: m["graph_module"]["graph"]["nodes"][0]["outputs"].append(w.tensor("x")), "'x' is defined twice"),
         (lambda m: m["graph_module"]["graph"]["nodes"][0].pop("target"), "no target"),
         (lambda m: m["graph_module"].pop("graph"), "no graph"),
-        (lambda m: m["graph_module"]["graph"]["nodes"][0].update(target="os.system"), "'os.system', which is no operator"),
+        (lambda m: m["graph_module"]["graph"]["nodes"][0].update(target="os.system"), "'os.system', which is neither an operator nor"),
         (lambda m: m["graph_module"]["signature"]["output_specs"].append({"other": {"arg": {"name": "a"}}}), "of the kind 'other'"),
     ],
 )
