@@ -18,8 +18,8 @@ function keysOf(spec) {
 
 const describe = (value) => (value === null ? 'null' : Array.isArray(value) ? `an array of ${value.length}` : value instanceof native.Tensor ? 'a tensor' : typeof value);
 
-// Appends the leaves of a value that has the structure of a spec.
-function flatten(value, spec, path, leaves) {
+// Appends the leaves of a value that has the structure of a spec, an argument of the method `op`.
+function flatten(op, value, spec, path, leaves) {
   if (isLeaf(spec)) {
     leaves.push(value);
     return;
@@ -29,16 +29,16 @@ function flatten(value, spec, path, leaves) {
     const keys = keysOf(spec).map(String);
     const given = value === undefined ? [] : typeof value === 'object' && value !== null ? Object.keys(value) : null;
     if (!given || given.length !== keys.length || !keys.every((key) => Object.hasOwn(value, key))) {
-      throw typeError(`program.run: ${path} must be an object with the keys ${keys.join(', ') || '(none)'}, not ${given ? `one with ${given.join(', ') || 'none'}` : describe(value)}`);
+      throw typeError(`program.${op}: ${path} must be an object with the keys ${keys.join(', ') || '(none)'}, not ${given ? `one with ${given.join(', ') || 'none'}` : describe(value)}`);
     }
-    keys.forEach((key, i) => flatten(value[key], children[i], `${path}.${key}`, leaves));
+    keys.forEach((key, i) => flatten(op, value[key], children[i], `${path}.${key}`, leaves));
     return;
   }
   if (spec.type === 'builtins.NoneType') return;
   if (!Array.isArray(value) || value.length !== children.length) {
-    throw typeError(`program.run: ${path} must be an array of ${children.length}, not ${describe(value)}`);
+    throw typeError(`program.${op}: ${path} must be an array of ${children.length}, not ${describe(value)}`);
   }
-  children.forEach((child, i) => flatten(value[i], child, `${path}[${i}]`, leaves));
+  children.forEach((child, i) => flatten(op, value[i], child, `${path}[${i}]`, leaves));
 }
 
 // The value of a spec's structure, with the leaves of an iterator.
@@ -49,7 +49,7 @@ function unflatten(spec, leaves) {
 }
 
 // The line of an input that is no tensor, for the addon.
-function lineOf(value, input) {
+function lineOf(op, value, input) {
   switch (typeof value) {
     case 'boolean':
       return `b${Number(value)}`;
@@ -61,7 +61,7 @@ function lineOf(value, input) {
       return `s${encodeURIComponent(value)}`;
   }
   if (value === null || value === undefined) return 'n';
-  throw typeError(`program.run: input '${input?.name}' must be a tensor, a number, a boolean, a string or null, not ${describe(value)}`);
+  throw typeError(`program.${op}: input '${input?.name}' must be a tensor, a number, a boolean, a string or null, not ${describe(value)}`);
 }
 
 function valueOf(line, tensors) {
@@ -114,6 +114,7 @@ class ExportedProgram {
   #trained; // the tensors of the state, if runs record gradients
   #writes; // whether runs write to the state, and are executed one after the other
   #running = 0; // runs of runAsync that have not ended
+  #disposed = 0; // the handle of a disposed program that is not freed yet
 
   constructor(opened, { gradients = false } = {}) {
     this.#opened = opened;
@@ -149,10 +150,17 @@ class ExportedProgram {
     return this.#opened.handle === 0;
   }
 
-  // Frees the program; its weights are freed with the last run and tensor that use them.
+  // Frees the program, after the runs of runAsync that have not ended; its weights are freed with the last tensor that uses them.
   dispose() {
-    native.programFree(this.#opened.handle);
+    this.#disposed ||= this.#opened.handle;
     this.#opened.handle = 0;
+    this.#freeDisposed();
+  }
+
+  #freeDisposed() {
+    if (this.#running || !this.#disposed) return;
+    native.programFree(this.#disposed);
+    this.#disposed = 0;
   }
 
   // The parameters, buffers and constants by name; they share memory with the program.
@@ -179,10 +187,10 @@ class ExportedProgram {
       const count = positional.children_spec.length;
       const named = keywords.children_spec.length > 0;
       if (args.length !== count + Number(named)) {
-        throw typeError(`program.run: ${args.length} arguments were given; the program takes ${count}${named ? ' and an object of keyword arguments' : ''}: ${this.inputs.map(({ name }) => name).join(', ')}`);
+        throw typeError(`program.${op}: ${args.length} arguments were given; the program takes ${count}${named ? ' and an object of keyword arguments' : ''}: ${this.inputs.map(({ name }) => name).join(', ')}`);
       }
-      flatten(args.slice(0, count), positional, 'arguments', leaves);
-      if (named) flatten(args[count], keywords, 'keywords', leaves);
+      flatten(op, args.slice(0, count), positional, 'arguments', leaves);
+      if (named) flatten(op, args[count], keywords, 'keywords', leaves);
     }
     const tensors = [];
     const written = [];
@@ -191,7 +199,7 @@ class ExportedProgram {
       const input = this.inputs[i];
       const isTensor = value instanceof native.Tensor;
       if (isTensor) (input?.isWritten ? written : tensors).push(value);
-      text += `${isTensor ? (input?.isWritten ? 'w' : 't') : lineOf(value, input)}\n`;
+      text += `${isTensor ? (input?.isWritten ? 'w' : 't') : lineOf(op, value, input)}\n`;
     });
     for (const { tensor, isWritten } of this.#trained ?? []) {
       (isWritten ? written : tensors).push(tensor);
@@ -222,6 +230,7 @@ class ExportedProgram {
       return this.#restore(await native.programRunAsync(...prepared, ...options));
     } finally {
       this.#running--;
+      this.#freeDisposed();
     }
   }
 }

@@ -154,6 +154,7 @@ test('a disposed program is freed, and its running runs complete', async () => {
   const [x, keywords] = argumentsOf(cases.classifier[0]);
   const weight = program.stateDict()['layers.0.weight'];
   assert.equal(program.disposed, false);
+  const runs = Array.from({ length: 30 }, () => program.runAsync(x, keywords));
   program.dispose();
   program.dispose();
   assert.equal(program.disposed, true);
@@ -161,6 +162,7 @@ test('a disposed program is freed, and its running runs complete', async () => {
   assert.throws(() => program.run(x, keywords), /program.run: the program was disposed/);
   assert.throws(() => program.stateDict(), { code: 'TENSOR_ERROR_HANDLE', message: 'program.stateDict: the program was disposed' });
   await assert.rejects(program.runAsync(x, keywords), /program.runAsync: the program was disposed/);
+  for (const result of await Promise.all(runs)) checkClose(result, rebuild(cases.classifier[0].result));
   if (Symbol.dispose) {
     const other = lt.program.load(fileOf('classifier'));
     other[Symbol.dispose]();
@@ -177,6 +179,10 @@ test('errors name the input and what the program expects', async () => {
   await assert.rejects(program.runAsync(lt.ones(9, 3), keywords), /s77 <= 8 is required/);
   assert.throws(() => program.run(Symbol('x'), keywords), /must be a tensor, a number, a boolean, a string or null/);
   assert.throws(() => program.run(1.5, keywords), /input 0 \('x'\)/);
+  for (const args of [[x], [x, 3], [x, { scale: keywords.scale }], [Symbol('x'), keywords], [x, { ...keywords, extra: [] }]]) {
+    assert.throws(() => program.run(...args), { name: 'TypeError', message: /^program\.run: / });
+    await assert.rejects(program.runAsync(...args), { name: 'TypeError', message: /^program\.runAsync: / });
+  }
 });
 
 test('files that are no programs are errors', () => {
