@@ -90,8 +90,12 @@ _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const c
 _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
                      const char *argument) {
   if (value >= low && value <= high) return 1;
-  lt_set_error("%s: argument '%s' is %lld, which is not one of the values %lld to %lld", op,
-               argument, (long long)value, (long long)low, (long long)high);
+  if (high == INT64_MAX)
+    lt_set_error("%s: argument '%s' is %lld; it must be at least %lld", op, argument,
+                 (long long)value, (long long)low);
+  else
+    lt_set_error("%s: argument '%s' is %lld; it must be in the range from %lld to %lld", op,
+                 argument, (long long)value, (long long)low, (long long)high);
   return refused();
 }
 

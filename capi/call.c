@@ -418,7 +418,12 @@ TENSOR_API tensor_status tensor_value_free(tensor_value *value) {
       free((void *)value->as.ints);
       break;
     default:
-      break;
+      if ((unsigned)value->kind <= TENSOR_VALUE_INDICES) break;
+      char text[80];
+      snprintf(text, sizeof text, "value_free: argument 'value' has the unknown kind %d",
+               (int)value->kind);
+      lt_fail(0, text);
+      return TENSOR_ERROR_VALUE;
   }
   *value = (tensor_value){.kind = TENSOR_VALUE_NONE};
   return status;

@@ -344,7 +344,7 @@ static int32_t collect_list(const lt_custom_call *c, const place *p, const tenso
     return reject(c, p, "is a list of another length than the argument");
   uintptr_t *grown =
       realloc(made->handles, (size_t)(made->count + length + LT_MOST_VALUES) * sizeof *grown);
-  if (!grown) return reject(c, p, "does not fit in memory");
+  if (!grown) return reject(c, p, "does not fit in memory"), TENSOR_ERROR_MEMORY;
   made->handles = grown;
   for (int64_t i = 0; i < length; i++) {
     if (of && !has_item(of, i)) continue;
@@ -378,7 +378,8 @@ static int32_t take_all(const lt_custom_call *c, int32_t status, int64_t grads,
   const int count = backward ? t->count : (int)strlen(t->results);
   made->count = 0;
   made->handles = calloc(LT_MOST_VALUES, sizeof *made->handles);
-  if (!made->handles && !status) status = fail(c, "there is no memory for the results");
+  if (!made->handles && !status)
+    fail(c, "there is no memory for the results"), status = TENSOR_ERROR_MEMORY;
   if (!status) status = check_given(c, given, n, backward ? grads : 0);
   for (int i = 0; i < count && !status; i++) {
     const tensor_value *of = backward ? c->arguments + i : NULL;

@@ -77,8 +77,9 @@ static bool suffix(reader *r, bool is_tensor, bool is_result) {
   }
   if (*r->at == '[') {
     const size_t n = 1 + strspn(r->at + 1, "0123456789");
-    if (r->at[n] != ']' || n > 6 || (is_result && !is_tensor))
-      return reject(r, "a list such as []");
+    if (is_result && !is_tensor)
+      return reject(r, "a result that is no list: Tensor[] is the only list that operators return");
+    if (r->at[n] != ']' || n > 6) return reject(r, "a list such as []");
     put(r, r->at, n + 1);
     r->at += n + 1;
   }

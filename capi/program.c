@@ -85,7 +85,7 @@ static int64_t *visit_call(walk *k, int64_t *w, bool is_functional) {
     const char *name = p->text + *w;
     family = lt_find_call(name, &problem);
     if (!family) add_missing(k->missing, name);
-    p->calls[number].family = family;
+    p->families[number] = family;
     *w = number;
   }
   w++;
@@ -192,9 +192,9 @@ static tensor_status find_operators(lt_program *p) {
   missing m = {.text = ""};
   walk k = {.p = p, .missing = &m, .counting = true};
   visit_block(&k, (int64_t *)p->block);
-  p->calls = calloc((size_t)p->call_count + 1, sizeof *p->calls);
+  p->families = calloc((size_t)p->call_count + 1, sizeof *p->families);
   k.shares = calloc((size_t)p->value_count + 1, sizeof *k.shares);
-  if (!p->calls || !k.shares) return free(k.shares), TENSOR_ERROR_MEMORY;
+  if (!p->families || !k.shares) return free(k.shares), TENSOR_ERROR_MEMORY;
   for (int64_t i = 0; i < p->state_count; i++)
     if (p->state_values[i] >= 0) k.shares[p->state_values[i]] = bit_of(p, false, i);
   for (int64_t i = 0; i < p->input_count; i++)
@@ -262,7 +262,6 @@ static bool read_plan(lt_program *p) {
   const int64_t *w = p->words;
   p->value_count = *w++;
   p->in_spec = p->text + *w++, p->out_spec = p->text + *w++;
-  p->version = p->text + *w++, p->producer = p->text + *w++;
   p->state_count = *w++;
   p->state = calloc((size_t)p->state_count + 1, sizeof *p->state);
   p->state_values = calloc((size_t)p->state_count + 1, sizeof *p->state_values);
@@ -297,15 +296,15 @@ static bool read_plan(lt_program *p) {
   return true;
 }
 
-tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor_t **tensors,
-                               int64_t tensor_count, lt_program **out) {
+tensor_status lt_build_program(int64_t *words, char *text, tensor_t **tensors, int64_t tensor_count,
+                               lt_program **out) {
   lt_program *p = calloc(1, sizeof *p);
   if (!p) {
     free(words), free(text), tensor_list_free(tensors, tensor_count);
     lt_fail(0, "program_load: there is no memory for the program");
     return TENSOR_ERROR_MEMORY;
   }
-  p->words = words, p->word_count = count, p->text = text;
+  p->words = words, p->text = text;
   p->tensors = tensors, p->tensor_count = tensor_count;
   tensor_status status = read_plan(p) ? find_operators(p) : TENSOR_ERROR_MEMORY;
   if (status == TENSOR_ERROR_MEMORY) lt_fail(0, "program_load: there is no memory for the program");
@@ -321,7 +320,7 @@ void lt_delete_program(void *program) {
   if (!p) return;
   for (int64_t i = 0; p->checks && i < p->input_count; i++) free(p->checks[i].dims);
   free(p->words), free(p->text), free(p->state), free(p->state_values), free(p->inputs);
-  free(p->checks), free(p->outputs), free(p->calls);
+  free(p->checks), free(p->outputs), free(p->families);
   tensor_list_free(p->tensors, p->tensor_count);
   free(p);
 }
@@ -337,9 +336,9 @@ static tensor_status load(const char *path, const void *data, int64_t length,
   if (status) return status;
   lt_slot *slot = lt_find(frame.results[3].pointer);
   lt_program *program;
-  status = lt_build_program((int64_t *)frame.results[0].list.data, frame.results[0].list.length,
-                            frame.results[1].pointer, (tensor_t **)frame.results[2].list.data,
-                            frame.results[2].list.length, &program);
+  status = lt_build_program((int64_t *)frame.results[0].list.data, frame.results[1].pointer,
+                            (tensor_t **)frame.results[2].list.data, frame.results[2].list.length,
+                            &program);
   if (status) {
     // The message is that of the failed step.
     tensor_program_free(frame.results[3].pointer);
@@ -463,8 +462,15 @@ TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program
       !check_places("outputs", p->output_count, m, outputs))
     return TENSOR_ERROR_VALUE;
   tensor_program_options chosen = {.size = sizeof chosen};
-  if (options)
-    memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
+  if (options && (options->size < sizeof options->size || options->size > sizeof chosen)) {
+    char text[160];
+    snprintf(text, sizeof text,
+             "program_run: options.size is %zu; it must be sizeof(tensor_program_options), %zu",
+             options->size, sizeof chosen);
+    lt_fail(0, text);
+    return TENSOR_ERROR_VALUE;
+  }
+  if (options) memcpy(&chosen, options, options->size);
   if (chosen.state && chosen.state_count != p->state_count) {
     char text[160];
     snprintf(text, sizeof text,

@@ -6,12 +6,6 @@
 #include "call.h"
 #include "handle.h"
 
-// A call of an operator in a plan.
-typedef struct lt_step_call {
-  const lt_family *family;
-  const char *const *keywords;
-} lt_step_call;
-
 // A dimension of an input, in the words of the plan; a length of 0 is not checked.
 typedef struct lt_dim {
   const int64_t *code;
@@ -28,10 +22,9 @@ typedef struct lt_input {
 // A loaded program. It does not change after loading, so that threads can run it concurrently.
 typedef struct lt_program {
   int64_t *words;
-  int64_t word_count;
   char *text;
   int64_t value_count;
-  const char *in_spec, *out_spec, *version, *producer;
+  const char *in_spec, *out_spec;
   // Parameters, buffers and constants; their values in a run, or -1.
   tensor_program_value *state;
   tensor_t **tensors;
@@ -45,7 +38,7 @@ typedef struct lt_program {
   const int64_t *mutations;  // the tensors that the last results of the block are copied to
   int64_t mutation_count;
   const int64_t *block;
-  lt_step_call *calls;
+  const lt_family **families;  // the operators of the calls
   int64_t call_count, step_count;
   size_t scratch;                  // bytes that the lists of a step take at most
   bool writes;                     // it writes to its state: one run at a time
@@ -53,8 +46,8 @@ typedef struct lt_program {
 } lt_program;
 
 // Makes a program of a plan, whose memory and tensors it owns, also after an error.
-tensor_status lt_build_program(int64_t *words, int64_t count, char *text, tensor_t **tensors,
-                               int64_t tensor_count, lt_program **out);
+tensor_status lt_build_program(int64_t *words, char *text, tensor_t **tensors, int64_t tensor_count,
+                               lt_program **out);
 void lt_delete_program(void *program);
 // Prepares a program of the parent for a forked child.
 void lt_inherit_program(void *program);

@@ -247,7 +247,7 @@ static int32_t take_written(run *r, const char *step, const lt_bound *b, tensor_
 // Runs a call. In a functional one, copies of the arguments that the operator writes to are its
 // last results.
 static const int64_t *run_call(run *r, const int64_t *w, const char *step, bool is_functional) {
-  const lt_family *family = r->p->calls[*w++].family;
+  const lt_family *family = r->p->families[*w++];
   const int64_t n = *w++;
   tensor_value values[LT_MOST_VALUES], results[LT_MOST_RESULTS + LT_MOST_VALUES];
   tensor_value *copies = results + LT_MOST_RESULTS;

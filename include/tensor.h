@@ -536,7 +536,8 @@ typedef struct tensor_error_info {
 TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *arguments, const char *const *keywords, int32_t count, tensor_value *results, int32_t *result_count, tensor_error_info **error);
 // Frees the tensor, generator, storage, string or list of a value that the caller owns, such as a
 // result of tensor_call or an output of a program, and sets its kind to TENSOR_VALUE_NONE. It is
-// not for arguments with strings or arrays of the caller. Does nothing for NULL.
+// not for arguments with strings or arrays of the caller. Does nothing for NULL. An unknown kind
+// returns TENSOR_ERROR_VALUE.
 TENSOR_API tensor_status tensor_value_free(tensor_value *value);
 // Frees an error of tensor_call. Does nothing for NULL.
 TENSOR_API void tensor_error_free(tensor_error_info *error);
@@ -711,7 +712,8 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
 // TENSOR_ERROR_RUNTIME.
 TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 
-// Options of a run. Initialize with {.size = sizeof(tensor_program_options)}.
+// Options of a run. Initialize with {.size = sizeof(tensor_program_options)}; another size returns
+// TENSOR_ERROR_VALUE, unless it is that of an earlier version of the struct.
 typedef struct tensor_program_options {
   size_t size;                   // sizeof(tensor_program_options)
   const tensor_t *const *state;  // tensors to use in place of the program's, or NULL: an item for

@@ -220,6 +220,9 @@ static void schemas(void) {
                {"test::f(Tensr x) -> Tensor", "the type of a parameter"},
                {"test::f(Tensor x -> Tensor", "a comma or )"},
                {"test::f(Tensor x) -> str", "the type of a result"},
+               {"test::f(Tensor x) -> int[]", "Tensor[] is the only list that operators return"},
+               {"test::f(Tensor x) -> (Tensor, float[2])", "Tensor[] is the only list"},
+               {"test::f(int[x] k) -> Tensor", "a list such as []"},
                {"test::f(Tensor x)", "-> and the results"},
                {"test::f(Tensor x) -> Tensor extra extra", "the end of the schema"},
                {"test::f(Tensor x, Tensor x) -> Tensor", "two parameters are named 'x'"},
@@ -701,7 +704,8 @@ static void loops(void) {
   OK(tensor_parallel_for(0, 1, mark, NULL));
   FAILS(tensor_parallel_for(1000, 1000, fail_late, NULL), TENSOR_ERROR_INDEX, "range broken");
   CHECK(tensor_parallel_for(1000, 1, fail_late, NULL) == TENSOR_ERROR_INDEX);
-  FAILS(tensor_parallel_for(-1, 1, mark, NULL), TENSOR_ERROR_VALUE, "argument 'n' is -1");
+  FAILS(tensor_parallel_for(-1, 1, mark, NULL), TENSOR_ERROR_VALUE,
+        "argument 'n' is -1; it must be at least 0");
   FAILS(tensor_parallel_for(1, 0, mark, NULL), TENSOR_ERROR_VALUE, "argument 'grain' is 0");
   FAILS(tensor_parallel_for(1, 1, NULL, NULL), TENSOR_ERROR_VALUE, "argument 'function'");
 }

@@ -136,6 +136,26 @@ static void descriptions(const tensor_program_t *program) {
         "argument 'outputs' is NULL; the program has 1 output");
 }
 
+static void wrong_options(const tensor_program_t *program) {
+  tensor_value in = {.kind = TENSOR_VALUE_NONE}, out;
+  const size_t sizes[] = {0, sizeof(size_t) - 1, sizeof(tensor_program_options) + 1, 4096};
+  for (int i = 0; i < 4; i++) {
+    const tensor_program_options options = {.size = sizes[i], .state_count = 7};
+    char text[80];
+    snprintf(text, sizeof text, "options.size is %zu; it must be sizeof(tensor_program_options)",
+             sizes[i]);
+    FAILS(tensor_program_run_with(program, &options, &in, 1, &out, 1), TENSOR_ERROR_VALUE, text);
+  }
+  for (int kind = -2; kind < 40; kind++) {
+    tensor_value v = {.kind = (tensor_value_kind)kind};
+    if (kind >= 0 && kind <= TENSOR_VALUE_INDICES)
+      OK(tensor_value_free(&v));
+    else
+      FAILS(tensor_value_free(&v), TENSOR_ERROR_VALUE,
+            "value_free: argument 'value' has the unknown");
+  }
+}
+
 static void wrong_inputs(const tensor_program_t *program) {
   tensor_value in = {.kind = TENSOR_VALUE_FLOAT, .as.f = 1.5}, out = {.kind = TENSOR_VALUE_BOOL};
   FAILS(tensor_program_run(program, &in, 1, &out, 1), TENSOR_ERROR_RUNTIME, "float32[3]");
@@ -218,6 +238,7 @@ int main(void) {
   const int64_t before = tensor_live_handles();
   OK(tensor_program_load_memory(file.bytes, (int64_t)file.length, &program));
   descriptions(program);
+  wrong_options(program);
   wrong_inputs(program);
   gradients(program);
   pthread_t threads[4];

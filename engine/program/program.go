@@ -260,8 +260,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 		}
 		ranges = append(ranges, p.textOffset(name), b.low, b.high)
 	}
-	words := []int64{p.values, p.textOffset(m.inSpec), p.textOffset(m.outSpec), p.textOffset(status.Textf("%d.%d", m.major, m.minor)),
-		p.textOffset(m.producer)}
+	words := []int64{p.values, p.textOffset(m.inSpec), p.textOffset(m.outSpec)}
 	words = append(append(words, state...), ranges...)
 	words = append(append(words, count), inputs...)
 	words = append(append(words, shown), outputs...)

@@ -164,10 +164,16 @@ func (l *loader) readWeights(m *model) (w *weights, err error) {
 
 func (l *loader) newTensor(in *spec, m *meta, s *storage.Storage) (*tensor.Tensor, error) {
 	d, ok := dtype.OfExported(m.dtype)
-	layout := fileLayouts[m.layout]
-	if !ok || layout != tensor.Strided || m.layout == 0 {
-		return nil, status.NotImplementedf("%s: %s %.100q has dtype %d and layout %d, which are not supported", l.op, in.kind, in.target, m.dtype,
-			m.layout)
+	if !ok {
+		return nil, status.NotImplementedf("%s: %s %.100q has a dtype of the number %d, which this version of libtensor does not know", l.op,
+			in.kind, in.target, m.dtype)
+	}
+	if layout, known := fileLayouts[m.layout]; !known {
+		return nil, status.NotImplementedf("%s: %s %.100q has a layout of the number %d, which this version of libtensor does not know", l.op,
+			in.kind, in.target, m.layout)
+	} else if layout != tensor.Strided {
+		return nil, status.NotImplementedf("%s: %s %.100q has the layout %s; only strided tensors can be loaded: convert it with to_dense() before the export",
+			l.op, in.kind, in.target, layout)
 	}
 	if m.device != "cpu" && m.device != "" {
 		return nil, status.NotImplementedf("%s: %s %.100q is on the device %.40q; programs on the CPU are supported: move the model to it before it is exported",

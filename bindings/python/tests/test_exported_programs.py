@@ -285,6 +285,21 @@ def test_associative_scan_stacks_the_results_of_a_recurrence():
     assert live_handles() == before
 
 
+@pytest.mark.parametrize(
+    ("change", "fact"),
+    [
+        ({"dtype": 99}, "has a dtype of the number 99, which this version of libtensor does not know"),
+        ({"layout": 99}, "has a layout of the number 99, which this version of libtensor does not know"),
+        ({"layout": 2}, "has the layout .*csr; only strided tensors can be loaded: convert it"),
+    ],
+)
+def test_weights_of_other_dtypes_and_layouts(change, fact):
+    weights = [("w", "parameter", "p", F32)]
+    text = w.model({"x": F32}, [w.aten("add.Tensor", "y", "x", "w")], ["y"], weights=weights)
+    with pytest.raises(NotImplementedError, match=f'program_load: parameter "p" {fact}'):
+        opened(text, records=[("weight_0", bytes(12))], weights=[("p", "weight_0", {**F32, **change})])
+
+
 UNSUPPORTED = {
     "autocast": ("torch.ops.higher_order.wrap_with_autocast", [{"as_string": "cpu"}, {"as_scalar_type": 13}, True, False], "enables autocast"),
     "vmap": ("torch._functorch.predispatch._vmap_increment_nesting", [4, {"as_string": "error"}], "a part of vmap"),
