@@ -60,3 +60,72 @@ tensor_status lt_compute__linalg_solve_ex(lt_value *a, lt_value *r) {
   factor_matrix(&t, a[0].pointer, true, r + 1);
   return lt_finish(&t, r);
 }
+
+// Adds empty results for factors that are not computed.
+static void return_empty(lt_temporaries *t, const tensor_t *like, lt_value *r) {
+  const int64_t none = 0;
+  tensor_t *made = NULL;
+  RUN(t, made,
+      tensor_new_empty(like, &none, 1, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE,
+                       tensor_device_default(), &made));
+  lt_return(t, made, r);
+}
+
+// A, full_matrices, compute_uv, driver
+tensor_status lt_compute__linalg_svd(lt_value *a, lt_value *r) {
+  lt_temporaries t = {0};
+  tensor_t *U = NULL, *S = NULL, *Vh = NULL;
+  if (!a[2].i) {
+    RUN(&t, S, tensor_linalg_svdvals(a[0].pointer, a[3].text, &S));
+    lt_return(&t, S, r + 1);
+    return_empty(&t, a[0].pointer, r), return_empty(&t, a[0].pointer, r + 2);
+    return lt_finish(&t, r);
+  }
+  RUN(&t, U, tensor_linalg_svd(a[0].pointer, a[1].i != 0, a[3].text, &U, &S, &Vh));
+  if (!t.status) lt_hold(&t, S), lt_hold(&t, Vh);
+  lt_return(&t, U, r);
+  lt_return(&t, S, r + 1);
+  lt_return(&t, Vh, r + 2);
+  return lt_finish(&t, r);
+}
+
+// A, UPLO, compute_v
+tensor_status lt_compute__linalg_eigh(lt_value *a, lt_value *r) {
+  lt_temporaries t = {0};
+  tensor_t *values = NULL, *vectors = NULL;
+  if (a[2].i) {
+    RUN(&t, values, tensor_linalg_eigh(a[0].pointer, a[1].text, &values, &vectors));
+    if (!t.status) lt_hold(&t, vectors);
+    lt_return(&t, vectors, r + 1);
+  } else {
+    RUN(&t, values, tensor_linalg_eigvalsh(a[0].pointer, a[1].text, &values));
+    return_empty(&t, a[0].pointer, r + 1);
+  }
+  lt_return(&t, values, r);
+  return lt_finish(&t, r);
+}
+
+// The product of i1, i2 and i3, of which each gets dimensions of size 1 at expand1, expand2 and
+// expand3, summed over sumdim. unroll_dim is how PyTorch divides the work.
+tensor_status lt_compute__trilinear(lt_value *a, lt_value *r) {
+  lt_temporaries t = {0};
+  tensor_t *operands[3] = {a[0].pointer, a[1].pointer, a[2].pointer}, *made = NULL;
+  for (int i = 0; i < 3; i++) {
+    const int64_t *dims = a[3 + i].list.data;
+    for (int64_t k = 0; k < a[3 + i].list.length; k++) {
+      tensor_t *next = NULL;
+      DO(&t, tensor_unsqueeze(operands[i], dims[k], &next));
+      if (t.status) break;
+      if (k) tensor_free(operands[i]);
+      operands[i] = next;
+    }
+    if (operands[i] != a[i].pointer) lt_hold(&t, operands[i]);
+  }
+  RUN(&t, made, tensor_mul(operands[0], operands[1], &made));
+  RUN(&t, made, tensor_mul(made, operands[2], &made));
+  if (a[6].list.length)
+    RUN(&t, made,
+        tensor_sum(made, a[6].list.data, a[6].list.length, false, TENSOR_DTYPE_NONE, &made));
+  lt_return(&t, made, r);
+  return lt_finish(&t, r);
+}

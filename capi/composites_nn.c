@@ -460,3 +460,74 @@ static tensor_status unpool_max(const lt_value *a, int64_t n, lt_value *r) {
 }
 tensor_status lt_compute_max_unpool2d(lt_value *a, lt_value *r) { return unpool_max(a, 2, r); }
 tensor_status lt_compute_max_unpool3d(lt_value *a, lt_value *r) { return unpool_max(a, 3, r); }
+
+// ------------------------------------------------------------------------------- weight norm,
+// rrelu
+
+// v, g, dim: adds v * g / norm as the result `product`, and the norms over all other dimensions as
+// `norms`, in float32 for floats of 16 bits. Either can be NULL. dim -1 is the norm of the tensor.
+static tensor_status normalize_weight(lt_value *a, bool whole, lt_value *product, lt_value *norms) {
+  lt_temporaries t = {0};
+  const tensor_t *v = a[0].pointer;
+  const tensor_dtype dtype = tensor_get_dtype(v);
+  const bool is_short = dtype == TENSOR_FLOAT16 || dtype == TENSOR_BFLOAT16;
+  const int64_t n = tensor_dim(v), kept = a[2].i < 0 ? a[2].i + n : a[2].i;
+  int64_t dims[64], count = 0;
+  tensor_t *norm = NULL, *scale = NULL, *made = NULL;
+  if (kept < 0 || kept >= n)
+    return lt_reject(TENSOR_ERROR_INDEX, "weight_norm: dim is %lld, but v has %lld dimensions",
+                     (long long)a[2].i, (long long)n);
+  for (int64_t i = 0; i < n; i++)
+    if (i != kept || whole) dims[count++] = i;
+  if (count || whole)
+    RUN(&t, norm,
+        tensor_linalg_vector_norm(v, tensor_float(2), dims, count, !whole,
+                                  is_short ? TENSOR_FLOAT32 : TENSOR_DTYPE_NONE, &norm));
+  else
+    RUN(&t, norm, tensor_abs(v, &norm));
+  RUN(&t, scale, tensor_div(a[1].pointer, norm, NULL, &scale));
+  RUN(&t, made, tensor_mul(v, scale, &made));
+  RUN(&t, made,
+      tensor_to_options(made, dtype, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false,
+                        TENSOR_FORMAT_NONE, &made));
+  lt_return(&t, made, product);
+  if (norms) lt_return(&t, norm, norms);
+  return lt_finish(&t, product);
+}
+
+tensor_status lt_compute__weight_norm(lt_value *a, lt_value *r) {
+  return normalize_weight(a, a[2].i == -1, r, NULL);
+}
+
+tensor_status lt_compute__weight_norm_interface(lt_value *a, lt_value *r) {
+  return normalize_weight(a, false, r, r + 1);
+}
+
+static double number_of(tensor_scalar s) {
+  return s.kind == TENSOR_SCALAR_FLOAT ? s.value.f.re : (double)s.value.i;
+}
+
+// self, noise, lower, upper, training, generator. The noise is the slope of each element, which
+// rrelu draws for those that are not positive.
+tensor_status lt_compute_rrelu_with_noise_functional(lt_value *a, lt_value *r) {
+  lt_temporaries t = {0};
+  const tensor_t *x = a[0].pointer;
+  const double lower = number_of(a[2].scalar), upper = number_of(a[3].scalar);
+  tensor_t *made = NULL, *noise = NULL, *low = NULL, *signs = NULL;
+  if (!a[4].i) {
+    RUN(&t, made, tensor_rrelu(x, lower, upper, false, NULL, &made));
+    RUN(&t, noise, tensor_clone(a[1].pointer, TENSOR_FORMAT_NONE, &noise));
+  } else {
+    RUN(&t, low, tensor_le_scalar(x, tensor_int(0), &low));
+    RUN(&t, signs,
+        tensor_ones_like(x, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(),
+                         TENSOR_FORMAT_NONE, &signs));
+    RUN(&t, signs, tensor_masked_fill_scalar(signs, low, tensor_float(-1), &signs));
+    RUN(&t, noise, tensor_rrelu(signs, lower, upper, true, a[5].pointer, &noise));
+    RUN(&t, noise, tensor_abs(noise, &noise));
+    RUN(&t, made, tensor_mul(x, noise, &made));
+  }
+  lt_return(&t, made, r);
+  lt_return(&t, noise, r + 1);
+  return lt_finish(&t, r);
+}

@@ -23,8 +23,10 @@ enum {
   LT_COMPOSITE__is_any_true,
   LT_COMPOSITE__linalg_check_errors,
   LT_COMPOSITE__linalg_det,
+  LT_COMPOSITE__linalg_eigh,
   LT_COMPOSITE__linalg_slogdet,
   LT_COMPOSITE__linalg_solve_ex,
+  LT_COMPOSITE__linalg_svd,
   LT_COMPOSITE__log_softmax,
   LT_COMPOSITE__log_softmax_backward_data,
   LT_COMPOSITE__native_batch_norm_legit_functional,
@@ -35,6 +37,7 @@ enum {
   LT_COMPOSITE__scaled_dot_product_flash_attention_for_cpu,
   LT_COMPOSITE__softmax,
   LT_COMPOSITE__softmax_backward_data,
+  LT_COMPOSITE__trilinear,
   LT_COMPOSITE__unique2,
   LT_COMPOSITE__unsafe_index_Tensor,
   LT_COMPOSITE__upsample_bicubic2d_aa,
@@ -42,6 +45,8 @@ enum {
   LT_COMPOSITE__upsample_nearest_exact1d,
   LT_COMPOSITE__upsample_nearest_exact2d,
   LT_COMPOSITE__upsample_nearest_exact3d,
+  LT_COMPOSITE__weight_norm,
+  LT_COMPOSITE__weight_norm_interface,
   LT_COMPOSITE_alias,
   LT_COMPOSITE_avg_pool2d_backward,
   LT_COMPOSITE_avg_pool3d_backward,
@@ -80,6 +85,7 @@ enum {
   LT_COMPOSITE_nll_loss2d_forward,
   LT_COMPOSITE_nll_loss_forward,
   LT_COMPOSITE_numel,
+  LT_COMPOSITE_rrelu_with_noise_functional,
   LT_COMPOSITE_select_backward,
   LT_COMPOSITE_sigmoid_backward,
   LT_COMPOSITE_silu_backward,
@@ -133,8 +139,10 @@ tensor_status lt_compute__is_all_true(lt_value *a, lt_value *r);
 tensor_status lt_compute__is_any_true(lt_value *a, lt_value *r);
 tensor_status lt_compute__linalg_check_errors(lt_value *a, lt_value *r);
 tensor_status lt_compute__linalg_det(lt_value *a, lt_value *r);
+tensor_status lt_compute__linalg_eigh(lt_value *a, lt_value *r);
 tensor_status lt_compute__linalg_slogdet(lt_value *a, lt_value *r);
 tensor_status lt_compute__linalg_solve_ex(lt_value *a, lt_value *r);
+tensor_status lt_compute__linalg_svd(lt_value *a, lt_value *r);
 tensor_status lt_compute__log_softmax(lt_value *a, lt_value *r);
 tensor_status lt_compute__log_softmax_backward_data(lt_value *a, lt_value *r);
 tensor_status lt_compute__native_batch_norm_legit_functional(lt_value *a, lt_value *r);
@@ -145,6 +153,7 @@ tensor_status lt_compute__scaled_dot_product_efficient_attention(lt_value *a, lt
 tensor_status lt_compute__scaled_dot_product_flash_attention_for_cpu(lt_value *a, lt_value *r);
 tensor_status lt_compute__softmax(lt_value *a, lt_value *r);
 tensor_status lt_compute__softmax_backward_data(lt_value *a, lt_value *r);
+tensor_status lt_compute__trilinear(lt_value *a, lt_value *r);
 tensor_status lt_compute__unique2(lt_value *a, lt_value *r);
 tensor_status lt_compute__unsafe_index_Tensor(lt_value *a, lt_value *r);
 tensor_status lt_compute__upsample_bicubic2d_aa(lt_value *a, lt_value *r);
@@ -152,6 +161,8 @@ tensor_status lt_compute__upsample_bilinear2d_aa(lt_value *a, lt_value *r);
 tensor_status lt_compute__upsample_nearest_exact1d(lt_value *a, lt_value *r);
 tensor_status lt_compute__upsample_nearest_exact2d(lt_value *a, lt_value *r);
 tensor_status lt_compute__upsample_nearest_exact3d(lt_value *a, lt_value *r);
+tensor_status lt_compute__weight_norm(lt_value *a, lt_value *r);
+tensor_status lt_compute__weight_norm_interface(lt_value *a, lt_value *r);
 tensor_status lt_compute_alias(lt_value *a, lt_value *r);
 tensor_status lt_compute_avg_pool2d_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_avg_pool3d_backward(lt_value *a, lt_value *r);
@@ -190,6 +201,7 @@ tensor_status lt_compute_native_layer_norm_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_nll_loss2d_forward(lt_value *a, lt_value *r);
 tensor_status lt_compute_nll_loss_forward(lt_value *a, lt_value *r);
 tensor_status lt_compute_numel(lt_value *a, lt_value *r);
+tensor_status lt_compute_rrelu_with_noise_functional(lt_value *a, lt_value *r);
 tensor_status lt_compute_select_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_sigmoid_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_silu_backward(lt_value *a, lt_value *r);

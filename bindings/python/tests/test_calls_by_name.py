@@ -318,3 +318,66 @@ def test_scales_that_do_not_lead_to_the_size_are_rejected():
     assert torch.equal(aten.upsample_nearest1d.default(x, [16], 2.0), x.repeat_interleave(2, 2))
     with pytest.raises(NotImplementedError, match=r"size 8 times the scale 1.3 is not 11"):
         aten.upsample_nearest1d.default(x, [11], 1.3)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 3, 4), (0, 2)])
+def test_factors_that_are_not_computed_are_empty(shape, full):
+    a = torch.randn(shape, dtype=torch.float64)
+    u, s, vh = torch.ops.aten._linalg_svd(a, full)
+    k = min(shape[-2:])
+    assert torch.allclose(u[..., :k] @ s.diag_embed() @ vh[..., :k, :], a)
+    assert [u.shape[-1], vh.shape[-2]] == (list(shape[-2:]) if full else [k, k])
+    none, only, other = torch.ops.aten._linalg_svd(a, full, False)
+    assert none.shape == other.shape == (0,) and torch.allclose(only, s)
+    square = a @ a.mT
+    values, vectors = torch.ops.aten._linalg_eigh(square)
+    assert torch.allclose(vectors @ values.diag_embed() @ vectors.mT, square)
+    only, none = torch.ops.aten._linalg_eigh(square, "U", False)
+    assert none.shape == (0,) and torch.allclose(only, values)
+
+
+def test_trilinear_is_a_sum_of_products_of_expanded_tensors():
+    x, w, y = (torch.randn(s, dtype=torch.float64, requires_grad=True) for s in ((2, 3), (4, 3, 5), (2, 5)))
+    made = torch.ops.aten._trilinear(x, w, y, [1, 3], [0], [1, 2], [2, 3])
+    assert torch.allclose(made, torch.einsum("bi,oij,bj->bo", x, w, y))
+    assert torch.equal(torch.ops.aten._trilinear(x, x, x, [], [], [], []), x * x * x)
+    assert torch.autograd.gradcheck(lambda *xs: torch.ops.aten._trilinear(*xs, [1, 3], [0], [1, 2], [2, 3]), (x, w, y))
+    with pytest.raises(IndexError):
+        torch.ops.aten._trilinear(x, w, y, [1, 30], [0], [1, 2], [2, 3])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(3,), (3, 4), (3, 4, 5)])
+def test_weights_are_normalized_along_all_other_dimensions(shape, dtype):
+    v = torch.randn(shape).to(dtype)
+    for dim in (0, len(shape) - 1):
+        g = torch.rand([n if i == dim else 1 for i, n in enumerate(shape)]).to(dtype)
+        w, norms = torch.ops.aten._weight_norm_interface(v, g, dim)
+        others = [i for i in range(len(shape)) if i != dim]
+        expected = v.double().square().sum(others, keepdim=True).sqrt() if others else v.double().abs()
+        assert norms.dtype is (torch.float32 if dtype is torch.bfloat16 else dtype) and norms.shape == g.shape
+        assert torch.allclose(norms.double(), expected) and w.dtype is dtype
+        assert torch.allclose(w.double(), v.double() * g.double() / expected, 1e-2 if dtype is torch.bfloat16 else 1e-9)
+        assert torch.equal(torch.ops.aten._weight_norm(v, g, dim), w)
+    whole = torch.ops.aten._weight_norm(v, torch.tensor(2.0, dtype=dtype), -1)
+    assert abs(whole.double().square().sum().sqrt().item() - 2) < 0.02
+    if dtype is torch.float64:
+        inputs = v.requires_grad_(), g.requires_grad_()
+        assert torch.autograd.gradcheck(lambda v, g: torch.ops.aten._weight_norm_interface(v, g, len(shape) - 1), inputs)
+    with pytest.raises(IndexError, match="weight_norm: dim is 7"):
+        torch.ops.aten._weight_norm_interface(v, v, 7)
+
+
+def test_the_noise_of_rrelu_is_the_slope():
+    x = torch.randn(20).index_fill_(0, torch.tensor([3]), 0).requires_grad_()
+    given = torch.zeros(20)
+    torch.manual_seed(4)
+    expected = torch.rrelu(x, 0.2, 0.4, True)
+    torch.manual_seed(4)
+    made, noise = torch.ops.aten.rrelu_with_noise_functional(x, given, 0.2, 0.4, True)
+    assert torch.equal(made, expected) and torch.equal(made, x * noise) and (given == 0).all()
+    assert torch.equal(torch.autograd.grad(made.sum(), x)[0], noise)
+    assert torch.equal(noise[x > 0], torch.ones_like(noise[x > 0])) and ((noise[x <= 0] >= 0.2) & (noise[x <= 0] <= 0.4)).all()
+    made, noise = torch.ops.aten.rrelu_with_noise_functional(x, given, 0.2, 0.4, False)
+    assert torch.equal(made, torch.rrelu(x, 0.2, 0.4, False)) and torch.equal(noise, given)
