@@ -464,32 +464,37 @@ tensor_status lt_compute_max_unpool3d(lt_value *a, lt_value *r) { return unpool_
 // ------------------------------------------------------------------------------- weight norm,
 // rrelu
 
+static tensor_status convert(const tensor_t *t, tensor_dtype dtype, tensor_t **out) {
+  return tensor_to_options(t, dtype, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false,
+                           TENSOR_FORMAT_NONE, out);
+}
+
 // v, g, dim: adds v * g / norm as the result `product`, and the norms over all other dimensions as
 // `norms`, in float32 for floats of 16 bits. Either can be NULL. dim -1 is the norm of the tensor.
 static tensor_status normalize_weight(lt_value *a, bool whole, lt_value *product, lt_value *norms) {
   lt_temporaries t = {0};
   const tensor_t *v = a[0].pointer;
   const tensor_dtype dtype = tensor_get_dtype(v);
-  const bool is_short = dtype == TENSOR_FLOAT16 || dtype == TENSOR_BFLOAT16;
+  const tensor_dtype norm_dtype =
+      dtype == TENSOR_FLOAT16 || dtype == TENSOR_BFLOAT16 ? TENSOR_FLOAT32 : dtype;
   const int64_t n = tensor_dim(v), kept = a[2].i < 0 ? a[2].i + n : a[2].i;
   int64_t dims[64], count = 0;
-  tensor_t *norm = NULL, *scale = NULL, *made = NULL;
+  tensor_t *wide = NULL, *norm = NULL, *scale = NULL, *made = NULL;
   if (kept < 0 || kept >= n)
     return lt_reject(TENSOR_ERROR_INDEX, "weight_norm: dim is %lld, but v has %lld dimensions",
                      (long long)a[2].i, (long long)n);
   for (int64_t i = 0; i < n; i++)
     if (i != kept || whole) dims[count++] = i;
-  if (count || whole)
+  RUN(&t, wide, convert(v, norm_dtype, &wide));
+  if (count)
     RUN(&t, norm,
-        tensor_linalg_vector_norm(v, tensor_float(2), dims, count, !whole,
-                                  is_short ? TENSOR_FLOAT32 : TENSOR_DTYPE_NONE, &norm));
+        tensor_linalg_vector_norm(wide, tensor_float(2), dims, count, !whole, TENSOR_DTYPE_NONE,
+                                  &norm));
   else
-    RUN(&t, norm, tensor_abs(v, &norm));
+    RUN(&t, norm, tensor_abs(wide, &norm));
   RUN(&t, scale, tensor_div(a[1].pointer, norm, NULL, &scale));
-  RUN(&t, made, tensor_mul(v, scale, &made));
-  RUN(&t, made,
-      tensor_to_options(made, dtype, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false,
-                        TENSOR_FORMAT_NONE, &made));
+  RUN(&t, made, tensor_mul(wide, scale, &made));
+  RUN(&t, made, convert(made, dtype, &made));
   lt_return(&t, made, product);
   if (norms) lt_return(&t, norm, norms);
   return lt_finish(&t, product);
