@@ -27,6 +27,75 @@ def test_calls_are_counted_by_name():
     assert all(e.cpu_time_total >= e.self_cpu_time_total >= 0 for e in events)
 
 
+@torch.library.custom_op("tests_profiler::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return (x + x).clone()
+
+
+twice.register_fake(torch.empty_like)
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda y: twice(y).relu(), lambda y: y.sin() @ y, (x,)), torch.linalg.svdvals(x), x.max(0)
+
+
+def test_operators_of_programs_are_recorded():
+    x = torch.ones(3, 3)
+    module = torch.export.export(Model(), (x,)).module()
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as made:
+        with record_function("run"):
+            module(x)
+        x.neg()
+    events = made.events()
+    names = [e.name for e in events]
+    for name in ("aten::sum", "aten::relu", "aten::linalg_svdvals", "aten::max", "tests_profiler::twice", "aten::clone", "aten::neg"):
+        assert names.count(name) == 1, (name, names)
+    assert not {"aten::sin", "aten::matmul"} & set(names)
+    by_name = {e.name: e for e in events}
+    assert by_name["aten::relu"].input_shapes == [[3, 3]] and by_name["aten::relu"].cpu_parent is by_name["run"]
+    assert by_name["aten::clone"].cpu_parent is by_name["tests_profiler::twice"] and by_name["aten::neg"].cpu_parent is None
+    with profile(activities=[ProfilerActivity.CPU]) as made, torch.no_grad():
+        module(-x)
+    names = [e.name for e in made.events()]
+    assert "aten::sin" in names and "aten::relu" not in names
+    module(x)
+    assert [e.name for e in made.events()] == names
+
+
+def test_operators_of_programs_of_other_threads_are_not_recorded():
+    x = torch.ones(3, 3)
+    module = torch.export.export(Model(), (x,)).module()
+    started, ended = threading.Event(), threading.Event()
+
+    def run_until_ended():
+        while not ended.is_set():
+            module(-x)
+            started.set()
+
+    thread = threading.Thread(target=run_until_ended)
+    thread.start()
+    started.wait()
+    with profile(activities=[ProfilerActivity.CPU]) as made:
+        for _ in range(20):
+            module(x)
+    ended.set()
+    thread.join()
+    names = [e.name for e in made.events()]
+    assert names.count("aten::relu") == 20 and "aten::sin" not in names
+
+
+def test_operators_of_programs_that_fail_end():
+    x = torch.ones(3, 3)
+    module = torch.export.export(lambda x: torch.linalg.inv(x.exp()), (torch.eye(3),)).module()
+    with profile(activities=[ProfilerActivity.CPU]) as made:
+        with pytest.raises(torch.linalg.LinAlgError):
+            module(x)
+        x.neg()
+    event = made.events()[-1]
+    assert event.name == "aten::neg" and event.cpu_parent is None
+
+
 def test_nothing_is_recorded_outside():
     with profile() as made:
         run()

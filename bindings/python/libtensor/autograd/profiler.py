@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from ctypes import POINTER, c_bool, c_char_p, c_int32, c_int64, c_void_p
 from functools import wraps
 from types import TracebackType
 from typing import Any
 
 from .._base.direct import function
+from .._base.dtypes import DTYPES
+from .._base.library import called_back, getter
 from .._base.overrides import Mode
 from .._core.tensor import Tensor
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, write_trace
@@ -45,6 +50,8 @@ class _Recorder(Mode):
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
         self.events: list[FunctionEvent] = []
         self.open: list[tuple[FunctionEvent, int]] = []
+        self.calls = 0  # the calls of functions that are recorded, whose operators are not
+        self.observed = 0  # the operators of programs that have begun
         self.thread = threading.get_ident()
 
     def start(self) -> None:
@@ -87,10 +94,97 @@ class _Recorder(Mode):
             event.input_dtypes = [str(a.dtype).removeprefix("torch.") if isinstance(a, Tensor) else type(a).__name__ for a in args]
         if self.with_stack:
             event.stack = _stack()
+        self.calls += 1
         try:
             return func(*args, **(kwargs or {}))
         finally:
+            self.calls -= 1
             self.end()
+
+    def observe(self, event: _Event) -> None:
+        """Records the beginning or the end of an operator that a program calls."""
+        if self.calls or self.thread != threading.get_ident():
+            return
+        if event.is_end:
+            if self.observed:
+                self.observed -= 1
+                self.end()
+            return
+        self.observed += 1
+        made = self.begin(_name_operator(event.name.decode()), False)
+        if self.record_shapes:
+            tensors = [event.tensors[i] for i in range(event.tensor_count)]
+            made.input_shapes = [list(t.sizes[: t.dim]) for t in tensors]
+            made.input_dtypes = [str(DTYPES[t.dtype]).removeprefix("torch.") for t in tensors]
+        if self.with_stack:
+            made.stack = _stack()
+
+
+class _EventTensor(ctypes.Structure):
+    """tensor_event_tensor."""
+
+    _fields_ = [("dtype", c_int32), ("dim", c_int64), ("sizes", POINTER(c_int64)), ("bytes", c_int64)]
+
+
+class _Event(ctypes.Structure):
+    """tensor_event."""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("is_end", c_bool),
+        ("status", c_int32),
+        ("time", c_int64),
+        ("nanoseconds", c_int64),
+        ("bytes", c_int64),
+        ("tensors", POINTER(_EventTensor)),
+        ("tensor_count", c_int32),
+    ]
+
+
+_set_observer = getter("tensor_set_observer", c_int32, c_void_p, c_void_p, c_void_p)
+_observations: list[_Recorder] = []  # of the runs of programs that are observed, one each
+_lock = threading.Lock()
+
+
+@called_back(None, c_void_p, POINTER(_Event))
+def _observe(_: object, event: ctypes._Pointer[_Event], recorders: list[_Recorder] = _recorders) -> None:
+    for recorder in list(recorders):
+        recorder.observe(event.contents)
+
+
+def _name_operator(name: str) -> str:
+    """The name in a profile of an operator of the library, such as linalg.svd or max.dim."""
+    first, _, rest = name.partition(".")
+    if "::" in name:
+        return name
+    if first == "nn":
+        first = rest.partition(".")[0]
+    elif first in ("fft", "linalg", "special"):
+        first = f"{first}_{rest.partition('.')[0]}"
+    return "aten::" + first
+
+
+@contextlib.contextmanager
+def observed_operators() -> Iterator[None]:
+    """Records the operators that the library calls in the block, on behalf of a program, in the profiles of the thread."""
+    found = [recorder for recorder in _recorders if recorder.thread == threading.get_ident()]
+    before = [recorder.calls for recorder in found]
+    with _lock:
+        _observations.extend(found)
+        if found:
+            _set_observer(ctypes.cast(_observe, c_void_p), None, None)
+    for recorder in found:
+        recorder.calls = 0
+    try:
+        yield
+    finally:
+        for recorder, calls in zip(found, before, strict=True):
+            recorder.calls = calls
+        with _lock:
+            for recorder in found:
+                _observations.remove(recorder)
+            if found and not _observations:
+                _set_observer(None, None, None)
 
 
 def _stack() -> list[str]:

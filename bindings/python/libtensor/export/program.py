@@ -25,6 +25,7 @@ from .._data.interop import raw_bytes
 from .._gen import gen_functions as _f
 from .._storages.files import is_path, read, readable
 from .._storages.files import load as load_tensors
+from ..autograd.profiler import observed_operators
 from ..nn import Module, Parameter
 from ..utils import _pytree
 from .signature import ExportGraphSignature, InputKind, read_signature, show_graph
@@ -163,7 +164,8 @@ class Program:
         if state:
             handles = (c_void_p * len(state))(*[t._h for t in state])
             options.state, options.state_count = ctypes.addressof(handles), len(state)
-        check(c_run(self._h, byref(options), given, len(inputs), made, len(self.outputs)))
+        with observed_operators():
+            check(c_run(self._h, byref(options), given, len(inputs), made, len(self.outputs)))
         return [take_result(made[i]) for i in range(len(self.outputs))]
 
 
