@@ -22,4 +22,7 @@ extern const char lt_aten_text[];
 extern const char *const lt_aten_words[];
 extern const lt_composite lt_composites[];
 
+// Returns the name of a row with its namespace, which the caller frees; NULL if there is no memory.
+char *lt_qualify(unsigned name);
+
 #endif

@@ -147,6 +147,12 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+char *lt_qualify(unsigned name) {
+  const char *text = lt_aten_text + name;
+  char *made = NULL;
+  return asprintf(&made, "%s%s", strstr(text, "::") ? "" : "aten::", text) < 0 ? NULL : made;
+}
+
 static char *join_strings(const char *a, const char *b, const char *c) {
   char *made = NULL;
   return asprintf(&made, "%s%s%s", a, b, c) < 0 ? NULL : made;
@@ -159,8 +165,7 @@ const char *const *tensor_operator_names(int32_t *count) {
     const int most = lt_aten_count + 2 * lt_operator_count;
     const char **made = calloc((size_t)most, sizeof *made);
     int n = 0;
-    for (int i = 0; made && i < lt_aten_count; i++)
-      made[n++] = join_strings("aten::", lt_aten_text + lt_aten_rows[i].name, "");
+    for (int i = 0; made && i < lt_aten_count; i++) made[n++] = lt_qualify(lt_aten_rows[i].name);
     for (int i = 0; made && i < lt_operator_count; i++) {
       const lt_operator *op = lt_operators + i;
       if (op->forms & (LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1))) made[n++] = op->name;

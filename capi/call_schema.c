@@ -421,9 +421,8 @@ lt_target *lt_make_aten_target(int number) {
   lt_target *t = calloc(1, sizeof *t);
   lt_formal *formals = calloc(LT_MOST_VALUES, sizeof *formals);
   tensor_result_info *results = calloc(LT_MOST_RESULTS, sizeof *results);
-  char *name = NULL;
-  if (!t || !formals || !results) return NULL;
-  if (asprintf(&name, "aten::%s", lt_aten_text + row->name) < 0) return NULL;
+  char *name = lt_qualify(row->name);
+  if (!t || !formals || !results || !name) return NULL;
   add_text(&s, name);
   char *own = s.at;
   const char *map = write_schema(row, &s);

@@ -107,7 +107,7 @@ func compositeName(o *schema.AtenOverload) string {
 	if name == "" {
 		name = o.Name()
 	}
-	return strings.ReplaceAll(name, ".", "_")
+	return strings.NewReplacer(".", "_", "::", "_").Replace(name)
 }
 
 // generateAten writes the table, the declarations of the functions in C that it refers to, and the page of what it lacks.
@@ -173,8 +173,10 @@ func cText(text string) string {
 // atenPage returns the page about the overloads that the table lacks.
 func atenPage(table *schema.Aten, rows []*atenRow) string {
 	have := map[string]bool{}
+	others := 0 // of other namespaces
 	for _, r := range rows {
 		have[r.name] = true
+		others += strings.Count(r.name, "::")
 	}
 	var lacking []string
 	for _, name := range table.Core {
@@ -183,8 +185,8 @@ func atenPage(table *schema.Aten, rows []*atenRow) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s# Operators of ATen\n\n`tensor_call` ([calling_by_name.md](calling_by_name.md)) accepts %d overloads of ATen's operators, under the names and with the schemas of PyTorch 2.15.\n",
-		docsBanner, len(rows))
+	fmt.Fprintf(&b, "%s# Operators of ATen\n\n`tensor_call` ([calling_by_name.md](calling_by_name.md)) accepts %d overloads of ATen's operators, under the names and with the schemas of PyTorch 2.15, and %d of `quantized_decomposed`.\n",
+		docsBanner, len(rows)-others, others)
 	fmt.Fprintf(&b, "\n## Core ATen IR\n%d of the %d operators of Core ATen IR are available.", len(table.Core)-len(lacking), len(table.Core))
 	if len(lacking) > 0 {
 		fmt.Fprintf(&b, " Not available: `%s`.", strings.Join(lacking, "`, `"))
