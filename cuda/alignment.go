@@ -8,16 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
-// aligning mirrors lt::Aligning of kernels/aligning.h.
-type aligning struct {
-	kernelapi.LabelAlignment
-	elements, losses, given    uintptr
-	count, steps, room, finite int64
-}
-
-// alignedElement mirrors lt::AlignedElement.
-type alignedElement struct{ steps, labels, start int64 }
-
 // alignLabels has a thread for each batch element. It reads the labels first, because the kernel uses them as indices.
 func alignLabels(op string, w backend.Alignment) error {
 	if w.Targets.Numel() > 0 {

@@ -5,13 +5,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// distances mirrors lt::Distances of kernels/distances.h.
-type distances struct {
-	a, b, out                   uintptr
-	total, rows, columns, width int64
-	p                           float64
-}
-
 // computeDistances has a thread for each distance.
 func computeDistances(op string, w backend.Distance) error {
 	to := w.To

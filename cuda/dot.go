@@ -5,12 +5,6 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 )
 
-// dots mirrors lt::Dots of kernels/vectors.h.
-type dots struct {
-	to, a, b, sums                                 uintptr
-	n, length, pieces, aStride, bStride, conjugate int64
-}
-
 // maxDotBlocks is the number of blocks that share a product of vectors.
 const maxDotBlocks = 1024
 

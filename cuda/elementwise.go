@@ -27,26 +27,6 @@ const (
 	elementsAtOnce = 4
 )
 
-// loop mirrors lt::Loop of kernels/elementwise.h. An operand without an address is the number in numbers.
-type loop struct {
-	data    [loopOperands]uintptr
-	strides [loopOperands][loopDims]int64
-	sizes   [loopDims]int64
-	numel   int64
-
-	multipliers [loopDims]uint32
-	shifts      [loopDims]uint8
-	vectors     uint32
-	ndim        int32
-
-	memory, compute [loopOperands]dtype.DType
-	converts        conversion
-	constants       uint8
-	_               [6]byte
-	params          [64]byte
-	numbers         [loopOperands][16]byte
-}
-
 // conversion marks the operands in memory with other dtypes than the compute dtype.
 type conversion uint8
 

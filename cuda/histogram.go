@@ -13,14 +13,6 @@ import (
 
 const maxHistogramDims = 16
 
-// binning mirrors lt::Binning of kernels/counting.h.
-type binning struct {
-	in, bins              uintptr
-	edges                 [maxHistogramDims]uintptr
-	counts                [maxHistogramDims]int64
-	n, dims, place, total int64
-}
-
 // countIntegers counts integers, or adds up their weights.
 func countIntegers(op string, w backend.Counting) (err error) {
 	s := owner.Scope{Op: op}

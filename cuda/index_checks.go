@@ -11,9 +11,6 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// indexFault mirrors lt::index_fault of the kernels.
-type indexFault struct{ check, index int64 }
-
 // faultRecords is the number of records of a device. Streams whose numbers differ by a multiple of it share one.
 const faultRecords = 256
 

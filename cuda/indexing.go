@@ -11,13 +11,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// search mirrors lt::Search of kernels/seeking.h.
-type search struct {
-	loop            loop
-	found, fault    uintptr
-	check, reserved int64
-}
-
 // hasMatch reports whether a kernel without outputs finds a match.
 func hasMatch(op string, w backend.Elementwise) (found bool, err error) {
 	operands := w.Operands[:len(w.Kernel.Operands())]

@@ -17,12 +17,6 @@ const selectionBlock = 128
 
 func countBlocks(n int64) int64 { return (n + selectionBlock - 1) / selectionBlock }
 
-// prefix mirrors lt::Prefix of kernels/selecting.h.
-type prefix struct {
-	data, sums uintptr
-	n          int64
-}
-
 // computePrefixSums replaces each of n int64 numbers by the sum of those before it.
 func (s *launchSequence) computePrefixSums(data uintptr, n int64) {
 	p := prefix{data: data, n: n}
@@ -32,12 +26,6 @@ func (s *launchSequence) computePrefixSums(data uintptr, n int64) {
 		s.computePrefixSums(p.sums, pieces)
 	}
 	launchStep(s, kernels.Alone("prefix_pieces"), countBlocks(n), &p)
-}
-
-// masks mirrors lt::Masks of kernels/selecting.h.
-type masks struct {
-	mask, from, to, starts uintptr
-	n                      int64
 }
 
 // countSelected returns the number of selected elements of a contiguous mask before each of its blocks, and in total.
@@ -101,14 +89,6 @@ func scatterMasked(op string, w backend.Placement) error {
 }
 
 const maxCoordinates = 64
-
-// coordinates mirrors lt::Coordinates of kernels/selecting.h.
-type coordinates struct {
-	numbers              uintptr
-	columns              [maxCoordinates]uintptr
-	sizes                [maxCoordinates]int64
-	n, dims, step, total int64
-}
 
 // unravelIndices turns row-major numbers into coordinates.
 func unravelIndices(op string, w backend.Coordinates) error {

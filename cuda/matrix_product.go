@@ -9,15 +9,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// product mirrors lt::Product of kernels/matrices.h.
-type product struct {
-	to, self, a, b, sums                        uintptr
-	batch, rows, columns, inner, pieces, length int64
-	toStrides, selfStrides, aStrides, bStrides  [3]int64
-	_                                           [8]byte
-	alpha, beta                                 [16]byte
-}
-
 const (
 	productTile    = 64   // rows and columns that a block computes
 	minSplitLength = 1024 // the minimum length of a block of the inner dimension
@@ -66,12 +57,6 @@ func splitLength(n, most int64) (count, length int64) {
 	count = min(max(n/minSplitLength, 1), most)
 	length = max((n+count-1)/count, 1)
 	return max((n+length-1)/length, 1), length
-}
-
-// triangle mirrors lt::Triangle of kernels/matrices.h.
-type triangle struct {
-	to                                          uintptr
-	numel, rows, columns, diagonal, size, below int64
 }
 
 // zeroTriangle zeroes the elements on one side of a diagonal.

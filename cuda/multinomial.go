@@ -13,13 +13,6 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// choosing mirrors lt::Choosing of kernels/drawing.h.
-type choosing struct {
-	weights, to               uintptr
-	rows, categories, samples int64
-	words                     random.Words
-}
-
 // drawMultinomial draws indices of weights: with replacement by their running sums, and otherwise those of the largest weights over
 // exponentials.
 func drawMultinomial(op string, w backend.Drawing, from random.Multinomial) (err error) {
@@ -45,9 +38,9 @@ func drawMultinomial(op string, w backend.Drawing, from random.Multinomial) (err
 func drawWithReplacement(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
 	d := weights.DType().Compute()
 	sums := backend.RowMajorCopy(s, weights, d)
+	w := g.ReserveWords(2 * int(to.Numel()))
 	c := choosing{weights: uintptr(sums.Data()), to: uintptr(to.Data()), rows: to.Numel() / from.Samples, categories: from.Categories,
-		samples: from.Samples,
-		words:   g.ReserveWords(2 * int(to.Numel()))}
+		samples: from.Samples, seed: w.Seed, block: w.Block}
 	s.Check(withLaunches(s.Op, to.Device(), func(s *launchSequence) {
 		launchStep(s, kernels.Of("choose_fractions", d), c.rows, &c)
 		launchStep(s, kernels.Of("choose_index", d), c.rows*c.samples, &c)
@@ -59,7 +52,8 @@ func drawWithoutReplacement(s *owner.Scope, to, weights *tensor.Tensor, g *rando
 	line := []int64{n / from.Categories, from.Categories}
 	keys := s.Track(tensor.Empty(s.Op, line, d, to.Device()))
 	positions := s.Track(tensor.Empty(s.Op, line, dtype.Int64, to.Device()))
-	e := drawing{to: uintptr(keys.Data()), n: n, a: -1, memory: d, words: g.ReserveWords(2 * int(n))}
+	w := g.ReserveWords(2 * int(n))
+	e := drawing{to: uintptr(keys.Data()), n: n, a: -1, memory: d, seed: w.Seed, block: w.Block}
 	s.Check(withCurrentStream(s.Op, to.Device(), func(m *deviceStream) error {
 		return launchEntry(m, s.Op, kernels.Alone("draw_exponentials"), n, &e)
 	}))

@@ -8,16 +8,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// windowing mirrors lt::Windowing of kernels/windows.h.
-type windowing struct {
-	kernelapi.Pooling
-	count int64
-}
-
 // runPooling has a thread for each element of the results or, in gradients, of the images.
 func runPooling(op string, w backend.Pooling) error {
 	k, _ := tensoriter.LayPooling(w)
-	a := windowing{Pooling: k, count: w.Results.Numel()}
+	a := windowing{pool: k, count: w.Results.Numel()}
 	e := findEntry(w.Kernel, w.Images.DType())
 	switch w.Kernel {
 	case kernelapi.MaxPoolGradient:

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -111,13 +112,6 @@ func (b *composite) unpackNibbles(packed *tensor.Tensor) *tensor.Tensor {
 	return b.Cat(parts, 0)
 }
 
-// blockValues mirrors lt_block_values of engine/kernel/blocks.h.
-type blockValues struct {
-	blocks, out uintptr
-	count       int64
-	kind, _     int32
-}
-
 const blockThread = 256 // values that a thread decodes: LT_BLOCK of engine/kernel/blocks.h
 
 // dequantizeBlocks has a thread for some values.
@@ -125,9 +119,9 @@ func dequantizeBlocks(op string, w backend.Dequantization) error {
 	if w.To.Numel() == 0 {
 		return nil
 	}
-	v := blockValues{blocks: uintptr(w.Blocks.Data()), out: uintptr(w.To.Data()), count: w.To.Numel(), kind: int32(w.Type)}
+	v := kernelapi.BlockValues{Blocks: uintptr(w.Blocks.Data()), Out: uintptr(w.To.Data()), Count: w.To.Numel(), Type: int32(w.Type)}
 	return withCurrentStream(op, w.To.Device(), func(m *deviceStream) error {
-		return launchEntry(m, op, kernels.Alone("dequantize"), (v.count+blockThread-1)/blockThread, &v)
+		return launchEntry(m, op, kernels.Alone("dequantize"), (v.Count+blockThread-1)/blockThread, &v)
 	})
 }
 

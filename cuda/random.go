@@ -15,18 +15,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// drawing mirrors lt::Drawing of kernels/drawing.h.
-type drawing struct {
-	to, each           uintptr
-	n                  int64
-	words              random.Words
-	a, b               float64
-	from               int64
-	span               uint64
-	memory, eachMemory dtype.DType
-	_                  [6]byte
-}
-
 // fillRandom fills a tensor with the random numbers that a counter-based generator (philox) has for the row-major indices of its elements.
 func fillRandom(op string, w backend.Drawing) (err error) {
 	each := dtype.None
@@ -65,7 +53,8 @@ func fillRandom(op string, w backend.Drawing) (err error) {
 		return nil
 	}
 	writeContiguous(&s, w.To, func(to *tensor.Tensor) error {
-		d.words = w.Generator.Reserve(int(w.To.Numel()), w.To.DType(), each, w.From)
+		words := w.Generator.Reserve(int(w.To.Numel()), w.To.DType(), each, w.From)
+		d.seed, d.block = words.Seed, words.Block
 		if d.to = uintptr(to.Data()); w.Each != nil {
 			d.each = uintptr(w.Each.Data())
 		}

@@ -3,7 +3,6 @@ package cuda
 import (
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -17,24 +16,6 @@ const (
 	manyBatches   = 8
 	enoughStrands = 1 << 17
 )
-
-// reduction mirrors lt::Reduction of kernels/reducing.h.
-type reduction struct {
-	in                      uintptr
-	out                     [2]uintptr
-	totals                  uintptr
-	outputs, count          int64
-	pieces, length          int64
-	keptSizes, keptIn       [reducedDims]int64
-	keptOut                 [2][reducedDims]int64
-	reducedSizes, reducedIn [reducedDims]int64
-	params                  [2]float64
-	kept, reduced, strands  int32
-	memory, compute         dtype.DType
-	outMemory               [2]dtype.DType
-	merging, across         bool
-	_                       [6]byte
-}
 
 // runReduction runs a reduction kernel: one launch, or one for blocks of rows and one that merges them.
 func runReduction(op string, w backend.Reduction) error {

@@ -11,12 +11,6 @@ import (
 	"github.com/libtensor/libtensor/engine/resampling"
 )
 
-// resampled mirrors lt::Resampled of kernels/resampling.h.
-type resampled struct {
-	kernelapi.Resampling
-	count int64
-}
-
 // resampleImages has a thread for each element of the result. The indices and interpolation weights are copied to the device.
 func resampleImages(op string, w backend.Resampling) error {
 	to, d := w.To.Sizes(), w.To.DType()

@@ -9,19 +9,12 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// sampled mirrors lt::Sampling of kernels/sampling.h.
-type sampled struct {
-	kernelapi.Sampling
-	count, volume  int64
-	index, weights uintptr
-}
-
 // sampleGrid has a thread for each point of the grid.
 func sampleGrid(op string, w backend.Sampling) error {
 	if w.Kernel == kernelapi.SampleSpread {
 		return spreadSamples(op, w)
 	}
-	a := sampled{Sampling: tensoriter.LaySampling(w)}
+	a := sampling{Sampling: tensoriter.LaySampling(w)}
 	a.count = w.Images.Sizes()[0] * a.Points
 	return withCurrentStream(op, w.Images.Device(), func(m *deviceStream) error {
 		return launchEntry(m, op, findEntry(w.Kernel, w.Images.DType()), a.count, &a)
@@ -32,7 +25,7 @@ func sampleGrid(op string, w backend.Sampling) error {
 // order of the points. Sums of 16-bit floats are float32.
 var spreadSamples = makeComposite(func(b *composite, w backend.Sampling) {
 	sizes, d := w.Images.Sizes(), w.Images.DType()
-	a := sampled{Sampling: tensoriter.LaySampling(w), volume: shape.Product(sizes[2:])}
+	a := sampling{Sampling: tensoriter.LaySampling(w), volume: shape.Product(sizes[2:])}
 	examples, channels := sizes[0], sizes[1]
 	a.count = examples * a.Points
 	neighbors := int64(1)

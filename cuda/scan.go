@@ -10,17 +10,6 @@ const (
 	manyLanes    = 1 << 12
 )
 
-// scanning mirrors lt::Scanning of kernels/scanning.h.
-type scanning struct {
-	in                              uintptr
-	out                             [2]uintptr
-	totals                          uintptr
-	lanes, n, inner, pieces, length int64
-	strands                         int32
-	across, totaling                bool
-	_                               [2]byte
-}
-
 // runScan runs a kernel along lanes: one launch, or two for a few long lanes, which are divided into blocks.
 func runScan(op string, w backend.Lanes) error {
 	if w.Out.Numel() == 0 {

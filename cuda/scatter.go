@@ -10,15 +10,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// combination mirrors lt::Combination of kernels/combining.h.
-type combination struct {
-	loop                                  loop
-	from, to, fault                       uintptr
-	columns                               int64
-	columnSizes, columnSelf, columnSource [loopDims]int64
-	columnDims, run, check, _             int64
-}
-
 const (
 	targetTile = 4096 // kTile of kernels/targets.h
 	mergedRuns = 32   // kMergedRuns of kernels/targets.h

@@ -6,12 +6,6 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
-// searching mirrors lt::Searching of kernels/searching.h.
-type searching struct {
-	keys, values, order, found   uintptr
-	count, width, n, step, right int64
-}
-
 // searchSorted finds positions in sorted lines.
 func searchSorted(op string, w backend.Searching) error {
 	if w.Found.Numel() == 0 {

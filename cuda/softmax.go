@@ -6,13 +6,6 @@ import (
 
 const softBatch = 8 // elements of a strand
 
-// softLanes mirrors lt::SoftLanes of kernels/soft.h.
-type softLanes struct {
-	in, with, out   uintptr
-	lanes, n, inner int64
-	strands, across int32
-}
-
 // runSoftmax runs a kernel of the unit softmax. A lane is the elements along the reduced dimension; the threads of a block that share it
 // are its strands.
 func runSoftmax(op string, w backend.Lanes) error {

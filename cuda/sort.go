@@ -21,21 +21,6 @@ const (
 	maxSorted     = 1<<32 - 1
 )
 
-// sorting mirrors lt::Sorting of kernels/sorting.h.
-type sorting struct {
-	in, from, to, values, indices    uintptr
-	lines, n, run, keep, first, flip int64
-}
-
-// lines mirrors lt::Lines of kernels/lines.h.
-type lines struct {
-	in                     uintptr
-	out                    [2]uintptr
-	scratch                uintptr
-	lines, n, kept, nbytes int64
-	params                 [2]int64
-}
-
 // sortTensor runs a sorting kernel on the lines of a tensor.
 func sortTensor(op string, w backend.Sorting) (err error) {
 	self := w.In
@@ -88,8 +73,8 @@ func (s *launchSequence) sortLines(w backend.Sorting, in, values, indices *tenso
 		a.flip = w.Params[0]
 	case n <= selectedAlone:
 		l := lines{in: a.in, out: [2]uintptr{a.values, a.indices}, lines: a.lines, n: n, kept: w.Keep,
-			nbytes: w.Entries * kernelapi.SortEntry(d.Size()), params: w.Params}
-		l.scratch = s.allocateTemporary(l.lines * l.nbytes)
+			scratchBytes: w.Entries * kernelapi.SortEntry(d.Size()), params: w.Params}
+		l.scratch = s.allocateTemporary(l.lines * l.scratchBytes)
 		launchStep(s, findEntry(w.Kernel, d), l.lines, &l)
 		return
 	case w.Kernel == kernelapi.Topk:

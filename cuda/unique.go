@@ -9,18 +9,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// rows mirrors lt::Rows of kernels/sorting.h.
-type rows struct {
-	in, from, to  uintptr
-	n, width, run int64
-}
-
-// groups mirrors lt::Groups of kernels/searching.h.
-type groups struct {
-	in, order, flags, inverse, firsts, begins, counts, values uintptr
-	n, width, apart, found                                    int64
-}
-
 // findUnique groups equal rows: rows are sorted, or for unique_consecutive kept in order, and each row that differs from the one before
 // begins a group. It waits for the number of groups.
 func findUnique(op string, w backend.Distinct) (_ backend.Groups, err error) {

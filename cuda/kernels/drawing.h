@@ -5,7 +5,7 @@
 namespace lt {
 namespace {
 
-// The arguments of a launch. a and b are the parameters of the distribution, range
+// The arguments of a launch. a and b are the parameters of the distribution, span
 // is 0 for all 64 bits.
 struct Drawing {
   uint64_t to, each;
@@ -13,7 +13,7 @@ struct Drawing {
   uint64_t seed, block;
   double a, b;
   int64_t from;
-  uint64_t range;
+  uint64_t span;
   uint8_t memory, each_memory, reserved[6];
 };
 
@@ -108,11 +108,11 @@ LT_INLINE void log_normal(const Drawing &d, int64_t thread) {
 }
 
 LT_INLINE void integers(const Drawing &d, int64_t i) {
-  give(d, i, int64_t(word(d, i) % d.range) + d.from);
+  give(d, i, int64_t(word(d, i) % d.span) + d.from);
 }
 LT_INLINE void wide_integers(const Drawing &d, int64_t i) {
   const uint64_t v = wide_word(d, i);
-  give(d, i, int64_t(d.range ? v % d.range : v) + d.from);
+  give(d, i, int64_t(d.span ? v % d.span : v) + d.from);
 }
 
 LT_INLINE void bernoulli(const Drawing &d, int64_t i) { give(d, i, int64_t(unit64(d, i) < d.a)); }

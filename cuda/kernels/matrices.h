@@ -24,7 +24,7 @@ struct Sum<BFloat16> {
 struct Product {
   uint64_t to, self, a, b, sums;
   int64_t batch, rows, columns, inner, pieces, length;
-  int64_t to_strides[3], self_strides[3], a_strides[3], b_strides[3];
+  int64_t to_strides[3], self_strides[3], a_strides[3], b_strides[3], reserved;
   alignas(16) char alpha[16];
   alignas(16) char beta[16];
 };

@@ -15,7 +15,7 @@ import (
 type Structure struct {
 	Name   string
 	Path   string // of the header
-	Text   string // the declarations of the fields in C, without comments
+	Text   string // the declarations of the fields in C, without comments; alignas(n) is LT_ALIGNED_n
 	Fields []Field
 }
 
@@ -27,12 +27,15 @@ type Field struct {
 
 // FieldTypes are the C types that fields may have, and those of Go for them. Other fields are structures.
 var FieldTypes = map[string]string{
-	"bool": "bool", "double": "float64", "float": "float32", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64", "int8_t": "int8",
+	"bool": "bool", "char": "uint8", "double": "float64", "float": "float32", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64", "int8_t": "int8",
 	"uint32_t": "uint32", "uint64_t": "uint64", "uint8_t": "uint8", "uintptr_t": "uintptr",
 }
 
 var (
 	enumBody     = regexp.MustCompile(`(?s)\benum \{(.*?)\}`)
+	constantBody = regexp.MustCompile(`(?m)^constexpr int(?:64_t)? ([^;(]*);`)
+	alignment    = regexp.MustCompile(`\balignas\((\w+)\) `)
+	aligned      = regexp.MustCompile(`\bLT_ALIGNED_\w+ `)
 	enumItem     = regexp.MustCompile(`^(\w+)(?:\s*=\s*(.+))?$`)
 	typedefBody  = regexp.MustCompile(`(?m)^typedef struct \{([^{}]*)\} (lt_\w+);`)
 	structBody   = regexp.MustCompile(`(?m)^struct (\w+) \{([^{}()]*)\};`)
@@ -45,21 +48,26 @@ var (
 // those that are arguments of kernels, called NAME_args or NAME_params, and those that these contain. Structures with pointers are left
 // out: C alone uses them.
 func ReadStructures(patterns ...string) ([]Structure, error) {
-	constants, declared, wanted := map[string]int{}, map[string]Structure{}, []string(nil)
+	return ReadNamedStructures(nil, patterns...)
+}
+
+// ReadNamedStructures returns the structures with the given names, and those that these contain; without names it is ReadStructures.
+func ReadNamedStructures(names []string, patterns ...string) ([]Structure, error) {
+	constants, declared, wanted := map[string]int{}, map[string]Structure{}, slices.Clone(names)
 	err := eachFile(patterns, func(path, text string) error {
-		text = lineComment.ReplaceAllString(text, "")
+		text = alignment.ReplaceAllString(lineComment.ReplaceAllString(text, ""), "LT_ALIGNED_$1 ")
 		if err := readEnums(text, constants); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		for _, m := range typedefBody.FindAllStringSubmatch(text, -1) {
 			declared[m[2]] = Structure{m[2], path, m[1], nil}
-			if !pointerField.MatchString(m[1]) {
+			if names == nil && !pointerField.MatchString(m[1]) {
 				wanted = append(wanted, m[2])
 			}
 		}
 		for _, m := range structBody.FindAllStringSubmatch(text, -1) {
 			declared[m[1]] = Structure{m[1], path, m[2], nil}
-			if strings.HasSuffix(m[1], "_args") || strings.HasSuffix(m[1], "_params") {
+			if names == nil && (strings.HasSuffix(m[1], "_args") || strings.HasSuffix(m[1], "_params")) {
 				wanted = append(wanted, m[1])
 			}
 		}
@@ -70,7 +78,10 @@ func ReadStructures(patterns ...string) ([]Structure, error) {
 	}
 	var all []Structure
 	for len(wanted) > 0 {
-		s := declared[wanted[0]]
+		s, known := declared[wanted[0]]
+		if !known {
+			return nil, fmt.Errorf("no header declares %s", wanted[0])
+		}
 		wanted = wanted[1:]
 		if slices.ContainsFunc(all, func(o Structure) bool { return o.Name == s.Name }) {
 			continue
@@ -112,8 +123,18 @@ func eachFile(patterns []string, f func(path, text string) error) error {
 	return nil
 }
 
-// readEnums adds the constants of enumerations, which may be products of those before them, to those known.
+// readEnums adds the constants of enumerations, which may be products of those before them, to those known, and other integer constants
+// that are such products.
 func readEnums(text string, known map[string]int) error {
+	for _, m := range constantBody.FindAllStringSubmatch(text, -1) {
+		for _, item := range strings.Split(m[1], ",") {
+			if part := enumItem.FindStringSubmatch(strings.TrimSpace(item)); part != nil {
+				if n, err := valueOf(part[2], known); err == nil {
+					known[part[1]] = n
+				}
+			}
+		}
+	}
 	for _, m := range enumBody.FindAllStringSubmatch(text, -1) {
 		next := 0
 		for _, item := range strings.Split(strings.TrimRight(m[1], ", \n"), ",") {
@@ -155,7 +176,7 @@ func valueOf(text string, constants map[string]int) (int, error) {
 func readFields(text string, constants map[string]int) ([]Field, error) {
 	var fields []Field
 	for _, line := range strings.Split(text, ";") {
-		line = strings.Join(strings.Fields(line), " ")
+		line = strings.Join(strings.Fields(aligned.ReplaceAllString(line, "")), " ")
 		if line == "" {
 			continue
 		}

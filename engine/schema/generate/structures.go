@@ -31,7 +31,18 @@ var structurePackages = []structurePackage{
 	{"engine/dtype", true, []string{"lt_float8_format"}, nil},
 	{"engine/blas", true, nil, []string{"lt_blas_", "lt_lapack_"}},
 	{"engine/kernel", true, nil, []string{"lt_"}},
+	{"cuda", false, launchStructures, nil},
 	{"engine/cpu", false, nil, []string{""}},
+}
+
+// launchSources are the headers that declare the arguments of CUDA kernels, and the structures that these contain.
+var launchSources = []string{"cuda/kernels/*.h", "engine/kernel/*.h"}
+
+// launchStructures are the arguments of CUDA kernels, and the structures that Go writes to device memory or reads.
+var launchStructures = []string{
+	"AlignedElement", "Aligning", "Binning", "Choosing", "Combination", "Coordinates", "Distances", "Dots", "Drawing", "Groups", "Lines",
+	"Loop", "Masks", "Prefix", "Product", "Reduction", "Resampled", "Rows", "Sampling", "Scanning", "Search", "Searching", "SoftLanes",
+	"Sorting", "Triangle", "Windowing", "index_fault",
 }
 
 // initialisms are the parts of names that Go has capitals for.
@@ -41,7 +52,8 @@ var initialisms = map[string]string{"dtype": "DType", "fft": "FFT", "lu": "LU", 
 func goName(name, folder string, exported bool) string {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "lt_"), path.Base(folder)+"_")
 	if !exported {
-		return schema.Camel(name, false)
+		name = schema.Camel(name, false)
+		return strings.ToLower(name[:1]) + name[1:]
 	}
 	parts := strings.Split(name, "_")
 	for i, part := range parts {
@@ -56,6 +68,10 @@ func goName(name, folder string, exported bool) string {
 var numberTypes = map[string]string{
 	"lt_blas_product.a_conjugated": "bool", "lt_blas_product.a_transposed": "bool",
 	"lt_blas_product.b_conjugated": "bool", "lt_blas_product.b_transposed": "bool",
+	"Drawing.block": "uint64", "Drawing.seed": "uint64", "Drawing.span": "uint64", "Choosing.block": "uint64", "Choosing.seed": "uint64",
+	"Drawing.each_memory": "dtype.DType", "Drawing.memory": "dtype.DType", "Loop.compute": "dtype.DType", "Loop.converts": "conversion",
+	"Loop.memory": "dtype.DType", "Reduction.across": "bool", "Reduction.compute": "dtype.DType", "Reduction.memory": "dtype.DType",
+	"Reduction.merging": "bool", "Reduction.out_memory": "dtype.DType", "Scanning.across": "bool", "Scanning.totaling": "bool",
 	"lt_loop.compute": "dtype.DType", "lt_loop.memory": "dtype.DType", "lt_loop.stream": "bool",
 	"lt_reduction.compute": "dtype.DType", "lt_reduction.memory": "dtype.DType", "lt_reduction.out_memory": "dtype.DType",
 }
@@ -65,9 +81,16 @@ func typeOf(s schema.Structure, f schema.Field, p structurePackage) (goType stri
 	goType, number = numberTypes[s.Name+"."+f.Name]
 	if !number {
 		goType, number = schema.FieldTypes[f.Type]
+		if goType == "uint64" && p.folder == "cuda" { // an address of the device
+			goType = "uintptr"
+		}
 	}
 	if !number {
-		goType = goName(f.Type, p.folder, p.exported)
+		home := homeOf(f.Type)
+		goType = goName(f.Type, home.folder, home.exported)
+		if home.folder != p.folder {
+			goType = path.Base(home.folder) + "." + goType
+		}
 	}
 	return strings.TrimPrefix(goType, path.Base(p.folder)+"."), number
 }
@@ -84,14 +107,14 @@ func homeOf(name string) structurePackage {
 	return structurePackages[at]
 }
 
-// goFields returns the fields of a Go struct, adjacent ones of one type in a line. A structure that extends another, which its name begins
-// with and which is its first field, embeds that.
+// goFields returns the fields of a Go struct, adjacent ones of one type in a line. A structure that extends another, which is its first
+// field and which its name begins with, or whose field is `of`, embeds that.
 func goFields(s schema.Structure, p structurePackage) string {
 	var b strings.Builder
 	for i := 0; i < len(s.Fields); {
 		f := s.Fields[i]
 		goType, number := typeOf(s, f, p)
-		if !number && i == 0 && strings.HasPrefix(s.Name, f.Type+"_") {
+		if !number && i == 0 && (f.Name == "of" || strings.HasPrefix(s.Name, f.Type+"_")) {
 			fmt.Fprintf(&b, "\t%s\n", goType)
 			i++
 			continue
@@ -101,7 +124,11 @@ func goFields(s schema.Structure, p structurePackage) string {
 			if other, _ := typeOf(s, s.Fields[i], p); other != goType {
 				break
 			}
-			names = append(names, goName(s.Fields[i].Name, "", p.exported))
+			name := goName(s.Fields[i].Name, "", p.exported)
+			if name == "reserved" {
+				name = "_"
+			}
+			names = append(names, name)
 		}
 		for _, n := range slices.Backward(f.Lengths) {
 			goType = fmt.Sprintf("[%d]%s", n, goType)
@@ -117,6 +144,15 @@ func generateStructures(out *output) error {
 	all, err := schema.ReadStructures(structureSources...)
 	if err != nil {
 		return err
+	}
+	launches, err := schema.ReadNamedStructures(launchStructures, launchSources...)
+	if err != nil {
+		return err
+	}
+	for _, s := range launches {
+		if slices.Contains(launchStructures, s.Name) {
+			all = append(all, s)
+		}
 	}
 	for _, p := range structurePackages {
 		var types, checks strings.Builder
@@ -139,8 +175,10 @@ func generateStructures(out *output) error {
 				continue
 			}
 			name, fields := goName(s.Name, p.folder, p.exported), goFields(s, p)
-			if strings.Contains(fields, "dtype.") {
-				imports["github.com/libtensor/libtensor/engine/dtype"] = true
+			for _, other := range []string{"dtype", "kernelapi"} {
+				if strings.Contains(fields, other+".") {
+					imports["github.com/libtensor/libtensor/engine/"+other] = true
+				}
 			}
 			fmt.Fprintf(&types, "\n// %s mirrors %s of %s.\ntype %s struct {\n%s}\n", name, s.Name, filepath.Base(s.Path), name, fields)
 		}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -80,12 +81,72 @@ func TestStructuresHaveTheSameLayoutInGoAndC(t *testing.T) {
 	require.NoError(t, err, "%s", said)
 }
 
+// The arguments of CUDA kernels have the layout of their Go types: their headers, with the constants that they use, are compiled.
+func TestLaunchArgumentsHaveTheSameLayoutInGoAndC(t *testing.T) {
+	t.Chdir("../../..")
+	list, err := schema.ReadNamedStructures(launchStructures, launchSources...)
+	require.NoError(t, err)
+	all := map[string]schema.Structure{}
+	for _, s := range list {
+		all[s.Name] = s
+	}
+	text := "#include <cstddef>\n#include <cstdint>\n#define LT_ALIGNED_16 alignas(16)\n"
+	headers, err := filepath.Glob("engine/kernel/*.h")
+	require.NoError(t, err)
+	for _, header := range headers {
+		path, err := filepath.Abs(header)
+		require.NoError(t, err)
+		text += fmt.Sprintf("#include %q\n", path)
+	}
+	constants := map[string]bool{}
+	for _, s := range list {
+		source, err := os.ReadFile(s.Path)
+		require.NoError(t, err)
+		for _, line := range regexp.MustCompile(`(?m)^constexpr int k\w+ = [^;]*;`).FindAllString(string(source), -1) {
+			name := strings.Fields(line)[2]
+			if strings.Contains(s.Text, "["+name+"]") && !constants[line] {
+				constants[line] = true
+				text += line + "\n"
+			}
+		}
+	}
+	declared := map[string]bool{}
+	var declare func(s schema.Structure)
+	declare = func(s schema.Structure) {
+		if declared[s.Name] || strings.HasPrefix(s.Name, "lt_") {
+			return
+		}
+		declared[s.Name] = true
+		for _, f := range s.Fields {
+			if inner, ok := all[f.Type]; ok {
+				declare(inner)
+			}
+		}
+		text += fmt.Sprintf("struct %s {%s};\n", s.Name, s.Text)
+		inGo := goStruct(t, s, all)
+		text += fmt.Sprintf("static_assert(sizeof(%s) == %d, \"%s\");\n", s.Name, inGo.Size(), s.Name)
+		for i, f := range s.Fields {
+			text += fmt.Sprintf("static_assert(offsetof(%s, %s) == %d, \"%s.%s\");\n", s.Name, f.Name, inGo.Field(i).Offset, s.Name, f.Name)
+		}
+	}
+	for _, s := range list {
+		declare(s)
+	}
+	assert.Len(t, declared, len(launchStructures))
+	source := filepath.Join(t.TempDir(), "layout.cpp")
+	require.NoError(t, os.WriteFile(source, []byte(text), 0o600))
+	said, err := exec.Command("g++", "-std=c++17", "-fsyntax-only", source).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+}
+
 func TestNumberTypesNameFields(t *testing.T) {
 	t.Chdir("../../..")
 	list, err := schema.ReadStructures(structureSources...)
 	require.NoError(t, err)
+	launches, err := schema.ReadNamedStructures(launchStructures, launchSources...)
+	require.NoError(t, err)
 	fields := map[string]bool{}
-	for _, s := range list {
+	for _, s := range append(list, launches...) {
 		for _, f := range s.Fields {
 			fields[s.Name+"."+f.Name] = true
 		}
