@@ -23,6 +23,8 @@ const (
 	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs
 	// the second operand once more.
 	leastBlockRows, leastBlockColumns = 32, 32
+	// leastBlockBytes is the smallest part of the second operand's rows in a block of few rows: shorter ones are no streams for the memory.
+	leastBlockBytes = 2 << 10
 	// blocksPerThread is about how many blocks each thread gets, so that a late one costs little.
 	blocksPerThread = 4
 	// A row-contiguous first operand is read in place. But if the column stride is a multiple of cachePage, columns map to the same few
@@ -195,7 +197,11 @@ func shareWork(g kernel.Gemm, work int64, da, db, dc dtype.DType, run func(p ker
 	rows, columns := g.M, g.N
 	blocks := func() (down, across int64) { return (g.M + rows - 1) / rows, (g.N + columns - 1) / columns }
 	if wanted := productParts(g.Batch, work); wanted > 1 {
-		columns = partOf(g.N, wanted, leastBlockColumns)
+		least := int64(leastBlockColumns)
+		if g.M <= skinny && g.BCol == 1 {
+			least = max(least, leastBlockBytes/db.Size())
+		}
+		columns = partOf(g.N, wanted, least)
 		_, across := blocks()
 		rows = partOf(g.M, (wanted+across-1)/across, leastBlockRows)
 	}

@@ -267,6 +267,77 @@ void panel_tiles(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t p, i
   tiles<P, R, 2>(a, source, depth, to, rows);
 }
 
+// Rows of b that are read at once, and the bytes of b and of its rows from which on that takes less
+// time than reading one panel after the other.
+constexpr int kStreams = LT_VECTOR_BYTES == 64 ? 8 : 4;
+constexpr int64_t kStreamedBytes = 1 << 18, kStreamedRow = 1 << 11;
+
+// The source of sums that are complete.
+template <class P>
+struct Accumulated {
+  using Unit = typename P::Unit;
+  using Sum = typename P::Sum;
+  const Sum *sums;
+  LT_INLINE Vec<Sum> start(int v) const { return load(sums + v * Vec<Sum>::N); }
+  LT_INLINE Vec<Unit> units(int, int64_t) const { return Unit(0); }
+  LT_INLINE void next() {}
+};
+
+// Adds the products of S steps of a few rows of a with rows of b to sums, W for each row of each
+// panel of columns. Steps have `values` values along k.
+template <class P, int S, class T>
+void stream_steps(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t values,
+                  typename P::Sum *sums, int64_t rows, int64_t columns, bool first) {
+  using Unit = typename P::Unit;
+  using Sum = typename P::Sum;
+  constexpr int W = kPanel<Unit>, N = Vec<Sum>::N;
+  Unit x[kTileRows<Unit> * S];
+  Strided<P> left = a;
+  for (int s = 0; s < S; s++, left.next())
+    for (int64_t r = 0; r < rows; r++) x[r * S + s] = left.unit(int(r), values);
+  for (int64_t j = 0; j < columns; j += W) {
+    Vec<Unit> y[S][2];
+    unrolled<S * 2>([&](int t) __attribute__((always_inline)) {
+      const T *const at = b + t / 2 * P::kSteps * g->b_row + j + t % 2 * N;
+      y[t / 2][t % 2] = across<P>(at, g->b_row, values);
+    });
+    for (int64_t r = 0; r < rows; r++, sums += W) {
+      Vec<Sum> sum[2] = {Sum(0), Sum(0)};
+      if (!first) sum[0] = load(sums), sum[1] = load(sums + N);
+      unrolled<S * 2>([&](int t) __attribute__((always_inline)) {
+        sum[t % 2] = P::add(sum[t % 2], Vec<Unit>(x[r * S + t / 2]), y[t / 2][t % 2]);
+      });
+      store(sums, sum[0]), store(sums + N, sum[1]);
+    }
+  }
+}
+
+// The products of a few rows of a and whole panels of columns of b, which is read a few rows at a
+// time: memory delivers long rows faster than the short parts of rows that a panel consists of.
+template <class P, class T, class Out>
+void stream_rows(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t depth,
+                 typename P::Sum *sums, Target<P, Out> to, int64_t rows, int64_t columns) {
+  constexpr int W = kPanel<typename P::Unit>;
+  Strided<P> left = a;
+  const auto step = [&](auto steps, int64_t p, int64_t values) {
+    constexpr int S = decltype(steps)::value;
+    stream_steps<P, S>(g, left, b + p * g->b_row, values, sums, rows, columns, p == 0);
+    for (int s = 0; s < S; s++) left.next();
+  };
+  constexpr int64_t kMany = kStreams * P::kSteps;
+  int64_t p = 0;
+  for (; p + kMany <= depth; p += kMany)
+    step(std::integral_constant<int, kStreams>(), p, P::kSteps);
+  for (; p < depth; p += P::kSteps)
+    step(std::integral_constant<int, 1>(), p, depth - p < P::kSteps ? depth - p : P::kSteps);
+  for (int64_t j = 0; j < columns; j += W, to.j += W) {
+    Target<P, Out> down = to;
+    if (!to.first || !to.last) down.sums += j * rows;
+    for (int64_t r = 0; r < rows; r++, sums += W, down.pass(1))
+      tile<P, 1, 2>(a, Accumulated<P>{sums}, 0, down);
+  }
+}
+
 // The memory for the packed panel of matrix b at row p and column j, to be packed for a number of
 // rows of a; few rows leave no time for a prefetch.
 template <class P, class T>
@@ -298,7 +369,11 @@ void multiply(const lt_gemm *g, const Out &out) {
   if (most > g->m) most = g->m;
   // Columns per strip, with memory for their sums.
   const int64_t strip = most > 0 && most < kRowBlock ? kRowBlock / most * W : W;
-  const bool in_c = parts > 1 && out.partial_sums(0, 0, 0) != nullptr;
+  constexpr bool kMayStream = Out::kFromZero && kind_of<Unit> != kComplex;
+  const bool streams = kMayStream && g->b_col == 1 && g->m <= kTileRows<Unit> &&
+                       g->n * int64_t(sizeof(T)) >= kStreamedRow &&
+                       g->k * g->n * int64_t(sizeof(T)) > kStreamedBytes;
+  const bool in_c = !streams && parts > 1 && out.partial_sums(0, 0, 0) != nullptr;
   for (int64_t s = 0; s < g->batch; s++) {
     for (int64_t i = 0; i < g->m; i += most) {
       const int64_t rows = g->m - i < most ? g->m - i : most;
@@ -310,9 +385,20 @@ void multiply(const lt_gemm *g, const Out &out) {
         if (keeps) right -= (right - left) % W;
         for (int64_t k = 0; k < parts; k++) {
           const int64_t p = k * part, depth = g->k - p < part ? g->k - p : part;
-          for (int64_t j = left; j < right; j += W) {
+          const bool last = k == parts - 1;
+          int64_t j = left;
+          if constexpr (kMayStream) {
+            if (streams) {
+              const int64_t columns = (right - left) / W * W;
+              stream_rows<P>(g, {a + p * g->a_col, g->a_row, g->a_col},
+                             (const T *)g->b + s * g->b_batch + p * g->b_row + j, depth,
+                             (Sum *)panel, Target<P, Out>{out, sums, s, i, j, W, k == 0, last},
+                             rows, columns);
+              j += columns;
+            }
+          }
+          for (; j < right; j += W) {
             const int64_t w = right - j < W ? right - j : W;
-            const bool last = k == parts - 1;
             int64_t next_p = p, next_j = j + W;
             if (next_j >= right && last)
               next_p = 0;
