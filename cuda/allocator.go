@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	blockGrain = 512     // blocks are multiples of this
-	largeBlock = 1 << 20 // and from this size on of
+	// Block sizes in bytes are multiples of blockGrain, or of largeGrain from largeBlock on.
+	blockGrain = 512
+	largeBlock = 1 << 20
 	largeGrain = 1 << 21
 )
 
@@ -244,7 +245,7 @@ func (blockCaches) Empty() {
 	pinnedMemory.emptyCache()
 }
 
-// readMemoryStats returns that of a device's memory.
+// readMemoryStats returns the memory statistics of a device.
 func readMemoryStats(op string, d device.Device) (a device.Memory, err error) {
 	err = withCurrentStream(op, d, func(m *deviceStream) error {
 		free, total, err := cu.MemInfo()
@@ -276,7 +277,7 @@ func (asyncBackend) SetLimit(op string, d device.Device, bytes int64) error {
 		return err
 	}
 	if bytes < 0 {
-		return status.Valuef("%s: %d bytes; expected 0 for no limit, or more", op, bytes)
+		return status.Valuef("%s: argument 'bytes' is %d; it must be at least 0 (0 removes the limit)", op, bytes)
 	}
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()

@@ -120,7 +120,7 @@ func copyBetweenDevices(op string, to, from *tensor.Tensor) error {
 	})
 }
 
-// copyOnDevice copies on the device.
+// copyOnDevice copies and converts elements by a kernel, or contiguous memory of one dtype by the driver.
 func (m *deviceStream) copyOnDevice(op string, w backend.Copying) error {
 	var rows kernelapi.Loop
 	if w.Flipped != nil {
@@ -160,7 +160,7 @@ func fillTensor(op string, w backend.Filling) (err error) {
 	})
 }
 
-// concatenateTensors concatenates tensors.
+// concatenateTensors copies contiguous tensors to adjacent memory, one after the other.
 func concatenateTensors(op string, w backend.Joining) error {
 	return withCurrentStream(op, w.To.Device(), func(m *deviceStream) error {
 		at := devicePtr(w.To)
@@ -177,7 +177,7 @@ func concatenateTensors(op string, w backend.Joining) error {
 	})
 }
 
-// allocateAligned are bytes that may be seen as elements of any dtype.
+// allocateAligned returns n bytes that are aligned for any dtype.
 func allocateAligned(n int64) []byte {
 	words := make([]complex128, (n+15)/16)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)

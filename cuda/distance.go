@@ -5,7 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// computeDistances has a thread for each distance.
+// computeDistances computes p-norm distances between rows, with a thread for each distance.
 func computeDistances(op string, w backend.Distance) error {
 	to := w.To
 	if to.Numel() == 0 {

@@ -20,7 +20,7 @@ import (
 const (
 	loopOperands = 4
 	loopDims     = 16
-	blockThreads = 256     // of a block
+	blockThreads = 256     // in a block
 	maxBlocks    = 1 << 16 // of a launch: threads of larger ones do several elements
 	// Above this number of threads, each processes several elements, which it loads together if they are contiguous.
 	enoughThreads  = 1 << 18
@@ -187,7 +187,7 @@ func (m *deviceStream) launchFunction(op string, f cu.Function, n int64, args un
 	return makeDriverError(op, "cuLaunchKernel", driver.Launch(f, blocks, blockThreads, m.stream, args, size))
 }
 
-// launchEntry is start for an entry.
+// launchEntry loads an entry and launches it for n threads.
 func launchEntry[T any](m *deviceStream, op string, entry kernels.Entry, n int64, args *T) error {
 	f, err := m.loadFunction(op, entry)
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *launchSequence) allocateTemporary(n int64) uintptr {
 	return uintptr(b.at)
 }
 
-// zeroBytes zeroes n bytes.
+// zeroBytes enqueues the zeroing of n bytes in the stream of the sequence.
 func (s *launchSequence) zeroBytes(at uintptr, n int64) {
 	if s.err == nil {
 		s.err = makeDriverError(s.op, "cuMemsetD8Async", cu.MemsetD8Async(cu.DevicePtr(at), 0, n, s.stream))

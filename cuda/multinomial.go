@@ -34,7 +34,7 @@ func drawMultinomial(op string, w backend.Drawing, from random.Multinomial) (err
 	return nil
 }
 
-// drawWithReplacement has the running sums of weights in float64 for these and otherwise in float32.
+// drawWithReplacement draws indices by running sums of the weights, in float64 for float64 weights and in float32 for others.
 func drawWithReplacement(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
 	d := weights.DType().Compute()
 	sums := backend.RowMajorCopy(s, weights, d)

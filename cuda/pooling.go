@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// runPooling has a thread for each element of the results or, in gradients, of the images.
+// runPooling computes pooled windows or their gradients, with a thread for each element of the results or, in gradients, of the images.
 func runPooling(op string, w backend.Pooling) error {
 	k, _ := tensoriter.LayPooling(w)
 	a := windowing{pool: k, count: w.Results.Numel()}

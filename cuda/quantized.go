@@ -114,7 +114,7 @@ func (b *composite) unpackNibbles(packed *tensor.Tensor) *tensor.Tensor {
 
 const blockThread = 256 // values that a thread decodes: LT_BLOCK of engine/kernel/blocks.h
 
-// dequantizeBlocks has a thread for some values.
+// dequantizeBlocks decodes blocks of GGUF, with a thread for each blockThread values.
 func dequantizeBlocks(op string, w backend.Dequantization) error {
 	if w.To.Numel() == 0 {
 		return nil

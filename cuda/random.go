@@ -63,7 +63,7 @@ func fillRandom(op string, w backend.Drawing) (err error) {
 	return nil
 }
 
-// writeContiguous has f write to a tensor, or to a contiguous one that is copied to it.
+// writeContiguous calls f with a tensor to write to, or with a contiguous one that it copies to the tensor.
 func writeContiguous(s *owner.Scope, to *tensor.Tensor, f func(to *tensor.Tensor) error) {
 	rows := to
 	if !to.IsContiguous() {

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// sampleGrid has a thread for each point of the grid.
+// sampleGrid interpolates images at the points of a grid, with a thread for each point.
 func sampleGrid(op string, w backend.Sampling) error {
 	if w.Kernel == kernelapi.SampleSpread {
 		return spreadSamples(op, w)

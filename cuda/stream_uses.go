@@ -26,8 +26,8 @@ func (m *deviceStream) recordStorage(s *storage.Storage) {
 // recordStream records that a stream of the application uses a tensor (record_stream).
 func recordStream(op string, w backend.Using) error {
 	m, err := resolveStream(op, w.Stream)
-	if err == nil && m.findDevice() != w.Of.Device() {
-		err = status.Runtimef("%s: the stream is on %v, but the tensor is on %v", op, m.findDevice(), w.Of.Device())
+	if err == nil && m.getDevice() != w.Of.Device() {
+		err = status.Runtimef("%s: the stream is on %v, but the tensor is on %v", op, m.getDevice(), w.Of.Device())
 	}
 	if err == nil {
 		m.recordStorage(w.Of.Storage())

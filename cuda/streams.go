@@ -66,11 +66,11 @@ func resolveStream(op string, s device.Stream) (*deviceStream, error) {
 	return c.streams.all[s.Number()], nil
 }
 
-func (m *deviceStream) findDevice() device.Device {
+func (m *deviceStream) getDevice() device.Device {
 	return device.Device{Type: device.CUDA, Index: int16(m.index)}
 }
 
-func (m *deviceStream) findNumber() device.Stream { return device.StreamOf(m.findDevice(), m.number) }
+func (m *deviceStream) getNumber() device.Stream { return device.StreamOf(m.getDevice(), m.number) }
 
 // withStream calls f with the stream of the application's number, in its context.
 func withStream(op string, s device.Stream, f func(m *deviceStream) error) error {
@@ -120,7 +120,7 @@ func (asyncBackend) NewStream(op string, d device.Device, priority int64) (made 
 			hasSeveralStreams.Store(true)
 		}
 		t.next++
-		made = t.made[at].findNumber()
+		made = t.made[at].getNumber()
 		return nil
 	})
 	return made, err
@@ -133,14 +133,14 @@ func (asyncBackend) External(op string, d device.Device, handle uintptr) (found 
 		defer all.mu.Unlock()
 		for _, known := range all.all {
 			if driver.StreamHandle(known.stream) == handle {
-				found = known.findNumber()
+				found = known.getNumber()
 				return nil
 			}
 		}
 		if len(all.all) > 1<<16-1 {
 			return status.Runtimef("%s: %v has %d streams already", op, d, len(all.all))
 		}
-		found = m.registerStream(driver.StreamOf(handle)).findNumber()
+		found = m.registerStream(driver.StreamOf(handle)).getNumber()
 		hasSeveralStreams.Store(true)
 		return nil
 	})

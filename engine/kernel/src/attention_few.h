@@ -17,7 +17,7 @@ using Computed = typename StepsOf<S>::type::Left;
 constexpr int kFewRows = LT_VECTOR_BYTES == 64 ? 4 : 2;
 constexpr int kFewSums = LT_VECTOR_BYTES == 64 ? 16 : 8;
 
-// Rows of 64 to 256 bytes that are not adjacent are prefetched so many rows before their use.
+// The number of rows by which rows that are not adjacent are prefetched before their use.
 constexpr int64_t kRowsAhead = 32;
 
 template <class S>
@@ -90,12 +90,12 @@ void few_products(const Computed<S> *a, int64_t a_row, const S *b, int64_t b_row
 }
 
 // c[i, :] = the sum over j < w of x[i, j] v[j, :], with `more` added to c[i, :], for I rows and C
-// vectors of columns, the last of which has n elements if those are passed. Rows that are `apart`
-// are prefetched.
+// vectors of columns, the last of which has n elements if those are passed. With
+// `prefetches`, rows are prefetched.
 template <int I, int C, class S, class... Part>
 __attribute__((noinline)) void few_sums_of(const Computed<S> *x, int64_t x_row, const S *v,
                                            int64_t v_row, Computed<S> *c, int64_t c_row, int64_t w,
-                                           bool apart, bool more, Part... n) {
+                                           bool prefetches, bool more, Part... n) {
   using T = Computed<S>;
   constexpr int N = Vec<T>::N;
   constexpr int U = kFewSums / 2 / (I * C) < 1 ? 1 : kFewSums / 2 / (I * C);  // rows of v at once
@@ -113,7 +113,7 @@ __attribute__((noinline)) void few_sums_of(const Computed<S> *x, int64_t x_row, 
   int64_t j = 0;
   for (; j + U <= w; j += U)
     for (int u = 0; u < U; u++) {
-      if (apart) prefetch_row(v + (j + u + kRowsAhead) * v_row, C * N);
+      if (prefetches) prefetch_row(v + (j + u + kRowsAhead) * v_row, C * N);
       add(sums[u], j + u);
     }
   for (; j < w; j++) add(sums[0], j);
@@ -136,17 +136,17 @@ __attribute__((noinline)) void few_sums_of(const Computed<S> *x, int64_t x_row, 
 template <int I = kFewRows, class S>
 void few_sums(const Computed<S> *x, int64_t x_row, const S *v, int64_t v_row, Computed<S> *c,
               int64_t c_row, int64_t m, int64_t w, int64_t n, bool more) {
-  constexpr int N = Vec<Computed<S>>::N, C = I == 1 ? 8 : 4;  // 8 vectors are whole rows of many
-  const bool apart = v_row != n;
+  constexpr int N = Vec<Computed<S>>::N, C = I == 1 ? 8 : 4;  // vectors of columns at once
+  const bool prefetches = v_row != n;  // the CPU itself prefetches adjacent rows
   for (; m >= I; m -= I, x += I * x_row, c += I * c_row) {
     int64_t t = 0;
     for (; t + C * N <= n; t += C * N)
-      few_sums_of<I, C>(x, x_row, v + t, v_row, c + t, c_row, w, apart, more);
+      few_sums_of<I, C>(x, x_row, v + t, v_row, c + t, c_row, w, prefetches, more);
     for (; t + 4 * N <= n; t += 4 * N)
-      few_sums_of<I, 4>(x, x_row, v + t, v_row, c + t, c_row, w, apart, more);
+      few_sums_of<I, 4>(x, x_row, v + t, v_row, c + t, c_row, w, prefetches, more);
     for (; t + N <= n; t += N)
-      few_sums_of<I, 1>(x, x_row, v + t, v_row, c + t, c_row, w, apart, more);
-    if (t < n) few_sums_of<I, 1>(x, x_row, v + t, v_row, c + t, c_row, w, apart, more, n - t);
+      few_sums_of<I, 1>(x, x_row, v + t, v_row, c + t, c_row, w, prefetches, more);
+    if (t < n) few_sums_of<I, 1>(x, x_row, v + t, v_row, c + t, c_row, w, prefetches, more, n - t);
   }
   if constexpr (I > 1)
     if (m > 0) few_sums<I / 2>(x, x_row, v, v_row, c, c_row, m, w, n, more);

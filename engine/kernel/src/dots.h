@@ -72,9 +72,9 @@ __attribute__((noinline)) void finish_dots(Sum *sums, const lt_gemm *g, const T 
 // So many columns are multiplied with all rows before the next.
 constexpr int kDotColumns = LT_VECTOR_BYTES / 8 < 4 ? 4 : LT_VECTOR_BYTES / 8;
 
-// The columns to prefetch while J are multiplied: the next ones, or those kFar bytes further on,
-// since memory needs so long. They are fetched into the L2 cache in the order of their addresses:
-// as one stream they arrive up to twice as fast as many columns at a time.
+// The columns to prefetch while others are multiplied: the next ones, or those kFar bytes further
+// on, to hide the latency of memory. They are fetched into the L2 cache in the order of their
+// addresses: as one stream they arrive up to twice as fast as many columns at a time.
 struct NextColumns {
   static constexpr uint32_t kFar = 8192;
   const char *at, *end;

@@ -220,9 +220,9 @@ LT_INLINE void blocks(lt_sampling *p, F &&f) {
   }
 }
 
-// The elements of a plane at filter neighbor t of points from i on, 0 outside.
+// The elements of a plane at neighbor t of points from i on, 0 outside.
 template <class T, class S>
-LT_INLINE Vec<S> at_tap(const T *plane, const Points<S> &points, int64_t t, int i) {
+LT_INLINE Vec<S> load_neighbor(const T *plane, const Points<S> &points, int64_t t, int i) {
   const Vec<S> v = gather(plane, points.at[t] + i);
   if (points.inside) return v;
   return bit_cast<S>(bit_cast<IntOf<S>>(v) & load(points.there[t] + i));
@@ -240,7 +240,7 @@ struct Sampled {
         in_lanes<S>(points.n, [&](auto whole, int64_t i, int lanes) {
           Vec<S> sum(S(0));
           for (int64_t t = 0; t < points.all; t++)
-            sum = sum + load(points.weights[t] + i) * at_tap(image, points, t, int(i));
+            sum = sum + load(points.weights[t] + i) * load_neighbor(image, points, t, int(i));
           store_lanes<whole.value>(to + i, sum, lanes);
         });
     });
@@ -264,7 +264,7 @@ struct SampledSlope {
         points.spread_out(given, 1, each);
         for (int64_t t = 0; t < points.all; t++)
           for (int i = 0; i < kPoints; i += Vec<S>::N) {
-            const Vec<S> part = load(each + i) * at_tap(image, points, t, i);
+            const Vec<S> part = load(each + i) * load_neighbor(image, points, t, i);
             store(sums[t] + i, c == 0 ? part : load(sums[t] + i) + part);
           }
       }
