@@ -29,8 +29,8 @@ KEPT = ("_assert", "sym_constrain", "with_effects")  # the beginnings of names o
 
 class CustomDecompTable(dict[Any, Callable[..., Any]]):
     """Decompositions by operator, initially those of default_decompositions(). A function has the operator's parameters and calls others; the
-    operator stays whole where it returns NotImplemented, or if it depends on a variable size in a way that no graph describes. Removing an operator
-    keeps it whole."""
+    operator is kept where it returns NotImplemented, or if its decomposition is not valid for all sizes within the bounds of `Dim`. Removing an
+    operator from the table keeps it."""
 
     def __init__(self) -> None:
         super().__init__({find_operator(f"torch.ops.aten.{name}"): function for name, function in TABLE.items()})
@@ -51,7 +51,7 @@ def default_decompositions() -> CustomDecompTable:
     """Returns the decompositions that run_decompositions() uses: those of the operators that are not in Core ATen IR.
 
     >>> table = torch.export.default_decompositions()
-    >>> del table[torch.ops.aten.linear.default]  # which stays whole
+    >>> del table[torch.ops.aten.linear.default]  # which is kept
     >>> linear = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),))
     >>> list(linear.run_decompositions(table).operators)
     ['torch.ops.aten.linear.default']
@@ -164,7 +164,7 @@ def updates_statistics(node: Node) -> bool:
 
 
 def replace_update(decomposition: Callable[..., Any], given: Callable[..., Any] | None) -> Callable[..., Any]:
-    """Returns a decomposition of a normalization: `given`, and `decomposition` where that leaves an operator whole that writes."""
+    """Returns a decomposition of a normalization: `given`, and `decomposition` where that keeps an operator that writes."""
 
     def apply(*args: Any, **kwargs: Any) -> Any:
         made = NotImplemented if given is None else given(*args, **kwargs)

@@ -286,7 +286,7 @@ def write_python(text: str) -> str:
             return f"({value})"
         if name == "Symbol" and isinstance(value, str) and value.isidentifier() and not keyword.iskeyword(value) and value not in FUNCTIONS:
             return value
-        raise NotImplementedError(f"the size {text} is not supported")
+        raise NotImplementedError(f"run_decompositions: the size {text} is not supported")
 
     return visit(ast.parse(text, mode="eval").body)
 

@@ -12,7 +12,7 @@ from .._core.tensor import Tensor
 from ..library.aten import AtenOverload
 from ..library.core_table import TABLE
 from .arguments import Node, Table, find_operator, list_names, replace_names
-from .branches import Call, find_numbers, holds_for_sizes
+from .decomposition_checks import DecompositionCall, find_numbers, holds_for_sizes
 from .recording import Recording
 from .samples import KnownSizes, Samples, list_symbols, walk_expressions
 from .trace import Sizes, unify
@@ -78,22 +78,22 @@ class Lowering:
         except NotImplementedError:
             return None
         results = [x["expr_str"] for name in list_names(node["outputs"]) for x in walk_expressions(graph["tensor_values"].get(name))]
-        call = Call(self.table, graph, node, function, names, operator)
+        call = DecompositionCall(self.table, graph, node, function, names, operator)
         index = {name: str(i) for i, name in enumerate(names)}
         key = function, json.dumps([described, [[x["name"], replace_names(x["arg"], index)] for x in node["inputs"]]])
         for plan in self.samples.list_plans(symbols):
             try:
-                recordings = [call.record(of) for of in plan.values]
+                recordings = [call.record_graph(sizes) for sizes in plan.values]
                 first = unify(recordings, find_numbers(recordings))
-                sizes = KnownSizes(plan, texts + [text for text in results if set(list_symbols(text)) <= set(symbols)])
+                known = KnownSizes(plan, texts + [text for text in results if set(list_symbols(text)) <= set(symbols)])
                 if symbols and key not in self.checked:
-                    self.checked[key] = function is operator or holds_for_sizes(call, first, recordings, plan, sizes)
-                return self._write(graph, node, recordings, first, sizes) if not symbols or self.checked[key] else None
+                    self.checked[key] = function is operator or holds_for_sizes(call, first, recordings, plan, known)
+                return self._write(graph, node, recordings, first, known) if not symbols or self.checked[key] else None
             except NotImplementedError:
                 return None
             except (RuntimeError, ValueError, IndexError):
                 if self.samples.known.issuperset(symbols):
-                    call.record(plan.values[0])  # raises if the decomposition does not fit the example
+                    call.record_graph(plan.values[0])  # raises if the decomposition does not fit the example
         return None
 
     def _describe(self, graph: dict[str, Any], name: str) -> Any:

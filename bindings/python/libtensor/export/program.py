@@ -288,7 +288,7 @@ class ExportedProgram:
 
         Without a table, operators become those of Core ATen IR where libtensor has a decomposition. `decomp_table` is a dict from overloads to
         functions that call other operators, such as a changed `default_decompositions()`; with an empty one, operators stay as they are. An operator
-        also stays as it is if its decomposition depends on a variable size in a way that no graph describes: bound the size with min and max of Dim.
+        is kept if its decomposition is not valid for all sizes within the bounds of `Dim`: set `min` and `max`.
         Operators that write to tensors become ones that return new tensors, and buffers and inputs that the program writes to become outputs of the
         graph.
 

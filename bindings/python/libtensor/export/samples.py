@@ -14,8 +14,9 @@ from .trace import Sizes, write_symbol
 
 __all__ = ["KnownSizes", "Plan", "Samples", "evaluate", "list_symbols", "walk_expressions"]
 
-STEPS = ((3, 5, 2, 7, 4), (7, 2, 5, 3, 8), (11, 13, 6, 9, 10))  # that samples of symbols are larger than their examples, in turn
-PARTITIONS = 64  # choices of equal symbols that are tried
+# The steps of each sample after the first: the n-th symbol is its example plus step n, or its example times 1 + step n.
+STEPS = ((3, 5, 2, 7, 4), (7, 2, 5, 3, 8), (11, 13, 6, 9, 10))
+PARTITIONS = 64  # the number of partitions of symbols into tied ones that are tried
 
 
 @functools.lru_cache(4096)
@@ -26,7 +27,7 @@ def compile_size(text: str) -> CodeType:
 
 def evaluate(text: str, symbols: dict[str, int]) -> int:
     """Returns the value of an expression in sympy's srepr."""
-    return int(eval(compile_size(text), {"__builtins__": {}, **FUNCTIONS}, symbols))  # the code has numbers and operators alone
+    return int(eval(compile_size(text), {"__builtins__": {}, **FUNCTIONS}, symbols))  # only symbols, integers, operators, min() and max()
 
 
 def list_symbols(text: str) -> list[str]:
@@ -47,14 +48,14 @@ def walk_expressions(value: Any) -> Iterator[dict[str, Any]]:
 
 
 class KnownSizes(Sizes):
-    """The values of symbols in each recording of a decomposition, and of the sizes that a program describes. Raises NotImplementedError for a size
-    that is no expression of these."""
+    """Expressions for the sizes in the recordings of a decomposition: those of symbols and the `texts` in a program. Raises NotImplementedError for
+    a size that is not an expression of these."""
 
     def __init__(self, plan: Plan, texts: list[str]) -> None:
         super().__init__([], [])
-        self.bases = {tuple(of[symbol.name] for of in plan.values): write_symbol(symbol.name) for symbol in plan.symbols}
+        self.bases = {tuple(sizes[symbol.name] for sizes in plan.values): write_symbol(symbol.name) for symbol in plan.symbols}
         for text in map(plan.rename, texts):
-            vector = tuple(evaluate(text, of) for of in plan.values)
+            vector = tuple(evaluate(text, sizes) for sizes in plan.values)
             self.known.setdefault(vector, text)
             if len(set(vector)) > 1:
                 self.bases.setdefault(vector, text)
@@ -64,18 +65,19 @@ class KnownSizes(Sizes):
 
 
 class Plan:
-    """Values of symbols for which a decomposition is recorded: of independent `symbols`, and of those that equal another one, by name in `same`."""
+    """The `values` of symbols for which a decomposition is recorded. `symbols` are independent; `same` maps the name of each tied symbol to the name
+    of the independent symbol that it is equal to."""
 
     def __init__(self, symbols: list[Symbol], same: dict[str, str], values: list[dict[str, int]]) -> None:
         self.symbols, self.same = symbols, same
-        self.values = [self.complete(of) for of in values]
+        self.values = [self.complete(sizes) for sizes in values]
 
-    def complete(self, of: dict[str, int]) -> dict[str, int]:
+    def complete(self, sizes: dict[str, int]) -> dict[str, int]:
         """Returns the values of all symbols for those of the independent ones."""
-        return of | {name: of[other] for name, other in self.same.items()}
+        return sizes | {name: sizes[other] for name, other in self.same.items()}
 
     def rename(self, text: str) -> str:
-        """Returns an expression of the independent symbols."""
+        """Returns an expression with each tied symbol replaced by the independent one."""
         for name, other in self.same.items():
             text = text.replace(f"Symbol('{name}'", f"Symbol('{other}'")
         return text
@@ -97,8 +99,8 @@ class Samples:
                     symbol.hint = x["hint"]["as_int"]
 
     def list_plans(self, names: list[str]) -> Iterator[Plan]:
-        """Yields values of symbols: all independent, then ones with an equal example equal in turn, as operators may require; sums with the example
-        and multiples of it."""
+        """Yields plans: first all symbols independent, then with symbols of equal example tied, each once with the examples plus steps and once with
+        multiples of the examples. Operators may require equal or divisible sizes."""
         if not names:
             yield Plan([], {}, [{}])
             return
@@ -111,7 +113,7 @@ class Samples:
 
 
 def choose_sizes(symbols: list[Symbol], steps: tuple[int, ...], is_multiple: bool) -> dict[str, int]:
-    """Returns other values of symbols, within their bounds."""
+    """Returns the examples of symbols plus steps, or multiples of them, within the bounds of the symbols."""
     chosen = {}
     for i, symbol in enumerate(symbols):
         step = steps[i % len(steps)] * (1 + i // len(steps))
@@ -123,7 +125,8 @@ def choose_sizes(symbols: list[Symbol], steps: tuple[int, ...], is_multiple: boo
 
 
 def list_equalities(symbols: list[Symbol]) -> list[dict[str, str]]:
-    """Returns which symbols may equal others: those with the same example. The first has none, and each has as many as those before or more."""
+    """Returns partitions of symbols, as dicts from the names of tied symbols to those of earlier ones with an equal example, in ascending order of
+    the number of tied symbols: the first dict is empty."""
     found: list[dict[str, str]] = [{}]
     for i, symbol in enumerate(symbols):
         earlier = [x for x in symbols[:i] if x.hint == symbol.hint]

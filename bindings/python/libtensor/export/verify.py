@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from .. import arange, no_grad
@@ -22,10 +22,10 @@ from .thresholds import list_thresholds
 from .trace import call_plainly, copy_state, have_same_constants, is_close, record, sample
 
 __all__ = ["ERRORS", "FAR", "LIMIT", "SizeChooser", "check_comparisons", "check_elements", "check_graphs", "check_sizes", "find_difference"]
-__all__ += ["list_varying", "record_variations"]
+__all__ += ["list_near", "list_varying", "record_variations"]
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
-NEAR = 24  # the number of thresholds of the function for which sizes are tried, the smallest ones
+NEAR = 24  # the number of thresholds of a function near which sizes are tried
 SCANNED = 4096  # sizes up to which all are looked at for another result of a comparison
 GRID = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128, 129, 256, 512, 1024, 4096)
 POWERS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -99,6 +99,11 @@ def run_equals(first: Recording, call: tuple[Any, ...], inputs: list[Any]) -> bo
     return all(map(is_close, found, expected))
 
 
+def list_near(numbers: Sequence[int]) -> list[int]:
+    """Returns the first NEAR of `numbers`, each with the next and the previous integer."""
+    return [n + step for n in numbers[:NEAR] for step in (0, 1, -1)]
+
+
 class SizeChooser:
     """Chooses the sizes, which are at least `smallest`, for which a graph is compared with the function."""
 
@@ -112,7 +117,7 @@ class SizeChooser:
     def list_each(self, numbers: list[int], escaped: set[str]) -> Iterator[tuple[Symbol, list[int]]]:
         """Returns the sizes to try for each symbol alone: in each list until the function accepts one. `numbers` are those that code has. Near
         these and near powers of two the symbols in `escaped` are tried, too."""
-        near = dict.fromkeys(n + step for n in [*[n for n in numbers if n > 1][:NEAR], *POWERS] for step in (0, 1, -1))
+        near = dict.fromkeys([*list_near([n for n in numbers if n > 1]), *list_near(POWERS)])
         for symbol in self.symbols:
             for n in near if symbol.name in escaped else ():
                 if n != symbol.hint and self.fits(symbol, n):
@@ -122,28 +127,28 @@ class SizeChooser:
             yield symbol, [n for n in (symbol.least, 2, 3) if symbol.least <= n < symbol.hint and n > 1]
             yield symbol, [1] if symbol.least <= 1 < symbol.hint else []
 
-    def list_flips(self, guard: Guard, before: list[Guard], of: dict[Symbol, int]) -> list[dict[Symbol, int]]:
-        """Returns sizes, small ones first, for which a comparison has another result and those before it have the same."""
+    def list_flips(self, guard: Guard, before: list[Guard], current: dict[Symbol, int]) -> list[dict[Symbol, int]]:
+        """Returns sizes, small ones first, for which a comparison has another result than for `current`, and those before it have the same."""
         involved = [symbol for symbol in self.symbols if symbol.name in guard.names]
         others = [symbol for symbol in self.symbols if symbol in involved or any(symbol.name in x.names for x in before)]
-        values = {symbol.name: size for symbol, size in of.items()}
+        values = {symbol.name: size for symbol, size in current.items()}
         found: list[dict[Symbol, int]] = []
-        lists = (self._list_single(involved, of), self._list_grid(involved), self._list_grid(others if len(others) > len(involved) else []))
+        lists = (self._list_single(involved, current), self._list_grid(involved), self._list_grid(others if len(others) > len(involved) else []))
         for sizes in itertools.chain(*lists):
             chosen = values | {symbol.name: size for symbol, size in sizes.items()}
             if not guard.holds(chosen) and all(x.holds(chosen) for x in before):
-                found.append({**of, **sizes})
+                found.append({**current, **sizes})
                 if len(found) == TRIES:
                     break
         return found
 
-    def _list_single(self, symbols: list[Symbol], of: dict[Symbol, int]) -> Iterator[dict[Symbol, int]]:
+    def _list_single(self, symbols: list[Symbol], current: dict[Symbol, int]) -> Iterator[dict[Symbol, int]]:
         """Returns other sizes of one symbol, the nearest ones first."""
         for symbol in symbols:
             near = range(self.smallest, min(SCANNED if symbol.most is None else symbol.most, SCANNED) + 1)
             far = [2**k for k in range(12, 25)] + ([] if symbol.most is None else [symbol.most])
-            for size in sorted({*near, *far}, key=functools.partial(_distance, of[symbol])):
-                if size != of[symbol] and self.fits(symbol, size):
+            for size in sorted({*near, *far}, key=functools.partial(_distance, current[symbol])):
+                if size != current[symbol] and self.fits(symbol, size):
                     yield {symbol: size}
 
     def _list_grid(self, symbols: list[Symbol]) -> Iterator[dict[Symbol, int]]:
@@ -166,30 +171,30 @@ def has_unknown_constants(recording: Recording) -> bool:
 class Checker(Protocol):
     """Records a function for sizes, and compares a graph with such a recording."""
 
-    def record(self, of: dict[Symbol, int]) -> tuple[Recording, Guards] | None: ...
+    def record(self, sizes: dict[Symbol, int]) -> tuple[Recording, Guards] | None: ...
 
-    def compare(self, other: Recording, of: dict[Symbol, int]) -> str | None: ...
+    def compare(self, other: Recording, sizes: dict[Symbol, int]) -> str | None: ...
 
 
 def _distance(one: int, two: int) -> int:
     return abs(one - two)
 
 
-class _Checker:
+class FunctionChecker:
     """Compares a graph with what a function does for other sizes."""
 
     def __init__(
-        self, recordings: list[Recording], expressions: Expressions, call: tuple[Any, ...], values: list[Any], sizes: list[dict[int, Size]]
+        self, recordings: list[Recording], expressions: Expressions, call: tuple[Any, ...], values: list[Any], dims: list[dict[int, Size]]
     ) -> None:
         self.values = values
-        self.first, self.expressions, self.sizes, self.call = recordings[0], expressions, sizes, call
+        self.first, self.expressions, self.dims, self.call = recordings[0], expressions, dims, call
 
-    def record(self, of: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
+    def record(self, sizes: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
         """Returns a recording for sizes, and the comparisons of sizes; None if the function fails, or if inputs are too large to compute with."""
         made = None
         for device in ("meta", "cpu"):
             try:
-                inputs = sample([v.detach().to(device) if isinstance(v, Tensor) else v for v in self.values], self.sizes, of, device)
+                inputs = sample([v.detach().to(device) if isinstance(v, Tensor) else v for v in self.values], self.dims, sizes, device)
                 if device == "cpu" and sum(v.numel() for v in inputs if isinstance(v, Tensor)) > LIMIT:
                     return made
                 made = record_guards(self.expressions, self.call, inputs, device)
@@ -199,9 +204,9 @@ class _Checker:
                 return made
         return made
 
-    def has_results(self, of: dict[Symbol, int]) -> bool:
+    def has_results(self, sizes: dict[Symbol, int]) -> bool:
         """Returns whether the graph has the results of the function for sizes, though the operators of the function are others."""
-        inputs = sample(self.values, self.sizes, of)
+        inputs = sample(self.values, self.dims, sizes)
         if sum(v.numel() for v in inputs if isinstance(v, Tensor)) > LIMIT:
             return False
         try:
@@ -209,19 +214,19 @@ class _Checker:
         except ERRORS:
             return False
 
-    def compare(self, other: Recording, of: dict[Symbol, int]) -> str | None:
+    def compare(self, other: Recording, sizes: dict[Symbol, int]) -> str | None:
         """Returns what differs for sizes; None if nothing does."""
         difference = find_difference(self.first, other) or (UNKNOWN if has_unknown_constants(other) else None)
-        return None if difference is None or self.has_results(of) else difference
+        return None if difference is None or self.has_results(sizes) else difference
 
 
-def _raise_difference(difference: str, of: dict[Symbol, int], hints: dict[Symbol, int], guard: Guard | None) -> None:
-    changed = [symbol for symbol in of if of[symbol] != hints[symbol]]
+def _raise_difference(difference: str, sizes: dict[Symbol, int], hints: dict[Symbol, int], guard: Guard | None) -> None:
+    changed = [symbol for symbol in sizes if sizes[symbol] != hints[symbol]]
     if len(changed) == 1:
-        what, now, before = f"size {changed[0].name}", str(of[changed[0]]), str(hints[changed[0]])
+        what, now, before = f"size {changed[0].name}", str(sizes[changed[0]]), str(hints[changed[0]])
     else:
         what = f"sizes {', '.join(symbol.name for symbol in changed)}"
-        now, before = (", ".join(f"{symbol.name} = {sizes[symbol]}" for symbol in changed) for sizes in (of, hints))
+        now, before = (", ".join(f"{symbol.name} = {chosen[symbol]}" for symbol in changed) for chosen in (sizes, hints))
     compared = "" if guard is None else f" ({guard.where} compares {guard.text})"
     raise NotImplementedError(
         f"export: the function depends on the variable {what} in a way that no graph describes: for {now}, {difference} "
@@ -238,7 +243,7 @@ def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None
     escaped: set[str] = set()
     queue, tried, known, calls = [(chooser.hints, made[1])], set(), {symbol.name for symbol in chooser.symbols}, 0
     while queue:
-        of, guards = queue.pop()
+        current, guards = queue.pop()
         escaped |= guards.escaped
         for i, guard in enumerate(guards.found):
             if (guard.text, guard.outcome) in tried or (guard.is_own and not known.issuperset(guard.names)):
@@ -248,7 +253,7 @@ def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None
                 raise NotImplementedError(
                     f"export: {guard.where} compares a size that depends on elements of the inputs ({guard.text}); select with torch.where or masks"
                 )
-            for sizes in chooser.list_flips(guard, guards.found[:i], of):
+            for sizes in chooser.list_flips(guard, guards.found[:i], current):
                 calls += 1
                 if calls > MOST:
                     raise NotImplementedError(
@@ -279,23 +284,23 @@ def check_sizes(
     the program fails for them, too. `call` has the function, the state, the names of inputs and their structure, and `values` are the inputs."""
     if not symbols:
         return
-    checker, chooser = _Checker(recordings, expressions, call, values, sizes), SizeChooser(symbols)
+    checker, chooser = FunctionChecker(recordings, expressions, call, values, sizes), SizeChooser(symbols)
     escaped = check_comparisons(checker, chooser)
     names = {symbol.name for symbol in symbols} if escaped is None else escaped
     numbers = list_thresholds(lambda: checker.record(chooser.hints)) if names else []
     for symbol, candidates in chooser.list_each(numbers, names):
         for size in candidates:
-            of = {**chooser.hints, symbol: size}
-            other = checker.record(of)
+            chosen = {**chooser.hints, symbol: size}
+            other = checker.record(chosen)
             if other is None:
                 continue
-            difference = checker.compare(other[0], of)
+            difference = checker.compare(other[0], chosen)
             if difference == UNKNOWN:
                 continue
             if difference is not None and size == 1:
                 symbol.least = 2
             elif difference is not None:
-                _raise_difference(difference, of, chooser.hints, None)
+                _raise_difference(difference, chosen, chooser.hints, None)
             break
 
 
@@ -329,9 +334,9 @@ def _vary(value: Any, step: int, is_strong: bool) -> Any:
     """Returns a tensor with other elements, which are valid indices where those of `value` are: some of its elements, and others if `is_strong`."""
     if not isinstance(value, Tensor) or not value.numel():
         return value
-    places = arange(value.numel())
-    flat = value.detach().flatten()[(places * places + (2 * step + 1) * places + step) % value.numel()]
-    is_changed = (places + step) % (step + 2) == 0
+    positions = arange(value.numel())
+    flat = value.detach().flatten()[(positions * positions + (2 * step + 1) * positions + step) % value.numel()]
+    is_changed = (positions + step) % (step + 2) == 0
     if is_strong and value.dtype == torch_bool:
         flat = flat ^ is_changed
     elif is_strong:

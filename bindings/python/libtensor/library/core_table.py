@@ -1,6 +1,6 @@
 """Decompositions of operators of ATen into those of Core ATen IR: for each overload, a function with its parameters that calls other operators.
 
-A function may return NotImplemented, with which the operator stays whole.
+A function may return NotImplemented to keep the operator.
 """
 
 from __future__ import annotations

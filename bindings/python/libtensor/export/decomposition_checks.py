@@ -1,4 +1,4 @@
-"""Calls of decompositions, which are recorded for sizes, and whether the graph of one holds for the other sizes."""
+"""Records decompositions for several sizes, and checks whether the graph of a decomposition is valid for all other sizes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from .recording import Recording
 from .samples import KnownSizes, Plan, evaluate
 from .thresholds import list_thresholds
 from .trace import is_close
-from .verify import ERRORS, FAR, LIMIT, SizeChooser, check_comparisons, find_difference
+from .verify import ERRORS, FAR, LIMIT, SizeChooser, check_comparisons, find_difference, list_near
 
-__all__ = ["Call", "find_numbers", "holds_for_sizes"]
+__all__ = ["DecompositionCall", "find_numbers", "holds_for_sizes"]
 
 SMALL = (0, 1, 2, 3, 5)  # sizes that are tried where no bound forbids them
-NEAR = 24  # the number of thresholds of a function near which sizes are tried
 
 
 class _Tracer(OperatorTracer):
-    """Records the operators of decompositions, which run on the device meta, as operators on the CPU."""
+    """Records the operators of decompositions as operators on the CPU. The decompositions are called with tensors on the device meta."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if isinstance(func, AtenOverload):
@@ -48,7 +47,7 @@ class _Tracer(OperatorTracer):
 
 
 class _Collector(Collecting, _Tracer):
-    """Collects the comparisons of sizes, too."""
+    """Also collects the comparisons of sizes in the code of the decompositions."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if isinstance(func, AtenOverload) and func in self.decompositions:
@@ -59,30 +58,38 @@ class _Collector(Collecting, _Tracer):
         return super().__torch_function__(func, types, args, kwargs)
 
 
-class Call:
-    """A node that a function decomposes. `names` are the values in its arguments, and `operator` is what the function must be equal to."""
+class DecompositionCall:
+    """A call of the decomposition `function` with the arguments of a node. `names` are the tensors and numbers in these arguments. The function must
+    have the results of `operator`, the operator of the node."""
 
     def __init__(self, table: Table, graph: dict[str, Any], node: Node, function: Callable[..., Any], names: list[str], operator: Any) -> None:
         self.table, self.graph, self.node, self.function, self.names, self.operator = table, graph, node, function, names, operator
 
-    def number(self, name: str, of: dict[str, int]) -> int:
+    def evaluate_number(self, name: str, sizes: dict[str, int]) -> int:
+        """Returns the value of a number in the arguments."""
         value = self.graph["sym_int_values"].get(name)
         if value is None:
-            raise NotImplementedError(f"run_decompositions: the number {name} is no integer")
-        return size_in(value, of)
+            raise NotImplementedError(f"run_decompositions: the number {name} is not an integer")
+        return evaluate_size(value, sizes)
 
-    def tensor(self, name: str, of: dict[str, int], device: str = "meta") -> Tensor:
+    def create_tensor(self, name: str, sizes: dict[str, int], device: str = "meta") -> Tensor:
+        """Returns a tensor, whose elements are not initialized, with the shape, strides and dtype of one in the arguments."""
         meta = self.graph["tensor_values"][name]
-        sizes, strides = ([size_in(x, of) for x in meta[k]] for k in ("sizes", "strides"))
-        return empty_strided(sizes, strides, dtype=EXPORTED[meta["dtype"]], device=device)
+        shape, strides = ([evaluate_size(x, sizes) for x in meta[k]] for k in ("sizes", "strides"))
+        return empty_strided(shape, strides, dtype=EXPORTED[meta["dtype"]], device=device)
 
-    def read(self, values: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Returns the arguments."""
+    def has_empty_tensor(self, sizes: dict[str, int]) -> bool:
+        """Returns whether a tensor in the arguments has no elements for the values of symbols."""
+        return not all(self.create_tensor(x, sizes).numel() for x in self.names if x in self.graph["tensor_values"])
+
+    def read_arguments(self, values: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Returns the positional and the keyword arguments for the values of `names`."""
         args = [read_argument(x["arg"], values) for x in self.node["inputs"] if x["kind"] != 2]
         return args, {x["name"]: read_argument(x["arg"], values) for x in self.node["inputs"] if x["kind"] == 2}
 
-    def record(self, of: dict[str, int], guards: Guards | None = None) -> Recording:
-        """Calls the function with tensors of the sizes that symbols have. Raises NotImplementedError if it does not apply."""
+    def record_graph(self, sizes: dict[str, int], guards: Guards | None = None) -> Recording:
+        """Records a call of the function for the values of symbols. Collects its comparisons of sizes in `guards`. Raises NotImplementedError if the
+        function returns NotImplemented."""
         recorded, root = Graph(), Module()
         tracer = _Tracer(recorded, root, self.table) if guards is None else _Collector(recorded, root, self.table)
         if isinstance(tracer, _Collector) and guards is not None:
@@ -91,15 +98,15 @@ class Call:
         for i, name in enumerate(self.names):
             placeholder = recorded.placeholder(f"input_{i}")
             if name in self.graph["tensor_values"]:
-                values[name] = self.tensor(name, of)
+                values[name] = self.create_tensor(name, sizes)
                 tracer.track(values[name], placeholder)
             else:
-                values[name] = placeholder.meta["given"] = self.number(name, of)
+                values[name] = placeholder.meta["given"] = self.evaluate_number(name, sizes)
                 text = self.graph["sym_int_values"][name].get("as_expr", {}).get("expr_str")
                 if guards is not None and text is not None:
                     values[name] = make_number(values[name], write_python(text), guards)
             placeholder.meta["name"] = name
-        args, kwargs = self.read(values)
+        args, kwargs = self.read_arguments(values)
         try:
             with no_grad(), autocast("cpu", enabled=False), make_device("meta"), tracer, contextlib.nullcontext() if guards is None else collecting():
                 result = self.function(*args, **kwargs)
@@ -107,7 +114,7 @@ class Call:
             if guards is not None:
                 guards.release()
         if result is NotImplemented:
-            raise NotImplementedError(f"run_decompositions: {self.node['target']} stays whole")
+            raise NotImplementedError(f"run_decompositions: {self.node['target']} is not decomposed")
         flat = [plain(x) for x in (result if isinstance(result, list | tuple) else [result])]
         check_results(self.graph, self.node, flat)
         recorded.output(tracer.find(flat))
@@ -118,38 +125,42 @@ class Call:
             )
         return Recording(recorded, None, {})
 
-    def runs(self, of: dict[str, int]) -> bool:
-        """Returns whether the operator accepts arguments of the sizes that symbols have."""
+    def accepts_sizes(self, sizes: dict[str, int]) -> bool:
+        """Returns whether the operator accepts the arguments for the values of symbols."""
+        tensors = self.graph["tensor_values"]
         try:
-            args, kwargs = self.read({x: self.tensor(x, of) if x in self.graph["tensor_values"] else self.number(x, of) for x in self.names})
+            values = {x: self.create_tensor(x, sizes) if x in tensors else self.evaluate_number(x, sizes) for x in self.names}
+            args, kwargs = self.read_arguments(values)
             with no_grad(), make_device("meta"):
                 self.operator(*args, **{k: v for k, v in kwargs.items() if k != "device"})
         except ERRORS:
             return False
         return True
 
-    def compute(self, of: dict[str, int], run: Callable[..., Any], limit: int) -> list[Any]:
-        """Returns the results of a function of the values, and the values after it, for integers less than `limit`."""
+    def compute_results(self, sizes: dict[str, int], run: Callable[..., Any], limit: int) -> list[Any]:
+        """Returns the results of `run(values)`, and the values after it, to which it can write. The elements of integer tensors are less than
+        `limit`."""
         values: dict[str, Any] = {}
         for name in self.names:
-            values[name] = self.number(name, of) if name not in self.graph["tensor_values"] else fill(self.tensor(name, of, "cpu"), limit)
+            is_tensor = name in self.graph["tensor_values"]
+            values[name] = fill_elements(self.create_tensor(name, sizes, "cpu"), limit) if is_tensor else self.evaluate_number(name, sizes)
         with no_grad(), autocast("cpu", enabled=False):
             made = run(values)
         return [*(made if isinstance(made, list | tuple) else [made]), *values.values()]
 
 
-def fill(value: Tensor, limit: int) -> Tensor:
-    """Writes elements to a tensor, which are valid indices for at least `limit` elements, and returns it."""
-    places = arange(value.numel()).reshape(value.shape)
+def fill_elements(value: Tensor, limit: int) -> Tensor:
+    """Initializes the elements of a tensor, and returns it. Integers are from 0 to `limit` - 1: valid indices of `limit` elements."""
+    positions = arange(value.numel()).reshape(value.shape)
     if value.dtype == torch_bool:
-        return value.copy_(places % 3 != 1)
+        return value.copy_(positions % 3 != 1)
     if value.is_floating_point() or value.is_complex():
-        return value.copy_((places * 7 % 11 + 1) / 8)
-    return value.copy_(places % limit)
+        return value.copy_((positions * 7 % 11 + 1) / 8)
+    return value.copy_(positions % limit)
 
 
 def find_numbers(recordings: list[Recording]) -> dict[tuple[int, ...], Any]:
-    """Returns the placeholders of numbers by their values in each recording."""
+    """Returns the placeholders of numbers, by the tuples of their values in the recordings. Stores the tuples in the placeholders."""
     numbers: dict[tuple[int, ...], Any] = {}
     for nodes in zip(*(r.nodes for r in recordings), strict=False):
         if "given" in nodes[0].meta:
@@ -158,37 +169,37 @@ def find_numbers(recordings: list[Recording]) -> dict[tuple[int, ...], Any]:
     return numbers
 
 
-class _Checker:
+class DecompositionChecker:
     """Compares the graph of a decomposition with the decomposition for other sizes."""
 
-    def __init__(self, call: Call, first: Recording, plan: Plan, expressions: Expressions) -> None:
+    def __init__(self, call: DecompositionCall, first: Recording, plan: Plan, expressions: Expressions) -> None:
         self.call, self.first, self.plan, self.expressions = call, first, plan, expressions
 
-    def record(self, of: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
+    def record(self, sizes: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
         """Returns a recording for sizes, and the comparisons of sizes; None if the operator is not defined for them."""
-        sizes, guards = self.complete(of), Guards(self.expressions)
+        completed, guards = self.complete(sizes), Guards(self.expressions)
         try:
-            return self.call.record(sizes, guards), guards
+            return self.call.record_graph(completed, guards), guards
         except ERRORS as error:
-            if isinstance(error, NotImplementedError) or (self.call.runs(sizes) and not self.raises_for_empty(sizes)):
-                raise NotImplementedError(f"run_decompositions: the decomposition fails for {sizes}") from error
+            if isinstance(error, NotImplementedError) or (self.call.accepts_sizes(completed) and not self.raises_for_empty(completed)):
+                raise NotImplementedError(f"run_decompositions: the decomposition fails for {completed}") from error
             return None
 
-    def complete(self, of: dict[Symbol, int]) -> dict[str, int]:
-        return self.plan.complete({symbol.name: size for symbol, size in of.items()})
+    def complete(self, sizes: dict[Symbol, int]) -> dict[str, int]:
+        """Returns the values of all symbols, by name."""
+        return self.plan.complete({symbol.name: size for symbol, size in sizes.items()})
 
-    def compare(self, other: Recording, of: dict[Symbol, int]) -> str | None:
+    def compare(self, other: Recording, sizes: dict[Symbol, int]) -> str | None:
         """Returns what differs for sizes; None if nothing does, or if the results are equal."""
-        difference, sizes = find_difference(self.first, other), self.complete(of)
-        return None if difference is None or self.has_results(sizes, other) or self.raises_for_empty(sizes) else difference
+        difference, completed = find_difference(self.first, other), self.complete(sizes)
+        return None if difference is None or self.has_results(completed, other) or self.raises_for_empty(completed) else difference
 
-    def raises_for_empty(self, of: dict[str, int]) -> bool:
-        """Returns whether a tensor has no elements, for which the graph raises."""
-        call = self.call
-        if all(call.tensor(x, of).numel() for x in call.names if x in call.graph["tensor_values"]):
+    def raises_for_empty(self, sizes: dict[str, int]) -> bool:
+        """Returns whether an argument is an empty tensor and the graph raises for it."""
+        if not self.call.has_empty_tensor(sizes):
             return False
         try:
-            call.compute(of, self.run, 1)
+            self.call.compute_results(sizes, self.run, 1)
         except ERRORS:
             return True
         return False
@@ -196,7 +207,7 @@ class _Checker:
     def run(self, values: dict[str, Any]) -> list[Any]:
         return self.first.run(*values.values())
 
-    def has_results(self, of: dict[str, int], other: Recording) -> bool:
+    def has_results(self, sizes: dict[str, int], other: Recording) -> bool:
         """Returns whether the graph has the results of the function."""
         call = self.call
         if sum((other.nodes[i].meta["val"].numel() if "val" in other.nodes[i].meta else 0) for i in range(len(call.names))) > LIMIT:
@@ -204,13 +215,13 @@ class _Checker:
         before = get_rng_state()
 
         def call_function(values: dict[str, Any]) -> Any:
-            args, kwargs = call.read(values)
+            args, kwargs = call.read_arguments(values)
             return call.function(*args, **kwargs)
 
         for limit in (3, 1):
             try:
-                expected = call.compute(of, call_function, limit)
-                found = call.compute(of, self.run, limit)
+                expected = call.compute_results(sizes, call_function, limit)
+                found = call.compute_results(sizes, self.run, limit)
             except ERRORS:
                 continue
             finally:
@@ -221,8 +232,9 @@ class _Checker:
 
 
 def list_sizes(chooser: SizeChooser, numbers: list[int]) -> Iterator[dict[Symbol, int]]:
-    """Yields sizes to try: the bounds, small ones, large ones and those near `numbers`, of one symbol and of all."""
-    near = [n + step for n in numbers[:NEAR] for step in (0, 1, -1)]
+    """Yields sizes to try. For each symbol, with the examples of the others: its bounds, small and large sizes and those near `numbers`; then small
+    sizes for all symbols together."""
+    near = list_near(numbers)
     for symbol in chooser.symbols:
         ends = [symbol.least, *SMALL, 2 * symbol.hint, *([FAR[0]] if symbol.most is None else [symbol.most]), *near]
         for size in dict.fromkeys(ends):
@@ -232,17 +244,17 @@ def list_sizes(chooser: SizeChooser, numbers: list[int]) -> Iterator[dict[Symbol
         yield {symbol: SMALL[i] if chooser.fits(symbol, SMALL[i]) else symbol.hint for symbol in chooser.symbols}
 
 
-def holds_for_sizes(call: Call, first: Recording, recordings: list[Recording], plan: Plan, sizes: KnownSizes) -> bool:
-    """Returns whether a graph, which `recordings` became, has the results of the function for all sizes within the bounds of symbols: for the bounds,
-    small and large sizes, and sizes for which a comparison in the code of the function has another result."""
+def holds_for_sizes(call: DecompositionCall, first: Recording, recordings: list[Recording], plan: Plan, known: KnownSizes) -> bool:
+    """Returns whether the graph `first`, which unify() made of `recordings`, has the results of the function for the sizes within the bounds of the
+    symbols. Tries the bounds, small and large sizes, and sizes on both sides of the size comparisons in the code of the function."""
     chooser = SizeChooser(plan.symbols, 0)
     try:
-        checker = _Checker(call, first, plan, find_expressions(recordings, sizes.express))
+        checker = DecompositionChecker(call, first, plan, find_expressions(recordings, known.express))
         escaped = check_comparisons(checker, chooser)
         numbers = list_thresholds(lambda: checker.record(chooser.hints)) if escaped is None or escaped else []
-        for of in list_sizes(chooser, numbers):
-            made = checker.record(of)
-            if made is not None and checker.compare(made[0], of) is not None:
+        for sizes in list_sizes(chooser, numbers):
+            made = checker.record(sizes)
+            if made is not None and checker.compare(made[0], sizes) is not None:
                 return False
     except NotImplementedError:
         return False
@@ -275,6 +287,6 @@ def is_used(graph: dict[str, Any], name: str) -> bool:
     return name in list_names(graph["outputs"]) or any(name in list_names([x["arg"] for x in node["inputs"]]) for node in graph["nodes"])
 
 
-def size_in(size: dict[str, Any], of: dict[str, int]) -> int:
-    """Returns a size of the JSON for values of symbols."""
-    return size["as_int"] if "as_int" in size else evaluate(size["as_expr"]["expr_str"], of)
+def evaluate_size(size: dict[str, Any], sizes: dict[str, int]) -> int:
+    """Returns the value of a size in the JSON for values of symbols."""
+    return size["as_int"] if "as_int" in size else evaluate(size["as_expr"]["expr_str"], sizes)
