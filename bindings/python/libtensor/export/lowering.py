@@ -91,7 +91,9 @@ class Lowering:
                 return self._write(graph, node, recordings, first, known) if not symbols or self.checked[key] else None
             except NotImplementedError:
                 return None
-            except (RuntimeError, ValueError, IndexError):
+            except (RuntimeError, ValueError, IndexError, ArithmeticError):
+                if call.has_empty_tensor(plan.values[0]):
+                    return None  # the operator may accept empty tensors where its decomposition does not
                 if self.samples.known.issuperset(symbols):
                     call.record_graph(plan.values[0])  # raises if the decomposition does not fit the example
         return None
