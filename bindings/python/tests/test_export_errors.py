@@ -45,12 +45,12 @@ def test_a_damaged_structure(name, side):
 class Changing(nn.Module):
     def __init__(self, change):
         super().__init__()
-        self.part = nn.Linear(2, 2)
+        self.inner = nn.ModuleDict({"part": nn.Linear(2, 2)})
         self.change = change
 
     def forward(self, x):
-        part = self.part
-        self.change(self)
+        part = self.inner.part
+        self.change(self.inner)
         return part(x)
 
 
@@ -62,13 +62,21 @@ def replace(module):
     module.part = nn.Identity()
 
 
-@pytest.mark.parametrize("change", [delete, replace])
-def test_a_module_that_changes_its_submodules(change):
+def add(module):
+    module.other = nn.Identity()
+
+
+def add_none(module):
+    module.register_module("other", None)
+
+
+@pytest.mark.parametrize(("change", "name"), [(delete, "part"), (replace, "part"), (add, "other"), (add_none, "other")])
+def test_a_module_that_changes_its_submodules(change, name):
     model = Changing(change)
-    part = model.part
-    with pytest.raises(NotImplementedError, match="replaces or deletes the submodule part"):
+    part = model.inner.part
+    with pytest.raises(NotImplementedError, match=f"the module adds, replaces or deletes the submodule inner.{name} when it is called"):
         export(model, (torch.ones(3, 2),))
-    assert model.part is part
+    assert dict(model.inner.named_children()) == {"part": part} and list(model.inner._modules) == ["part"]
 
 
 def test_a_module_that_deletes_its_parameter_keeps_it():
@@ -100,9 +108,10 @@ class Unregistered:
 
 def test_classes_that_are_no_pytrees():
     hint = "register_dataclass, another container with torch.utils._pytree.register_pytree_node"
-    with pytest.raises(TypeError, match=f"one is a Unregistered.*{hint}"):
+    kinds = "numbers, strings and None, in lists, tuples, dicts and registered dataclasses"
+    with pytest.raises(TypeError, match=f"{kinds}.*one is a Unregistered.*{hint}"):
         export(lambda pair: pair.first + 1, (Unregistered(torch.ones(2)),))
-    with pytest.raises(NotImplementedError, match=f"output 0 is a Unregistered.*{hint}"):
+    with pytest.raises(NotImplementedError, match=f"output 0 is a Unregistered.*{kinds}.*{hint}"):
         export(Unregistered, (torch.ones(2),))
     with pytest.raises(AssertionError, match="Only dataclasses can be registered"):
         torch.export.register_dataclass(int)

@@ -1,4 +1,7 @@
-"""Exported programs: export() records the operators of a module, save() and load() write and read PyTorch's .pt2 files."""
+"""Exported programs: export() records the operators of a module, save() and load() write and read PyTorch's .pt2 files.
+
+Inputs and results can be tensors, numbers, strings and None, in lists, tuples, dicts and the dataclasses that register_dataclass() registers.
+"""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any

@@ -142,7 +142,8 @@ def export(
 ) -> ExportedProgram:
     """Records the operators of a module, or of a function of tensors, as a program, which runs without Python.
 
-    `args` and `kwargs` are sample inputs. All sizes are fixed, except those that `dynamic_shapes` makes variable: for each argument None, or a dict
+    `args` and `kwargs` are sample inputs: tensors, numbers, strings and None, in lists, tuples, dicts and registered dataclasses
+    (`torch.export.register_dataclass`). All sizes are fixed, except those that `dynamic_shapes` makes variable: for each argument None, or a dict
     or list with a `Dim`, `Dim.AUTO` or `Dim.DYNAMIC` for a dimension. The function is called for several sizes, and the numbers that depend on them
     become operators of sizes. Numbers, strings and None in the arguments are constants. The program writes to buffers and inputs as the module
     does; export itself changes neither. The program has a copy of the weights.
@@ -166,8 +167,8 @@ def export(
     unsupported = next((v for v in values if not isinstance(v, Tensor | bool | int | float | str | None)), None)
     if unsupported is not None:
         raise TypeError(
-            "export: inputs can be tensors, numbers, strings and None, in lists, tuples and dicts, "
-            f"but one is a {type(unsupported).__name__}. {REGISTER}"
+            "export: inputs can be tensors, numbers, strings and None, in lists, tuples, dicts and registered dataclasses "
+            f"(torch.export.register_dataclass), but one is a {type(unsupported).__name__}. {REGISTER}"
         )
     argument_names, rest, count = _name_arguments(mod, args)
     state, buffers = _list_state(mod)

@@ -232,7 +232,8 @@ def check_outputs(flat: list[Any]) -> None:
     for i, value in enumerate(flat):
         if value is not None and not isinstance(value, Tensor | bool | int | float | str):
             raise NotImplementedError(
-                f"export: output {i} is a {type(value).__name__}; results can be tensors, numbers, strings and None. {REGISTER}"
+                f"export: output {i} is a {type(value).__name__}; results can be tensors, numbers, strings and None, "
+                f"in lists, tuples, dicts and registered dataclasses (torch.export.register_dataclass). {REGISTER}"
             )
 
 
@@ -262,14 +263,16 @@ def name_constants(function: Callable[..., Any], graph: Graph, root: Module) -> 
 
 @contextlib.contextmanager
 def keeping_modules(function: Callable[..., Any]) -> Iterator[None]:
-    """Restores the submodules of a module at the end. Raises NotImplementedError if some were replaced or deleted."""
-    before = [(module, dict(module._modules)) for module in (function.modules() if isinstance(function, Module) else ())]
-    changed: set[str] = set()
+    """Restores the submodules of a module at the end. Raises NotImplementedError if some were added, replaced or deleted."""
+    before = [(path, m, dict(m._modules)) for path, m in (function.named_modules() if isinstance(function, Module) else ())]
+    missing, changed = object(), set[str]()
     try:
         yield
     finally:
-        for module, modules in before:
-            changed |= {name for name in modules if module._modules.get(name) is not modules[name]}
+        for path, module, modules in before:
+            names = modules.keys() | module._modules.keys()
+            different = (name for name in names if module._modules.get(name, missing) is not modules.get(name, missing))
+            changed |= {f"{path}.{name}".lstrip(".") for name in different}
             module._modules.clear()
             module._modules.update(modules)
     if changed:
