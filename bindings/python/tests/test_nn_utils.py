@@ -142,6 +142,30 @@ def test_orthogonal_weights_stay_orthogonal(shape, name, trivial):
         assert torch.allclose(net.weight, torch.eye(*shape, dtype=torch.float64), atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(5,), (5, 4), (5, 4, 3)])
+def test_weight_norms_are_those_of_the_operator(shape, dtype):
+    """The operator computes in float32 for 16-bit floats."""
+    v = torch.randn(shape).to(dtype)
+    for dim in range(-1, len(shape)):
+        g = torch.rand([n if i == dim else 1 for i, n in enumerate(shape)] if dim >= 0 else []).to(dtype)
+        made = torch._weight_norm(v, g, dim)
+        assert made.dtype is dtype and torch.equal(made, torch.ops.aten._weight_norm(v, g, dim))
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_weight_norms_of_large_16_bit_floats(dim):
+    v = torch.full((2, 64), 30000.0, dtype=torch.float16)
+    g = torch.ones((2, 1) if dim == 0 else (1, 64) if dim == 1 else (), dtype=torch.float16)
+    made = torch._weight_norm(v, g, dim)
+    assert torch.equal(made, torch.full_like(v, {0: 0.125, 1: 0.5**0.5, -1: 0.0884}[dim]))
+    parametrized = nn.utils.parametrizations.weight_norm(nn.Linear(64, 2, dtype=torch.bfloat16))
+    made = parametrized.weight.double()
+    v, g = parametrized.parametrizations.weight.original1, parametrized.parametrizations.weight.original0
+    expected = v.double() * g.double() / v.double().norm(2, 1, True)
+    assert v.dtype is torch.bfloat16 and ((made - expected).abs() <= expected.abs() * (2**-8 + 1e-6)).all()
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("dim", [0, 1, None])
 def test_both_weight_norms_are_one_function(dim):

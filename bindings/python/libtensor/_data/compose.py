@@ -3,6 +3,7 @@
 from string import ascii_letters
 
 from .._base.direct import open_to_overrides
+from .._base.dtypes import bfloat16, float16, float32
 from .._core.convert import is_integer, sequence
 from .._core.results import result_type
 from .._core.tensor import Tensor, checked
@@ -56,7 +57,9 @@ def norm_except_dim(v, pow=2, dim=0):
 
 
 def weight_norm(v, g, dim=0):
-    """Returns `v * g`, divided by the norms of `v` over all dimensions except `dim`."""
+    """Returns `v * g`, divided by the norms of `v` over all dimensions except `dim`. Computes in float32 for 16-bit floats."""
+    if v.dtype in (float16, bfloat16):
+        return weight_norm(v.to(float32), g, dim).to(v.dtype)
     return v * (g / norm_except_dim(v, 2, dim))
 
 
