@@ -239,7 +239,7 @@ def _argument(item: str, kwarg_only: bool, schema: str) -> Argument:
     value = _parse_default(default)
     for x in value if isinstance(value, list) else [value]:
         if isinstance(x, int) and not -(2**63) <= x < 2**63 and base not in ("float", "complex"):
-            raise RuntimeError(f"schema: the default {x} of the argument {name!r} is no integer of 64 bits, in {schema!r}")
+            raise RuntimeError(f"schema: the default {x} of the argument {name!r} must be from -2**63 to 2**63 - 1, in {schema!r}")
     return Argument(name, base + suffix, default is not None, value, kwarg_only, alias, bool(write))
 
 
