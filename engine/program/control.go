@@ -82,7 +82,7 @@ func (p *planner) inlineGraph(n *node, s scope, all *[]*step) bool {
 	case "torch.ops.higher_order.wrap_with_autocast":
 		at = 4
 		if len(n.args) > 2 && (n.args[2].kind != argBool || n.args[2].i != 0) {
-			p.setUnsupported("node %.100q enables autocast: %s", n.name, decompose)
+			p.setUnsupported("node %.100q enables autocast: %s", n.name, decomposeHint)
 		}
 	default:
 		return false
@@ -129,8 +129,8 @@ func (p *planner) appendResults(s scope, results []arg, st *step) {
 	}
 }
 
-// appendUsed appends the list of the values among operands that a graph uses, each once.
-func (p *planner) appendUsed(s scope, g *graph, operands []arg, st *step) {
+// appendUsedValues appends the list of the values among operands that a graph uses, each once.
+func (p *planner) appendUsedValues(s scope, g *graph, operands []arg, st *step) {
 	used := map[string]bool{}
 	p.spendBudget(64 * len(g.inputs))
 	for i := range g.inputs {
@@ -168,7 +168,7 @@ func (p *planner) planCond(n *node, s scope, st *step) {
 	st.useValues(operands, s)
 	results := flattenResults(n.results)
 	for _, g := range graphs {
-		p.appendUsed(s, g, operands, st)
+		p.appendUsedValues(s, g, operands, st)
 	}
 	for _, g := range graphs {
 		if len(g.outputs) != len(results) {
@@ -237,22 +237,22 @@ func (p *planner) planScan(n *node, s scope, st *step, carried int) {
 		p.setError("node %.100q has no inputs", n.name)
 		return
 	}
-	init, slices, rest := operandsOf(n.args[1:1+carried]), operandsOf(n.args[1+carried:2+carried]), operandsOf(n.args[2+carried:])
+	init, sliced, rest := operandsOf(n.args[1:1+carried]), operandsOf(n.args[1+carried:2+carried]), operandsOf(n.args[2+carried:])
 	results := flattenResults(n.results)
-	if len(slices) == 0 || len(body.outputs) != len(results) || len(results) < len(init) {
-		p.setError("node %.100q has %d carried inputs, %d sliced ones, %d results, and a graph of %d outputs", n.name, len(init), len(slices),
+	if len(sliced) == 0 || len(body.outputs) != len(results) || len(results) < len(init) {
+		p.setError("node %.100q has %d carried inputs, %d sliced ones, %d results, and a graph of %d outputs", n.name, len(init), len(sliced),
 			len(results), len(body.outputs))
 		return
 	}
 	st.useValues(rest, s)
-	for _, list := range [][]arg{init, slices} {
+	for _, list := range [][]arg{init, sliced} {
 		st.words = append(st.words, int64(len(list)))
 		for i := range list {
 			p.appendItem(s, &list[i], st)
 		}
 	}
 	inner := p.copyScope(s)
-	operands := append(p.defineOperands(inner, len(init)+len(slices), st), rest...)
+	operands := append(p.defineOperands(inner, len(init)+len(sliced), st), rest...)
 	st.words = append(st.words, p.planBlock(body, p.bindInputs(n, body, operands, inner), body.outputs)...)
 	p.appendResults(s, results, st)
 }
@@ -265,19 +265,19 @@ func (p *planner) planAssociativeScan(n *node, s scope, st *step) {
 		p.setError("node %.100q has no inputs", n.name)
 		return
 	}
-	slices, rest := operandsOf(n.args[1:2]), operandsOf(n.args[2:])
+	sliced, rest := operandsOf(n.args[1:2]), operandsOf(n.args[2:])
 	results := flattenResults(n.results)
-	if len(slices) == 0 || len(body.outputs) != len(slices) || len(results) != len(slices) {
-		p.setError("node %.100q has %d inputs, %d results, and a graph of %d outputs", n.name, len(slices), len(results), len(body.outputs))
+	if len(sliced) == 0 || len(body.outputs) != len(sliced) || len(results) != len(sliced) {
+		p.setError("node %.100q has %d inputs, %d results, and a graph of %d outputs", n.name, len(sliced), len(results), len(body.outputs))
 		return
 	}
 	st.useValues(rest, s)
-	st.words = append(st.words, int64(len(slices)))
-	for i := range slices {
-		p.appendItem(s, &slices[i], st)
+	st.words = append(st.words, int64(len(sliced)))
+	for i := range sliced {
+		p.appendItem(s, &sliced[i], st)
 	}
 	inner := p.copyScope(s)
-	operands := append(p.defineOperands(inner, 2*len(slices), st), rest...)
+	operands := append(p.defineOperands(inner, 2*len(sliced), st), rest...)
 	st.words = append(st.words, p.planBlock(body, p.bindInputs(n, body, operands, inner), body.outputs)...)
 	p.appendResults(s, results, st)
 }

@@ -16,7 +16,7 @@ func (p *planner) planFunctionalized(n *node, g *graph, s scope, all *[]*step) b
 	if !ok || version != "" && version != "_v2" {
 		return false
 	}
-	if len(n.args) == 0 || n.args[0].kind != argString || strings.HasPrefix(n.args[0].text, "torch.ops.higher_order.") {
+	if len(n.args) == 0 || !p.checkApplied(n, "auto_functionalized", &n.args[0].arg) {
 		p.setError("node %.100q calls no operator", n.name)
 		return true
 	}
@@ -40,9 +40,10 @@ func (p *planner) planFunctionalized(n *node, g *graph, s scope, all *[]*step) b
 	return true
 }
 
-// views are the arguments of a call that describe views of copied tensors: a parameter NAME has _NAME_base_index, the index of a tensor,
-// and a list of tensors _NAME_length, _NAME_0_base_index and so on. Other arguments with these prefixes have the geometry of a view.
-type views struct {
+// viewArguments are the arguments of a call that describe views of copied tensors: a parameter NAME has _NAME_base_index, the index of a
+// tensor, and a list of tensors _NAME_length, _NAME_0_base_index and so on. Other arguments with these prefixes have the geometry of a
+// view.
+type viewArguments struct {
 	p      *planner
 	node   string
 	scope  scope
@@ -56,14 +57,15 @@ var viewSuffixes = []string{"_base_index", "_alias", "_size", "_stride", "_stora
 // copyBases appends steps that copy the tensors of the argument _all_bases of a call, and removes the last results of the call, which are
 // the copies. Views of the copies replace the arguments that describe them.
 func (p *planner) copyBases(call *node, s scope, all *[]*step) {
-	v := views{p: p, node: call.name, scope: s, all: all, given: map[string]arg{}}
+	v := viewArguments{p: p, node: call.name, scope: s, all: all, given: map[string]arg{}}
 	for i := range call.args {
 		v.given[call.args[i].name] = call.args[i].arg
 	}
 	bases := v.given["_all_bases"].items
 	first := len(call.results) - len(bases)
 	if first < 0 {
-		p.setError("node %.100q has %d results, and writes to %d tensors", call.name, len(call.results), len(bases))
+		p.setError("node %.100q has %d results; at least %d are required, one for each tensor in _all_bases", call.name, len(call.results),
+			len(bases))
 		return
 	}
 	for i, r := range call.results[first:] {
@@ -86,8 +88,8 @@ func (p *planner) copyBases(call *node, s scope, all *[]*step) {
 	call.args = args
 }
 
-// appendStep appends a step with one result, which it returns.
-func (v *views) appendStep(target string, args ...arg) arg {
+// appendStep appends a call of an operator, or a copy of a tensor for the target "", and returns the value of its result.
+func (v *viewArguments) appendStep(target string, args ...arg) arg {
 	result := arg{kind: argValue, text: status.Textf("%d", -v.p.values)} // no name of the file, which would be in the scope
 	n := node{target: target, name: v.node, results: []arg{result}}
 	for _, a := range args {
@@ -104,15 +106,16 @@ func (v *views) appendStep(target string, args ...arg) arg {
 	return result
 }
 
-func (v *views) copyBase(base arg) arg {
+// copyBase appends a step that copies a tensor, and returns the copy; none for none.
+func (v *viewArguments) copyBase(base arg) arg {
 	if base.kind != argValue {
 		return arg{}
 	}
 	return v.appendStep("", base)
 }
 
-// replace returns the argument of the operator that an argument of the node is, or whose first one it is; false for others.
-func (v *views) replace(a namedArg) (namedArg, bool) {
+// replace returns the operator's argument for a node's argument; false if another argument of the node already describes it.
+func (v *viewArguments) replace(a namedArg) (namedArg, bool) {
 	if a.name == "_all_bases" {
 		return a, false
 	}
@@ -137,21 +140,22 @@ func (v *views) replace(a namedArg) (namedArg, bool) {
 	return a, true
 }
 
-// isList reports whether a prefix is that of a list of views, or of none.
-func (v *views) isList(prefix string) bool {
+// isList reports whether arguments with a prefix describe a list of views, which can be empty or none.
+func (v *viewArguments) isList(prefix string) bool {
 	length := v.given[prefix+"_length"]
 	_, hasItem := v.given[prefix+"_0_base_index"]
 	return strings.HasPrefix(prefix, "_") && (length.kind == argNone || length.kind == argInt && (hasItem || length.i == 0))
 }
 
-// isItem reports whether a prefix is that of an item of a list.
-func (v *views) isItem(prefix string) bool {
+// isItem reports whether arguments with a prefix describe an item of a list (isList), as in _NAME_0.
+func (v *viewArguments) isItem(prefix string) bool {
 	at := strings.LastIndexByte(prefix, '_')
 	_, isListed := v.given[prefix[:at]+"_length"]
 	return isListed && v.isList(prefix[:at]) && strings.Trim(prefix[at+1:], "0123456789") == ""
 }
 
-func (v *views) viewsOf(prefix string, length int64) arg {
+// viewsOf returns the list of views that the arguments with a prefix describe.
+func (v *viewArguments) viewsOf(prefix string, length int64) arg {
 	list := arg{kind: argTensors}
 	for i := range length {
 		item := status.Textf("%s_%d", prefix, i)
@@ -165,13 +169,17 @@ func (v *views) viewsOf(prefix string, length int64) arg {
 }
 
 // viewOf returns the view that the arguments with a prefix describe: the whole copy, a slice, or any other geometry.
-func (v *views) viewOf(prefix string) arg {
+func (v *viewArguments) viewOf(prefix string) arg {
 	index := v.given[prefix+"_base_index"]
 	if index.kind == argNone {
 		return arg{}
 	}
-	if index.kind != argInt || index.i < 0 || index.i >= int64(len(v.copies)) {
-		v.p.setError("node %.100q has an invalid argument %.100q", v.node, prefix+"_base_index")
+	if index.kind != argInt || len(v.copies) == 0 {
+		v.p.setError("node %.100q: argument %.100q is no index of the %d tensors in _all_bases", v.node, prefix+"_base_index", len(v.copies))
+		return arg{}
+	}
+	if index.i < 0 || index.i >= int64(len(v.copies)) {
+		v.p.setError("node %.100q: argument %.100q is %d; it must be from 0 to %d", v.node, prefix+"_base_index", index.i, len(v.copies)-1)
 		return arg{}
 	}
 	base := v.copies[index.i]

@@ -77,8 +77,8 @@ func (p *planner) setError(format string, args ...any) {
 	}
 }
 
-// decompose describes the decomposition by PyTorch.
-const decompose = "PyTorch removes this from a program with run_decompositions(); call it before torch.export.save"
+// decomposeHint is the end of errors that run_decompositions() avoids.
+const decomposeHint = "PyTorch removes this from a program with run_decompositions(); call it before torch.export.save"
 
 // setUnsupported sets the error for a valid program.
 func (p *planner) setUnsupported(format string, args ...any) {
@@ -194,7 +194,8 @@ func (p *planner) appendArg(s scope, a *arg, st *step) {
 	case argGraph:
 		p.setError("node %.100q has a graph as an argument of an operator", st.name)
 	default:
-		p.setUnsupported("node %.100q has an argument of the type %.100q", st.name, a.text)
+		p.setUnsupported("node %.100q has an argument of the type %.100q; supported are tensors, numbers, strings, lists of them, dtypes, "+
+			"devices, layouts and memory formats", st.name, a.text)
 	}
 	st.words = words
 }
@@ -245,7 +246,7 @@ func (p *planner) appendResult(s scope, a *arg, st *step) {
 	case argNone, argInt, argFloat, argBool: // numbers that are known; nothing refers to them
 		st.words = append(st.words, C.LT_ARG_NONE)
 	default:
-		p.setUnsupported("node %.100q has a result of the type %.100q", st.name, a.text)
+		p.setUnsupported("node %.100q has a result of the type %.100q; supported are tensors, lists of tensors and numbers", st.name, a.text)
 	}
 }
 
@@ -330,9 +331,10 @@ func (p *planner) planNode(n *node, s scope) *step {
 		function := n.target[strings.LastIndexByte(n.target, '.')+1:]
 		known, ok := symbolicFunctions[function]
 		if !ok && strings.HasPrefix(n.target, "torch._functorch.") {
-			p.setUnsupported("node %.100q calls %.100q, a part of vmap or of another transform: %s", st.name, n.target, decompose)
+			p.setUnsupported("node %.100q calls %.100q, a part of vmap or of another transform: %s", st.name, n.target, decomposeHint)
 		} else if !ok {
-			p.setUnsupported("node %.100q calls %.100q, which is neither an operator nor a function of numbers", st.name, n.target)
+			p.setUnsupported("node %.100q calls %.100q, which is neither an operator nor a function of numbers; those are Python's operators, "+
+				"min, max, round, math.sqrt, math.floor, math.ceil, math.trunc and torch.sym_*", st.name, n.target)
 		}
 		if !ok {
 			return st
@@ -366,7 +368,7 @@ func (p *planner) planNode(n *node, s scope) *step {
 	// aten.add.Tensor is aten::add.Tensor
 	namespace, name, _ := strings.Cut(short, ".")
 	if namespace == "higher_order" {
-		p.setUnsupported("node %.100q calls %.100q: %s", st.name, n.target, decompose)
+		p.setUnsupported("node %.100q calls %.100q: %s", st.name, n.target, decomposeHint)
 	}
 	if !strings.Contains(name, ".") {
 		p.setError("node %.100q calls %.100q, which has no overload", st.name, n.target)
@@ -415,10 +417,20 @@ func (p *planner) planChecks(n *node, g *graph, s scope, all *[]*step) {
 	}
 }
 
+// checkApplied reports whether the argument of a higher-order operator is an operator, and sets an error if it is a higher-order one.
+func (p *planner) checkApplied(n *node, higherOrder string, operator *arg) bool {
+	if operator.kind != argString || !strings.HasPrefix(operator.text, "torch.ops.higher_order.") {
+		return operator.kind == argString
+	}
+	p.setUnsupported("node %.100q applies %s to %.100q, which is supported for other operators only; call operators that write to their "+
+		"arguments or have other side effects outside of it", n.name, higherOrder, operator.text)
+	return false
+}
+
 // planEffect plans with_effects(token, operator, ...), whose results are a token and those of the operator. Tokens only order the nodes of
 // PyTorch's graphs, whose order is that of a run, too; they are no values.
 func (p *planner) planEffect(n *node, s scope) *step {
-	if len(n.args) < 2 || n.args[1].kind != argString || strings.HasPrefix(n.args[1].text, "torch.ops.higher_order.") || len(n.results) == 0 {
+	if len(n.args) < 2 || len(n.results) == 0 || !p.checkApplied(n, "with_effects", &n.args[1].arg) {
 		p.setError("node %.100q calls no operator", n.name)
 		return &step{}
 	}

@@ -200,7 +200,8 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 			count++
 		case "token":
 		default:
-			p.setUnsupported("the input %.100q is of the kind %.100q", in.arg.text, in.kind)
+			p.setUnsupported("the input %.100q is of the kind %.100q; supported are parameter, buffer, tensor_constant, user_input, constant_input "+
+				"and token", in.arg.text, in.kind)
 			return nil
 		}
 	}
@@ -227,7 +228,8 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 			to, known = place[out.target]
 			to = -1 - to
 		default:
-			p.setUnsupported("the output %.100q is of the kind %.100q", out.arg.text, out.kind)
+			p.setUnsupported("the output %.100q is of the kind %.100q; supported are user_output, loss_output, token, buffer_mutation, "+
+				"parameter_mutation and user_input_mutation", out.arg.text, out.kind)
 			return nil
 		}
 		if !known {

@@ -137,10 +137,10 @@ SCALE, ONE = operator("scale"), [w.arg(None), w.tensor("y")]
     [
         (w.node(V2, ONE), "calls no operator"),
         (w.node(V1, ONE, "x"), "calls no operator"),
-        (w.node(V2, ONE, {"as_operator": "torch.ops.higher_order.cond"}), "calls no operator"),
-        (w.node(V2, [], SCALE, k=3.0, _x_base_index=0, _all_bases=w.tensors("x")), "has 0 results, and writes to 1 tensors"),
-        (w.node(V2, ONE, SCALE, k=3.0, _x_base_index=1, _all_bases=w.tensors("x")), 'invalid argument "_x_base_index"'),
-        (w.node(V2, ONE, SCALE, k=3.0, _x_base_index=-1, _all_bases=w.tensors("x")), 'invalid argument "_x_base_index"'),
+        (w.node(V2, [], SCALE, k=3.0, _x_base_index=0, _all_bases=w.tensors("x")), "has 0 results; at least 1 are required"),
+        (w.node(V2, ONE, SCALE, k=3.0, _x_base_index=1, _all_bases=w.tensors("x")), 'argument "_x_base_index" is 1; it must be from 0 to 0'),
+        (w.node(V2, ONE, SCALE, k=3.0, _x_base_index=-1, _all_bases=w.tensors("x")), 'argument "_x_base_index" is -1; it must be from 0 to 0'),
+        (w.node(V2, [w.arg(None)], SCALE, k=3.0, _x_base_index=0), 'argument "_x_base_index" is no index of the 0 tensors'),
         (w.node(V2, ONE, SCALE, k=3.0, _x_base_index=0, _all_bases=w.tensors("unknown")), '"unknown", which is not defined'),
         (w.node(V2, [w.arg(None), w.tensor("x")], SCALE, k=3.0, _x_base_index=0, _all_bases=w.tensors("x")), '"x" is defined twice'),
         (
@@ -153,3 +153,12 @@ SCALE, ONE = operator("scale"), [w.arg(None), w.tensor("y")]
 def test_invalid_nodes(node, fact):
     with pytest.raises((RuntimeError, TypeError, ValueError), match=fact):
         module([node], ["y"])(torch.ones(2, 4))
+
+
+@pytest.mark.parametrize("target", [V1, V2, "torch.ops.higher_order.with_effects"])
+def test_other_higher_order_operators_in_it_are_not_supported(target):
+    inner = {"as_operator": "torch.ops.higher_order.cond"}
+    args = ["x", inner] if "with_effects" in target else [inner]
+    fact = r'applies \w+ to "torch.ops.higher_order.cond", which is supported for other operators only'
+    with pytest.raises(NotImplementedError, match=fact):
+        module([w.node(target, ONE, *args)], ["y"])
