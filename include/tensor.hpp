@@ -34,8 +34,8 @@
 //
 // Callbacks: custom operators (Operator), Interrupt, Observer, Allocator and parallel_for take any
 //   callable. They and hooks may throw: no exception crosses the C functions; the call that invoked
-//   the callback throws it again as a tensor::Error with its message. custom.hpp and hooks.hpp
-//   document the exceptions to this.
+//   the callback throws it again as a tensor::Error with its message. An Interrupt's exception is
+//   rethrown unchanged, an Observer's by stop(), and an Allocator's becomes TENSOR_ERROR_MEMORY.
 //
 // Threads: as in tensor.h. A Tensor object is like a shared_ptr: each thread needs its own copy.
 #ifndef LIBTENSOR_TENSOR_HPP

@@ -54,9 +54,11 @@ static void values() {
         CHECK(given.floats(3) == std::vector<double>{0.5} && given.string(4) == "text");
         CHECK(given.item<int>(5) == 7 && given.scalar(5).get().kind == TENSOR_SCALAR_INT);
         CHECK(given[6].kind == TENSOR_VALUE_BOOL && given.item<bool>(6));
-        THROWS(given.tensor(1), TENSOR_ERROR_TYPE, "value 1 is not a tensor");
-        THROWS(given.scalar(4), TENSOR_ERROR_TYPE, "value 4 is not a number");
-        THROWS(given[7], TENSOR_ERROR_INDEX, "there is no value 7; there are 7");
+        THROWS(given.tensor(1), TENSOR_ERROR_TYPE,
+               "cpp::every: argument 1 is none; a tensor is required");
+        THROWS(given.scalar(4), TENSOR_ERROR_TYPE,
+               "cpp::every: argument 4 is a string; a number is required");
+        THROWS(given[7], TENSOR_ERROR_INDEX, "cpp::every: there is no argument 7; there are 7");
         return {std::vector<Tensor>{list[0] * 2, list[0] + 1}, 2.5, 3, true, 4.5};
       });
   Values made = every({std::vector<Tensor>{ones({2}), Tensor()}, std::nullopt,
@@ -99,8 +101,9 @@ static void thrown() {
       {[]() -> Results { throw 1; }, TENSOR_ERROR_CALLBACK, "std::exception"},
       {[&]() -> Results { return x.matmul(ones({2, 2})); }, TENSOR_ERROR_RUNTIME, "matmul"},
       {[]() -> Results { return {ones({1}), ones({1})}; }, TENSOR_ERROR_VALUE,
-       "the function returned 2 results; the schema requires 1"},
-      {[]() -> Results { return "text"; }, TENSOR_ERROR_TYPE, "a string or a list of numbers"},
+       "cpp::wrong: the function returned 2 results; the schema requires 1"},
+      {[]() -> Results { return "text"; }, TENSOR_ERROR_TYPE,
+       "cpp::wrong: the function returned a string"},
       {[]() -> Results { return Tensor(); }, TENSOR_ERROR_HANDLE, "new_handle"},
       {[]() -> Results { return std::vector<Tensor>{ones({1}), ones({1})}; }, TENSOR_ERROR_CALLBACK,
        "cpp::wrong: result 0 is"},

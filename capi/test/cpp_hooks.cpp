@@ -31,6 +31,7 @@ static void loops() {
   }
   parallel_for(0, 1, [](int64_t, int64_t) { CHECK(false); });
   THROWS(parallel_for(1, 0, [](int64_t, int64_t) {}), TENSOR_ERROR_VALUE, "grain");
+  THROWS(parallel_for(-1, 1, [](int64_t, int64_t) {}), TENSOR_ERROR_VALUE, "'n' is -1");
 }
 
 static Tensor long_call(const Tensor &x) { return x.exp(); }

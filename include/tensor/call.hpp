@@ -75,12 +75,47 @@ class Value {
       held_;
 };
 
+namespace detail {
+// Returns the kind of a value for errors: "an int".
+inline const char *describe_kind(const tensor_value &value) {
+  static constexpr const char *names[] = {"none",
+                                          "a tensor",
+                                          "an int",
+                                          "a float",
+                                          "a bool",
+                                          "a complex number",
+                                          "a string",
+                                          "a dtype",
+                                          "a layout",
+                                          "a memory format",
+                                          "a device",
+                                          "a generator",
+                                          "a list of tensors",
+                                          "a list of ints",
+                                          "a list of floats",
+                                          "a list of bools",
+                                          "a list of scalars",
+                                          "an int",
+                                          "a list of strings",
+                                          "a storage",
+                                          "a list of indices"};
+  const size_t kind = static_cast<size_t>(value.kind);
+  return kind < std::size(names) ? names[kind] : "of an unknown kind";
+}
+// Throws the error of a value that is not of the required kind.
+[[noreturn]] inline void reject_kind(const std::string &op, const char *item, int64_t i,
+                                     const tensor_value &value, const char *required) {
+  throw Error(TENSOR_ERROR_TYPE, op + ": " + item + " " + std::to_string(i) + " is " +
+                                     describe_kind(value) + "; " + required + " is required");
+}
+}  // namespace detail
+
 // The results of a call by name, which own their tensors.
 class Values {
  public:
   Values() = default;
   Values(Values &&other) noexcept
-      : values_(other.values_), count_(std::exchange(other.count_, 0)) {}
+      : op_(std::move(other.op_)), values_(other.values_), count_(std::exchange(other.count_, 0)) {}
   Values(const Values &) = delete;
   Values &operator=(const Values &) = delete;
   Values &operator=(Values &&) = delete;
@@ -93,9 +128,7 @@ class Values {
   // Returns result i, which must be a tensor, and leaves none in its place.
   Tensor tensor(int32_t i = 0) {
     tensor_value &value = values_.at(static_cast<size_t>(i));
-    if (i >= count_ || value.kind != TENSOR_VALUE_TENSOR)
-      throw Error(TENSOR_ERROR_TYPE,
-                  "tensor::Values: result " + std::to_string(i) + " is not a tensor");
+    if (value.kind != TENSOR_VALUE_TENSOR) detail::reject_kind(op_, "result", i, value, "a tensor");
     value.kind = TENSOR_VALUE_NONE;
     return Tensor(value.as.tensor);
   }
@@ -103,6 +136,7 @@ class Values {
  private:
   friend Values call(const std::string &, const std::vector<Value> &,
                      const std::vector<std::pair<std::string, Value>> &);
+  std::string op_ = "tensor::Values";
   std::array<tensor_value, 9> values_ = {};
   int32_t count_ = 0;
 };
@@ -123,7 +157,7 @@ inline Values call(const std::string &name, const std::vector<Value> &arguments,
   int32_t room = static_cast<int32_t>(results.values_.size());
   detail::check(tensor_call(name.c_str(), values.data(), names.data(), static_cast<int32_t>(count),
                             results.values_.data(), &room, nullptr));
-  results.count_ = room;
+  results.op_ = name, results.count_ = room;
   return results;
 }
 

@@ -15,23 +15,31 @@
 namespace tensor {
 
 // The arguments, results or gradients of a call of a custom operator, which are valid until the
-// function returns. The tensors and vectors that it returns are the caller's.
+// function returns. Tensors, strings and vectors that its methods return can be kept. A value of
+// another kind than that of the method throws an error of kind TENSOR_ERROR_TYPE, and an `i` that
+// is out of range one of kind TENSOR_ERROR_INDEX.
 class Arguments {
  public:
-  Arguments(const tensor_value *values, int32_t count) : values_(values), count_(count) {}
+  // Borrows `count` values. Errors name the operator `op` and the value: "ns::name: argument 1
+  // ...".
+  Arguments(const tensor_value *values, int32_t count, const char *op = "tensor::Arguments",
+            const char *item = "argument")
+      : values_(values), count_(count), op_(op), item_(item) {}
 
   int32_t size() const { return count_; }
-  // Returns value i in the types of C.
+  // Returns value i in the types of C, without a copy.
   const tensor_value &operator[](int32_t i) const {
     if (i < 0 || i >= count_)
-      throw Error(TENSOR_ERROR_INDEX, "tensor::Arguments: there is no value " + std::to_string(i) +
-                                          "; there are " + std::to_string(count_));
+      throw Error(TENSOR_ERROR_INDEX, std::string(op_) + ": there is no " + item_ + " " +
+                                          std::to_string(i) + "; there are " +
+                                          std::to_string(count_));
     return values_[i];
   }
   // Returns whether value i is present: an optional argument, or a result that is saved.
   bool has_value(int32_t i) const { return (*this)[i].kind != TENSOR_VALUE_NONE; }
+  // Returns a new handle of a tensor.
   Tensor tensor(int32_t i) const { return copy(get(i, TENSOR_VALUE_TENSOR, "a tensor").as.tensor); }
-  // Returns a list of tensors, in which missing ones are empty.
+  // Returns new handles of a list of tensors, in which missing ones are empty.
   std::vector<Tensor> tensors(int32_t i) const {
     const tensor_value &value = get(i, TENSOR_VALUE_TENSORS, "a list of tensors");
     std::vector<Tensor> made;
@@ -39,6 +47,7 @@ class Arguments {
       made.push_back(value.as.tensors[k] ? copy(value.as.tensors[k]) : Tensor());
     return made;
   }
+  // Returns a number or a bool with its type.
   Scalar scalar(int32_t i) const {
     const tensor_value &value = (*this)[i];
     switch (value.kind) {
@@ -60,11 +69,14 @@ class Arguments {
   T item(int32_t i) const {
     return scalar(i).to<T>();
   }
+  // Returns a copy of a string.
   std::string string(int32_t i) const { return get(i, TENSOR_VALUE_STRING, "a string").as.string; }
+  // Returns a copy of a list of integers.
   std::vector<int64_t> ints(int32_t i) const {
-    const tensor_value &value = get(i, TENSOR_VALUE_INTS, "a list of integers");
+    const tensor_value &value = get(i, TENSOR_VALUE_INTS, "a list of ints");
     return {value.as.ints, value.as.ints + value.length};
   }
+  // Returns a copy of a list of floats.
   std::vector<double> floats(int32_t i) const {
     const tensor_value &value = get(i, TENSOR_VALUE_FLOATS, "a list of floats");
     return {value.as.floats, value.as.floats + value.length};
@@ -76,14 +88,13 @@ class Arguments {
   }
   const tensor_value &get(int32_t i, int32_t kind, const char *required) const {
     const tensor_value &value = (*this)[i];
-    if (value.kind != kind)
-      throw Error(TENSOR_ERROR_TYPE,
-                  "tensor::Arguments: value " + std::to_string(i) + " is not " + required);
+    if (value.kind != kind) detail::reject_kind(op_, item_, i, value, required);
     return value;
   }
 
   const tensor_value *values_;
   int32_t count_;
+  const char *op_, *item_;
 };
 
 // The results of a custom operator, or the gradients of its arguments: a tensor or another value,
@@ -96,17 +107,18 @@ class Results {
   Results(std::initializer_list<Value> values) : values_(values) {}
   Results(std::vector<Value> values) : values_(std::move(values)) {}
 
-  // Writes new references to the items of an operator's results. `what` names them in errors.
-  void write(tensor_value *to, int32_t count, const char *what) const {
+  // Writes new references to the items of the results of the operator `op`. `what` names the items
+  // in errors.
+  void write(tensor_value *to, int32_t count, const std::string &op, const char *what) const {
     if (values_.size() != static_cast<size_t>(count))
-      throw Error(TENSOR_ERROR_VALUE, "the function returned " + std::to_string(values_.size()) +
-                                          " " + what + "; the schema requires " +
-                                          std::to_string(count));
-    for (const Value &each : values_) write_one(each, *to++);
+      throw Error(TENSOR_ERROR_VALUE, op + ": the function returned " +
+                                          std::to_string(values_.size()) + " " + what +
+                                          "; the schema requires " + std::to_string(count));
+    for (const Value &each : values_) write_one(each, *to++, op);
   }
 
  private:
-  static void write_one(const Value &value, tensor_value &to) {
+  static void write_one(const Value &value, tensor_value &to, const std::string &op) {
     std::vector<tensor_t *> handles;
     const tensor_value given = value.get(handles);
     switch (given.kind) {
@@ -127,9 +139,9 @@ class Results {
       case TENSOR_VALUE_STRING:
       case TENSOR_VALUE_INTS:
       case TENSOR_VALUE_FLOATS:
-        throw Error(TENSOR_ERROR_TYPE,
-                    "the function returned a string or a list of numbers; results are tensors, "
-                    "lists of tensors and numbers");
+        throw Error(TENSOR_ERROR_TYPE, op + ": the function returned " +
+                                           detail::describe_kind(given) +
+                                           "; results are tensors, lists of tensors and numbers");
       default:
         to = given;
     }
@@ -158,7 +170,11 @@ struct OperatorOptions {
   std::function<Batched(int64_t batch_size, const Arguments &arguments,
                         const std::vector<bool> &is_batched)>
       vmap;
+  // Bit i excludes argument i, or result i, from the tensors that are saved for `backward`, where
+  // has_value(i) is false for it; a list of tensors has empty items.
   uint64_t unsaved_arguments = 0, unsaved_results = 0;
+  // The function calls only operators that support autograd and transforms: it is called with the
+  // tensors of the caller, and the other options are ignored.
   bool composite = false;
 };
 
@@ -175,13 +191,15 @@ class Operator {
  public:
   using Function = std::function<Results(const Arguments &arguments)>;
 
+  // Defines the operator of a schema. Throws an error of kind TENSOR_ERROR_VALUE if the schema is
+  // invalid, its name is already defined, or `function` is empty.
   Operator(const std::string &schema, Function function, OperatorOptions options = {})
       : name_(schema.substr(0, schema.find('('))) {
     if (!function)
       throw Error(TENSOR_ERROR_VALUE,
                   "tensor::Operator: the function of '" + name_ +
                       "' is empty; it must compute the results from the arguments");
-    auto kept = std::make_unique<Kept>(Kept{std::move(function), std::move(options)});
+    auto kept = std::make_unique<Kept>(Kept{name_, std::move(function), std::move(options)});
     const OperatorOptions &given = kept->options;
     tensor_operator_options made = {};
     made.size = sizeof made;
@@ -220,6 +238,7 @@ class Operator {
 
  private:
   struct Kept {
+    std::string name;
     Function function;
     OperatorOptions options;
   };
@@ -228,16 +247,18 @@ class Operator {
                                      int32_t argument_count, tensor_value *results,
                                      int32_t result_count) {
     return detail::called([&] {
-      kept(context).function({arguments, argument_count}).write(results, result_count, "results");
+      const Kept &k = kept(context);
+      k.function({arguments, argument_count, k.name.c_str()})
+          .write(results, result_count, k.name, "results");
     });
   }
   static tensor_status call_meta(void *context, const tensor_value *arguments,
                                  int32_t argument_count, tensor_value *results,
                                  int32_t result_count) {
     return detail::called([&] {
-      kept(context)
-          .options.meta({arguments, argument_count})
-          .write(results, result_count, "results");
+      const Kept &k = kept(context);
+      k.options.meta({arguments, argument_count, k.name.c_str()})
+          .write(results, result_count, k.name, "results");
     });
   }
   static tensor_status call_backward(void *context, const tensor_value *arguments,
@@ -245,10 +266,12 @@ class Operator {
                                      const tensor_value *gradients, int32_t result_count,
                                      tensor_value *argument_gradients) {
     return detail::called([&] {
-      kept(context)
-          .options
-          .backward({arguments, argument_count}, {results, result_count}, {gradients, result_count})
-          .write(argument_gradients, argument_count, "gradients");
+      const Kept &k = kept(context);
+      const char *op = k.name.c_str();
+      k.options
+          .backward({arguments, argument_count, op}, {results, result_count, op, "result"},
+                    {gradients, result_count, op, "gradient"})
+          .write(argument_gradients, argument_count, k.name, "gradients");
     });
   }
   static tensor_status call_vmap(void *context, int64_t batch_size, const tensor_value *arguments,
@@ -258,12 +281,13 @@ class Operator {
     return detail::called([&] {
       const std::vector<bool> given(is_batched,
                                     is_batched + count_tensors(arguments, argument_count));
+      const Kept &k = kept(context);
       const OperatorOptions::Batched made =
-          kept(context).options.vmap(batch_size, {arguments, argument_count}, given);
-      made.results.write(results, result_count, "results");
+          k.options.vmap(batch_size, {arguments, argument_count, k.name.c_str()}, given);
+      made.results.write(results, result_count, k.name, "results");
       if (made.is_batched.empty()) return;
       if (made.is_batched.size() != static_cast<size_t>(result_count))
-        throw Error(TENSOR_ERROR_VALUE, "the vmap function returned " +
+        throw Error(TENSOR_ERROR_VALUE, k.name + ": the vmap function returned " +
                                             std::to_string(made.is_batched.size()) +
                                             " items of is_batched; the operator has " +
                                             std::to_string(result_count) + " results");

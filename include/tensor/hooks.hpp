@@ -17,7 +17,7 @@ namespace tensor {
 // and on the calling thread, and returns when all calls have returned. Each range has at least
 // `grain` items, except the last. After an exception, ranges that have not begun are skipped, and
 // the function throws a tensor::Error with the message of the failed range with the smallest
-// `begin`.
+// `begin`. Throws an error of kind TENSOR_ERROR_VALUE for n < 0 and grain < 1.
 template <class Function>
 void parallel_for(Int n, Int grain, const Function &function) {
   const tensor_range_function call = [](void *context, int64_t begin, int64_t end) {
@@ -74,9 +74,11 @@ class Interrupt {
   Interrupt *previous_;
 };
 
-// Sets the observer of the process, in place of any other, until the end of the block. It is called
-// at the beginning and at the end of each operator call, also by several threads at once. An
-// exception does not end the observed call; stop() throws the first one. See tensor_set_observer.
+// Sets the observer of the process, in place of any other, until the end of the block. The
+// destructor sets none; a previous observer is not restored. It is called at the beginning and at
+// the end of each operator call, also by several threads at once. An exception does not end the
+// observed call; stop() throws the first one, and exceptions are lost unless it is called. See
+// tensor_set_observer.
 class Observer {
  public:
   using Function = std::function<void(const tensor_event &)>;
@@ -130,7 +132,8 @@ class Observer {
 };
 
 // Sets the functions that allocate and free the memory of CPU tensors, in place of any others,
-// until the end of the block. allocate(size, alignment) returns memory or nullptr; if it returns
+// until the end of the block. The destructor sets none; previous functions are not restored.
+// allocate(size, alignment) returns memory or nullptr; if it returns
 // nullptr or throws, the operator throws a tensor::Error of kind TENSOR_ERROR_MEMORY.
 // deallocate(data, size) must not throw: its exceptions are ignored. Both must not call the
 // library, and can be called by several threads at once. They are destroyed after the block, when

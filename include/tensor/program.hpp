@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "call.hpp"
+
 namespace tensor {
 
 // The outputs of a program, which own their tensors.
@@ -27,8 +29,7 @@ class Outputs {
   Tensor tensor(size_t i = 0) {
     tensor_value &value = values_.at(i);
     if (value.kind != TENSOR_VALUE_TENSOR)
-      throw Error(TENSOR_ERROR_TYPE,
-                  "tensor::Outputs: output " + std::to_string(i) + " is not a tensor");
+      detail::reject_kind("tensor::Outputs", "output", static_cast<int64_t>(i), value, "a tensor");
     value.kind = TENSOR_VALUE_NONE;
     return Tensor(value.as.tensor);
   }

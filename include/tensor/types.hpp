@@ -208,12 +208,12 @@ class Scalar {
         case TENSOR_SCALAR_UINT:
           return whole<T>(value_.value.u);
         case TENSOR_SCALAR_COMPLEX:
-          if (value_.value.f.im != 0) refuse(dtype_of<T>());
+          if (value_.value.f.im != 0) reject_conversion(dtype_of<T>());
           return real<T>(value_.value.f.re);
         case TENSOR_SCALAR_FLOAT:
           return real<T>(value_.value.f.re);
         default:
-          refuse(dtype_of<T>());
+          reject_conversion(dtype_of<T>());
       }
     }
   }
@@ -240,7 +240,7 @@ class Scalar {
       return T(value);
     } else {
       const T made = T(value);
-      if (V(made) != value || (made < T(0)) != (value < V(0))) refuse(dtype_of<T>());
+      if (V(made) != value || (made < T(0)) != (value < V(0))) reject_conversion(dtype_of<T>());
       return made;
     }
   }
@@ -249,21 +249,22 @@ class Scalar {
   static T real(double value) {
     if constexpr (std::is_floating_point_v<T>) {
       const T made = T(value);
-      if (std::isinf(made) && !std::isinf(value)) refuse(dtype_of<T>());
+      if (std::isinf(made) && !std::isinf(value)) reject_conversion(dtype_of<T>());
       return made;
     } else if constexpr (std::is_same_v<T, bool>) {
-      if (value != 0 && value != 1) refuse(dtype_of<T>());
+      if (value != 0 && value != 1) reject_conversion(dtype_of<T>());
       return value != 0;
     } else {
       // The bounds are powers of two, which are exact as double; NaN is out of bounds.
       const double high = 2.0 * double(T(1) << (std::numeric_limits<T>::digits - 1));
       const double low = std::is_signed_v<T> ? -high : 0;
-      if (!(value >= low && value < high) || double(T(value)) != value) refuse(dtype_of<T>());
+      if (!(value >= low && value < high) || double(T(value)) != value)
+        reject_conversion(dtype_of<T>());
       return T(value);
     }
   }
 
-  [[noreturn]] static void refuse(Dtype wanted) {
+  [[noreturn]] static void reject_conversion(Dtype wanted) {
     throw Error(TENSOR_ERROR_VALUE, std::string("a number cannot be converted to ") +
                                         tensor_dtype_name(wanted) + " without losing its value");
   }
