@@ -464,9 +464,10 @@ TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program
   tensor_program_options chosen = {.size = sizeof chosen};
   if (options && (options->size < sizeof options->size || options->size > sizeof chosen)) {
     char text[160];
-    snprintf(text, sizeof text,
-             "program_run: options.size is %zu; it must be sizeof(tensor_program_options), %zu",
-             options->size, sizeof chosen);
+    snprintf(
+        text, sizeof text,
+        "program_run: options.size is %zu; it must be sizeof(tensor_program_options), at most %zu",
+        options->size, sizeof chosen);
     lt_fail(0, text);
     return TENSOR_ERROR_VALUE;
   }

@@ -609,7 +609,8 @@ typedef tensor_status (*tensor_operator_backward)(void *context, const tensor_va
 typedef tensor_status (*tensor_operator_vmap)(void *context, int64_t batch_size, const tensor_value *arguments, int32_t argument_count, const bool *is_batched, tensor_value *results, int32_t result_count, bool *is_result_batched);
 
 // Optional properties of a custom operator. Initialize with
-// {.size = sizeof(tensor_operator_options)}.
+// {.size = sizeof(tensor_operator_options)}. A `size` below sizeof(size_t) or above
+// sizeof(tensor_operator_options) returns TENSOR_ERROR_VALUE; fields beyond `size` are 0.
 typedef struct tensor_operator_options {
   size_t size;                        // sizeof(tensor_operator_options)
   tensor_operator_function meta;      // for meta tensors: creates results without computing them
@@ -664,7 +665,8 @@ typedef struct tensor_program_value {
   const char *name;
   tensor_value_kind kind;
   tensor_dtype dtype;  // of a tensor
-  const char *shape;   // of an input or output tensor, with names of symbolic sizes: "[s0, 16]"
+  const char *shape;   // of an input or output tensor, with names of symbolic sizes: "[s0, 16]";
+                       // "" in tensor_program_state, and if it is not a tensor
   const char *role;    // in tensor_program_state "parameter", "buffer" or "constant"; else ""
   bool is_written;     // a run may write to this tensor
   bool requires_grad;  // of a parameter: it required grad in the export
@@ -712,8 +714,9 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
 // TENSOR_ERROR_RUNTIME.
 TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 
-// Options of a run. Initialize with {.size = sizeof(tensor_program_options)}; another size returns
-// TENSOR_ERROR_VALUE, unless it is that of an earlier version of the struct.
+// Options of a run. Initialize with {.size = sizeof(tensor_program_options)}. A `size` below
+// sizeof(size_t) or above sizeof(tensor_program_options) returns TENSOR_ERROR_VALUE; fields beyond
+// `size` are 0.
 typedef struct tensor_program_options {
   size_t size;                   // sizeof(tensor_program_options)
   const tensor_t *const *state;  // tensors to use in place of the program's, or NULL: an item for

@@ -141,9 +141,10 @@ static void wrong_options(const tensor_program_t *program) {
   const size_t sizes[] = {0, sizeof(size_t) - 1, sizeof(tensor_program_options) + 1, 4096};
   for (int i = 0; i < 4; i++) {
     const tensor_program_options options = {.size = sizes[i], .state_count = 7};
-    char text[80];
-    snprintf(text, sizeof text, "options.size is %zu; it must be sizeof(tensor_program_options)",
-             sizes[i]);
+    char text[120];
+    snprintf(text, sizeof text,
+             "options.size is %zu; it must be sizeof(tensor_program_options), at most %zu",
+             sizes[i], sizeof options);
     FAILS(tensor_program_run_with(program, &options, &in, 1, &out, 1), TENSOR_ERROR_VALUE, text);
   }
   for (int kind = -2; kind < 40; kind++) {
