@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "_cgo_export.h"
+#include "clock.h"
 #include "handle.h"
 #include "restart.h"
 
@@ -19,12 +19,6 @@ static void count_cancelled(int32_t change) {
   const int32_t before = atomic_fetch_add(&lt_cancelling, change);
   if (!before || !(before + change)) lt_cancel(before + change > 0);
   pthread_mutex_unlock(&lock);
-}
-
-static int64_t read_clock(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 void lt_end_cancelling(void) {
@@ -47,7 +41,7 @@ bool lt_poll_interrupt(void) {
   lt_thread *me = lt_me;
   if (!me || me->cancelled) return me && me->cancelled;
   if (!me->interrupt || me->asking) return false;
-  const int64_t time = read_clock();
+  const int64_t time = lt_read_clock(CLOCK_MONOTONIC_COARSE) / 1000000;
   if (me->asked && time - me->asked < me->interval) return false;
   me->asked = time;
   me->asking = true;

@@ -1,8 +1,7 @@
 // The application's observer of operator calls.
 #include "observer.h"
 
-#include <time.h>
-
+#include "clock.h"
 #include "restart.h"
 
 LT_KEPT lt_callback_slot lt_observer = LT_CALLBACK_SLOT;
@@ -13,12 +12,6 @@ TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *con
                                              tensor_deleter deleter) {
   const lt_callback set = {{(void (*)(void))function}, context, deleter, 0};
   return lt_set_callback(&lt_observer, set, "set_observer");
-}
-
-static int64_t read_clock(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static void call_observer(lt_callback *o, tensor_event *event, lt_slot *const *tensors,
@@ -40,15 +33,15 @@ void lt_observe_begin(lt_observation *o, const char *name, lt_slot *const *tenso
   o->observer = NULL;
   if (observing || !(o->observer = lt_hold_callback(&lt_observer))) return;
   o->name = name;
-  tensor_event event = {.name = name, .time = read_clock()};
+  tensor_event event = {.name = name, .time = lt_read_clock(CLOCK_MONOTONIC)};
   call_observer(o->observer, &event, tensors, count);
-  o->began = read_clock();
+  o->began = lt_read_clock(CLOCK_MONOTONIC);
 }
 
 void lt_observe_end(lt_observation *o, tensor_status status, lt_slot *const *tensors,
                     int32_t count) {
   if (!o->observer) return;
-  const int64_t ended = read_clock();
+  const int64_t ended = lt_read_clock(CLOCK_MONOTONIC);
   tensor_event event = {.name = o->name,
                         .is_end = true,
                         .status = status,
