@@ -340,14 +340,14 @@ tensor_status lt_bind_call(const lt_family *family, const tensor_value *values,
 static tensor_status check_call(const char *name, const tensor_value *values, int32_t count,
                                 lt_problem *problem) {
   if (!name)
-    lt_explain(problem, TENSOR_ERROR_VALUE, "name", "tensor_call: argument 'name' is NULL");
+    lt_explain(problem, TENSOR_ERROR_VALUE, "name", "call: argument 'name' is NULL");
   else if (count < 0 || count > LT_MOST_VALUES)
     lt_explain(problem, TENSOR_ERROR_VALUE, "count",
-               "tensor_call: %.80s: argument 'count' is %d; it must be between 0 and %d", name,
-               count, LT_MOST_VALUES);
+               "call: %.80s: argument 'count' is %d; it must be between 0 and %d", name, count,
+               LT_MOST_VALUES);
   else if (count && !values)
     lt_explain(problem, TENSOR_ERROR_VALUE, "arguments",
-               "tensor_call: %.80s: argument 'arguments' is NULL, but 'count' is %d", name, count);
+               "call: %.80s: argument 'arguments' is NULL, but 'count' is %d", name, count);
   return problem->code;
 }
 

@@ -227,7 +227,7 @@ static void reject_name(const char *name, lt_problem *problem) {
   const lt_family *other = *base ? lt_find_call(base, NULL) : NULL;
   if (other) {
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
-               "tensor_call: %.100s has no overload '%.60s'; its overloads are", base, dot + 1);
+               "call: %.100s has no overload '%.60s'; its overloads are", base, dot + 1);
     size_t n = strlen(problem->text);
     for (int i = 0; i < other->count && n < sizeof problem->text; i++) {
       const char *own = strchr(other->targets[i]->name, '.');
@@ -239,14 +239,13 @@ static void reject_name(const char *name, lt_problem *problem) {
   char nearest[128];
   if (strstr(name, "::") && strncmp(name, "aten::", 6) != 0)
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
-               "tensor_call: there is no operator '%.100s'; tensor_define_operator() defines one",
-               name);
+               "call: there is no operator '%.100s'; tensor_define_operator() defines one", name);
   else if (suggest_name(name, nearest, sizeof nearest))
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
-               "tensor_call: there is no operator '%.100s'; did you mean '%s'?", name, nearest);
+               "call: there is no operator '%.100s'; did you mean '%s'?", name, nearest);
   else
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
-               "tensor_call: there is no operator '%.100s', and none with a similar name", name);
+               "call: there is no operator '%.100s', and none with a similar name", name);
 }
 
 const lt_family *lt_find_call(const char *name, lt_problem *problem) {
@@ -263,7 +262,7 @@ const lt_family *lt_find_call(const char *name, lt_problem *problem) {
     memcpy(family->targets, o.targets, (size_t)o.count * sizeof *family->targets);
     if (add_known(family)) return family;
   }
-  lt_explain(problem, TENSOR_ERROR_MEMORY, NULL, "tensor_call: %.100s: out of memory", name);
+  lt_explain(problem, TENSOR_ERROR_MEMORY, NULL, "call: %.100s: out of memory", name);
   return NULL;
 }
 
@@ -272,7 +271,7 @@ int32_t tensor_describe_operator(const char *name, const tensor_operator_info **
   lt_problem problem = {.code = TENSOR_OK};
   const lt_family *family = name ? lt_find_call(name, &problem) : NULL;
   if (!family) {
-    lt_fail(0, name ? problem.text : "tensor_describe_operator: argument 'name' is NULL");
+    lt_fail(0, name ? problem.text : "describe_operator: argument 'name' is NULL");
     return 0;
   }
   for (int i = 0; infos && i < family->count && i < room; i++) infos[i] = &family->targets[i]->info;

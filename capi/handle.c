@@ -84,19 +84,19 @@ static tensor_status free_handle(void *handle, int kind, const char *op) {
 }
 
 TENSOR_API tensor_status tensor_free(tensor_t *self) {
-  return free_handle(self, LT_TENSOR, "tensor_free");
+  return free_handle(self, LT_TENSOR, "free");
 }
 TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self) {
-  return free_handle(self, LT_STORAGE, "tensor_storage_free");
+  return free_handle(self, LT_STORAGE, "storage_free");
 }
 TENSOR_API tensor_status tensor_generator_free(tensor_generator_t *self) {
-  return free_handle(self, LT_GENERATOR, "tensor_generator_free");
+  return free_handle(self, LT_GENERATOR, "generator_free");
 }
 TENSOR_API tensor_status tensor_node_free(tensor_node_t *self) {
-  return free_handle(self, LT_NODE, "tensor_node_free");
+  return free_handle(self, LT_NODE, "node_free");
 }
 TENSOR_API tensor_status tensor_program_free(tensor_program_t *self) {
-  return free_handle(self, LT_PROGRAM, "tensor_program_free");
+  return free_handle(self, LT_PROGRAM, "program_free");
 }
 
 TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length) {

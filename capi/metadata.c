@@ -3,7 +3,7 @@
 #include "gen_names.h"
 #include "value.h"
 
-#define GETTER(name) lt_slot *slot = lt_look(self, LT_TENSOR, "tensor_" name)
+#define GETTER(name) lt_slot *slot = lt_look(self, LT_TENSOR, name)
 
 TENSOR_API int64_t tensor_dim(const tensor_t *self) {
   GETTER("dim");
@@ -15,7 +15,7 @@ TENSOR_API int64_t tensor_numel(const tensor_t *self) {
 }
 TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other) {
   GETTER("same_memory");
-  const lt_slot *beside = lt_look(other, LT_TENSOR, "tensor_same_memory");
+  const lt_slot *beside = lt_look(other, LT_TENSOR, "same_memory");
   return slot && beside && slot->memory && slot->memory == beside->memory;
 }
 TENSOR_API uint8_t tensor_lazy(const tensor_t *self) {

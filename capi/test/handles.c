@@ -38,7 +38,12 @@ int main(void) {
 
   tensor_t *stale = a;
   OK(tensor_free(a));
+  FAILS(tensor_free(stale), TENSOR_ERROR_HANDLE, "free: argument 'self' (");
   FAILS(tensor_free(stale), TENSOR_ERROR_HANDLE, "was freed");
+  // All functions have their names without tensor_ in errors.
+  FAILS(tensor_call(NULL, NULL, NULL, 0, NULL, NULL, NULL), TENSOR_ERROR_VALUE, "call: argument");
+  const tensor_t *const freed[] = {stale};
+  CHECK(tensor_dim(freed[0]) == -1 && strncmp(tensor_last_error(), "dim: ", 5) == 0);
   OK(tensor_free(NULL));
   // However often slots are recycled, the stale handle stays an error: the slot's generation is
   // part of the handle.

@@ -296,18 +296,16 @@ static bool read_name(napi_env env, napi_value value, const char *function, char
                        function);
 }
 
-// Throws the last error, whose names of operators are ATen's, with the names of functions here.
+// Throws the last error, with the name of the function here.
 static napi_value throw_named(napi_env env, tensor_status status) {
-  static const char *const names[][2] = {{"tensor_call: ", "call: "},
-                                         {"tensor_define_operator()", "defineOperator()"}};
+  static const char known[] = "tensor_define_operator()", shown[] = "defineOperator()";
   char text[1024];
   snprintf(text, sizeof text, "%s", tensor_last_error());
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    char *at = strstr(text, names[i][0]);
-    const size_t before = strlen(names[i][0]), after = strlen(names[i][1]);
-    if (!at) continue;  // the names here are shorter
-    memmove(at + after, at + before, strlen(at + before) + 1);
-    memcpy(at, names[i][1], after);
+  char *at = strstr(text, known);
+  if (at) {  // `shown` is shorter
+    char *rest = at + sizeof known - 1;
+    memmove(at + sizeof shown - 1, rest, strlen(rest) + 1);
+    memcpy(at, shown, sizeof shown - 1);
   }
   return lt_throw_status(env, status, text);
 }
