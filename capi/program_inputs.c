@@ -10,13 +10,17 @@
 
 // ---------------------------------------------------------------------------------------- inputs
 
-// The sizes of a tensor as text.
-static void show_sizes(const tensor_t *t, char *to, size_t room) {
-  const int64_t n = tensor_dim(t), *sizes = tensor_sizes(t);
-  size_t at = (size_t)snprintf(to, room, "%s[", tensor_dtype_name(tensor_get_dtype(t)));
+void lt_show_shape(const int64_t *sizes, int64_t n, char *to, size_t room) {
+  size_t at = (size_t)snprintf(to, room, "[");
   for (int64_t i = 0; i < n && at < room; i++)
     at += (size_t)snprintf(to + at, room - at, "%s%" PRId64, i ? ", " : "", sizes[i]);
   if (at < room) snprintf(to + at, room - at, "]");
+}
+
+// The sizes of a tensor as text.
+static void show_sizes(const tensor_t *t, char *to, size_t room) {
+  const int n = snprintf(to, room, "%s", tensor_dtype_name(tensor_get_dtype(t)));
+  lt_show_shape(tensor_sizes(t), tensor_dim(t), to + n, room - (size_t)n);
 }
 
 static bool reject(run *r, int64_t i, const char *why) {

@@ -34,6 +34,8 @@ bool lt_read_item(run *r, const char *step, const tensor_value *v, tensor_value 
 // Runs a step of arithmetic on numbers. Returns the next word of the plan; NULL after an error.
 const int64_t *lt_run_numbers(run *r, const int64_t *w, const char *step);
 
+// Writes a shape to `to`: "[2, 3]". Cuts it off if there is no room.
+void lt_show_shape(const int64_t *sizes, int64_t n, char *to, size_t room);
 // Checks input i, and stores it as a value of the run. The first size that a symbol describes
 // becomes its value.
 bool lt_check_input(run *r, int64_t i, const tensor_value *v);

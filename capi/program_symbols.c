@@ -66,16 +66,19 @@ bool lt_read_item(run *r, const char *step, const tensor_value *v, tensor_value 
   return true;
 }
 
-static bool query(run *r, const char *step, int64_t code, const tensor_value *a, tensor_value *to) {
+static bool query_geometry(run *r, const char *step, int64_t code, const tensor_value *a,
+                           tensor_value *to) {
   const tensor_t *t = a->as.tensor;
   if (a->kind != TENSOR_VALUE_TENSOR) return false;
   if (code == LT_SYM_NUMEL) return *to = lt_make_int(tensor_numel(t)), true;
   if (code == LT_SYM_OFFSET) return *to = lt_make_int(tensor_storage_offset(t)), true;
   const int64_t n = tensor_dim(t);
-  int64_t d = a[1].kind == TENSOR_VALUE_INT ? a[1].as.i : INT64_MAX;
-  if (d < 0) d += n;
+  if (a[1].kind != TENSOR_VALUE_INT) return false;
+  const int64_t d = a[1].as.i < 0 ? a[1].as.i + n : a[1].as.i;
   if (d < 0 || d >= n) {
-    lt_fail_step(r, step, "the dimension is out of range of a tensor of %" PRId64 " dimensions", n);
+    lt_fail_step(r, step,
+                 "dimension %" PRId64 " is out of range of a tensor of %" PRId64 " dimensions",
+                 a[1].as.i, n);
     return false;
   }
   return *to = lt_make_int(code == LT_SYM_SIZE ? tensor_sizes(t)[d] : tensor_strides(t)[d]), true;
@@ -87,12 +90,15 @@ static bool check_range(run *r, const char *step, const tensor_value *a) {
                : a[i].kind != TENSOR_VALUE_NONE && a[i].kind != TENSOR_VALUE_INT)
       return false;
   const int64_t i = lt_number_to_int(a);
-  if ((a[1].kind == TENSOR_VALUE_INT && i < a[1].as.i) ||
-      (a[2].kind == TENSOR_VALUE_INT && i > a[2].as.i)) {
-    lt_fail_step(r, step, "%" PRId64 " is not in the range that the program was exported for", i);
-    return false;
-  }
-  return true;
+  const bool has_low = a[1].kind == TENSOR_VALUE_INT, has_high = a[2].kind == TENSOR_VALUE_INT;
+  if ((!has_low || i >= a[1].as.i) && (!has_high || i <= a[2].as.i)) return true;
+  if (has_low && has_high)
+    lt_fail_step(r, step, "%" PRId64 " is outside the exported range %" PRId64 " to %" PRId64, i,
+                 a[1].as.i, a[2].as.i);
+  else
+    lt_fail_step(r, step, "%" PRId64 " is outside the exported range: it must be at %s %" PRId64, i,
+                 has_low ? "least" : "most", has_low ? a[1].as.i : a[2].as.i);
+  return false;
 }
 
 static bool check_metadata(run *r, const char *step, const tensor_value *a) {
@@ -102,8 +108,13 @@ static bool check_metadata(run *r, const char *step, const tensor_value *a) {
   if (a[1].kind == TENSOR_VALUE_INTS) {
     bool same = a[1].length == n;
     for (int64_t i = 0; same && i < n; i++) same = tensor_sizes(t)[i] == a[1].as.ints[i];
-    if (!same)
-      return lt_fail_step(r, step, "the sizes of a tensor are not those of the export"), false;
+    if (!same) {
+      char found[100], expected[100];
+      lt_show_shape(tensor_sizes(t), n, found, sizeof found);
+      lt_show_shape(a[1].as.ints, a[1].length, expected, sizeof expected);
+      lt_fail_step(r, step, "a tensor has shape %s; the program expects %s", found, expected);
+      return false;
+    }
   }
   if (a[3].kind == TENSOR_VALUE_DTYPE && tensor_get_dtype(t) != a[3].as.dtype) {
     lt_fail_step(r, step, "a tensor has dtype %s; the program expects %s",
@@ -113,16 +124,8 @@ static bool check_metadata(run *r, const char *step, const tensor_value *a) {
   return true;
 }
 
-// Copies a tensor with its strides and its storage offset.
-static bool copy_storage(run *r, const char *step, const tensor_t *t, tensor_value *to) {
-  to->kind = TENSOR_VALUE_TENSOR;
-  const tensor_status status = lt_clone_storage(t, &to->as.tensor);
-  if (status) lt_fail_call(r, step, status);
-  return !status;
-}
-
-static bool compute(run *r, const char *step, int64_t code, const tensor_value *a, int64_t n,
-                    tensor_value *to) {
+static bool compute_symbol(run *r, const char *step, int64_t code, const tensor_value *a, int64_t n,
+                           tensor_value *to) {
   tensor_value v;
   switch (code) {
     case LT_SYM_ITE:
@@ -132,23 +135,28 @@ static bool compute(run *r, const char *step, int64_t code, const tensor_value *
     case LT_SYM_STRIDE:
     case LT_SYM_NUMEL:
     case LT_SYM_OFFSET:
-      return query(r, step, code, a, to);
+      return query_geometry(r, step, code, a, to);
     case LT_SYM_ITEM:
       return lt_read_item(r, step, a, to);
     case LT_SYM_ASSERT:
     case LT_SYM_ASSERT_TENSOR:
       if (!lt_read_item(r, step, a, &v)) return false;
       if (lt_number_to_bool(&v)) return true;
-      lt_fail_step(
-          r, step, "%s",
-          n > 1 && a[1].kind == TENSOR_VALUE_STRING ? a[1].as.string : "an assertion failed");
+      lt_fail_step(r, step, "%s",
+                   n > 1 && a[1].kind == TENSOR_VALUE_STRING
+                       ? a[1].as.string
+                       : "an assertion failed: its condition is 0");
       return false;
     case LT_SYM_CONSTRAIN:
       return check_range(r, step, a);
     case LT_SYM_ASSERT_META:
       return check_metadata(r, step, a);
-    case LT_SYM_CLONE:
-      return a->kind == TENSOR_VALUE_TENSOR && copy_storage(r, step, a->as.tensor, to);
+    case LT_SYM_CLONE: {
+      if (a->kind != TENSOR_VALUE_TENSOR) return false;
+      const tensor_status status = lt_clone_storage(a->as.tensor, &to->as.tensor);
+      if (status) return lt_fail_call(r, step, status), false;
+      return to->kind = TENSOR_VALUE_TENSOR, true;
+    }
     case LT_SYM_SET_GRAD:
       if (r->gradients) tensor_exchange_grad_enabled(a->as.b);
       return true;
@@ -168,11 +176,11 @@ const int64_t *lt_run_numbers(run *r, const int64_t *w, const char *step) {
   char *scratch = r->scratch;
   const int64_t code = *w++, n = *w++;
   for (int64_t i = 0; i < n; i++) w = lt_evaluate(r, w, a + i, &scratch);
-  if (!compute(r, step, code, a, n, &to)) {
+  if (!compute_symbol(r, step, code, a, n, &to)) {
     char first[100], second[100] = "";
     lt_show_value(a, first, sizeof first);
     if (n > 1) lt_show_value(a + 1, second, sizeof second);
-    return lt_fail_step(r, step, "%s(%s%s%s) has no result", symbolic_names[code], first,
+    return lt_fail_step(r, step, "cannot compute %s(%s%s%s)", symbolic_names[code], first,
                         n > 1 ? ", " : "", second);
   }
   if (*w >= 0) lt_store(r, *w, to);

@@ -164,7 +164,7 @@ def test_arithmetic_on_numbers(name, operands, expected):
 @pytest.mark.parametrize(("name", "operands"), [("floordiv", (1, 0)), ("mod", (1, 0)), ("mul", (2**62, 2)), ("pow", (10, 60)), ("lshift", (1, 63))])
 def test_numbers_without_a_result_are_errors(name, operands):
     module = runs({"a": None, "b": None}, [w.node("_operator." + name, [w.sym("r")], w.sym("a"), w.sym("b"))], [w.sym("r")])
-    with pytest.raises(RuntimeError, match=rf"node.*{name}\(.*has no result"):
+    with pytest.raises(RuntimeError, match=rf"node.*: cannot compute {name}\("):
         module(*operands)
 
 
@@ -198,8 +198,29 @@ def test_sizes_that_depend_on_elements():
     assert module(torch.tensor([1.0, 0.0, 2.0]), torch.tensor(5)).shape == (2, 5)
     with pytest.raises(RuntimeError, match="no element is set"):
         module(torch.zeros(3), torch.tensor(5))
-    with pytest.raises(RuntimeError, match="4 is not in the range"):
+    with pytest.raises(RuntimeError, match="4 is outside the exported range: it must be at most 3"):
         module(torch.ones(4), torch.tensor(5))
+
+
+@pytest.mark.parametrize(
+    ("node", "value", "fact"),
+    [
+        (("sym_constrain_range.default", {"min": 2, "max": 3}), 1, "1 is outside the exported range 2 to 3"),
+        (("sym_constrain_range.default", {"min": 2}), 1, "1 is outside the exported range: it must be at least 2"),
+        (("sym_constrain_range.default", {"max": 3}), 4, "4 is outside the exported range: it must be at most 3"),
+        (("sym_size.int", {"dim": 3}), 0, "dimension 3 is out of range of a tensor of 1 dimensions"),
+        (("sym_stride.int", {"dim": -2}), 0, "dimension -2 is out of range of a tensor of 1 dimensions"),
+        (("_assert_tensor_metadata.default", {"size": [2, 4]}), 0, r"a tensor has shape \[3\]; the program expects \[2, 4\]"),
+        (("_assert_scalar.default", {}), 0, "an assertion failed: its condition is 0"),
+    ],
+)
+def test_errors_of_numbers_have_the_values(node, value, fact):
+    name, keywords = node
+    number = "scalar" in name or "constrain" in name
+    nodes = [w.aten(name, None, w.sym("n") if number else "x", **keywords), w.aten("neg.default", "y", "x")]
+    module = runs({"x": F32, "n": None}, nodes, ["y"])
+    with pytest.raises(RuntimeError, match=f"^program_run: node '.*': {fact}$"):
+        module(torch.zeros(3), value)
 
 
 def branches(taken="s"):
@@ -304,11 +325,11 @@ UNSUPPORTED = {
     "autocast": ("torch.ops.higher_order.wrap_with_autocast", [{"as_string": "cpu"}, {"as_scalar_type": 13}, True, False], "enables autocast"),
     "vmap": ("torch._functorch.predispatch._vmap_increment_nesting", [4, {"as_string": "error"}], "a part of vmap"),
     "a higher-order operator": ("torch.ops.higher_order.flex_attention", [], "calls .*flex_attention"),
-    "a function of Python": ("math.log", [2], "neither an operator nor a function of numbers"),
+    "a function of Python": ("math.log", [2], "neither an operator nor a function of numbers; those are .*math.sqrt"),
     "a custom object": (
         "torch.ops.aten.relu.default",
         [{"as_custom_obj": {"name": "o", "class_fqn": "C"}}],
-        "an argument of the type .*a custom object",
+        "an argument of the type .*a custom object.*; supported are tensors",
     ),
 }
 
@@ -545,7 +566,10 @@ def test_mutated_files_are_errors_or_run():
         (lambda m: m["graph_module"]["graph"]["nodes"][0].pop("target"), "no target"),
         (lambda m: m["graph_module"].pop("graph"), "no graph"),
         (lambda m: m["graph_module"]["graph"]["nodes"][0].update(target="os.system"), "'os.system', which is neither an operator nor"),
-        (lambda m: m["graph_module"]["signature"]["output_specs"].append({"other": {"arg": {"name": "a"}}}), "of the kind 'other'"),
+        (
+            lambda m: m["graph_module"]["signature"]["output_specs"].append({"other": {"arg": {"name": "a"}}}),
+            "of the kind 'other'; supported are user_output",
+        ),
     ],
 )
 def test_invalid_graphs_are_named(change, text):
