@@ -6,8 +6,8 @@
 #include "errors.h"
 #include "gen_names.h"
 
-// Returns the result of a failed check, after releasing the pins of the call.
-static _Bool refused(void) {
+// Releases the pins of the call, and returns the result of a failed check.
+static _Bool reject_call(void) {
   lt_unpin();
   return 0;
 }
@@ -49,7 +49,7 @@ _Bool lt_check_span(const void *data, int64_t length, const char *op, const char
   if (length >= 0 && length <= LT_LONGEST && (length == 0 || data)) return 1;
   lt_set_error("%s: argument '%s' is a list at %p of length %lld%s", op, argument, data,
                (long long)length, length > LT_LONGEST ? ", which exceeds the maximum" : "");
-  return refused();
+  return reject_call();
 }
 
 _Bool lt_check_texts(const char *const *texts, int64_t length, const char *op,
@@ -58,7 +58,7 @@ _Bool lt_check_texts(const char *const *texts, int64_t length, const char *op,
   for (int64_t i = 0; i < length; i++)
     if (!texts[i]) {
       lt_set_error("%s: argument '%s[%lld]' is NULL", op, argument, (long long)i);
-      return refused();
+      return reject_call();
     }
   return 1;
 }
@@ -75,7 +75,7 @@ static _Bool resolve_item(const void *handle, const char *op, const char *argume
   if (slot && slot->kind == LT_TENSOR) return 1;
   char name[LT_NAME_BYTES];
   lt_explain_handle(handle, slot, LT_TENSOR, op, item_name(name, argument, i));
-  return refused();
+  return reject_call();
 }
 
 _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,
@@ -96,7 +96,7 @@ _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
   else
     lt_set_error("%s: argument '%s' is %lld; it must be in the range from %lld to %lld", op,
                  argument, (long long)value, (long long)low, (long long)high);
-  return refused();
+  return reject_call();
 }
 
 _Bool lt_check_dtype(int64_t value, const char *op, const char *argument) {
@@ -106,20 +106,20 @@ _Bool lt_check_dtype(int64_t value, const char *op, const char *argument) {
       "%s: argument '%s' is %s, a quantized dtype; use quantize_per_tensor() to create a quantized "
       "tensor",
       op, argument, tensor_dtype_name((tensor_dtype)value));
-  return refused();
+  return reject_call();
 }
 
 _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument) {
   if (pointer) return 1;
   lt_set_error("%s: argument '%s' is NULL", op, argument);
-  return refused();
+  return reject_call();
 }
 
 _Bool lt_check_word(const char *text, const char *op, const char *argument) {
   if (*text) return 1;
   lt_set_error("%s: argument '%s' is an empty string; omit it, or pass one of its values", op,
                argument);
-  return refused();
+  return reject_call();
 }
 
 _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
@@ -132,7 +132,7 @@ _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
                             item_name(name, argument, i));
     }
     if (items[i].kind == TENSOR_INDEX_TENSOR && !resolve_item(items[i].tensor, op, argument, i))
-      return refused();
+      return reject_call();
   }
   return 1;
 }

@@ -36,11 +36,6 @@ typedef struct stream {
 static const char *const formats[] = LT_ARROW_FORMATS;
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static tensor_status reject_array(tensor_status status, const char *message) {
-  lt_fail(0, message);
-  return status;
-}
-
 // The resources that an exported array owns.
 typedef struct owned {
   tensor_t *tensor;
@@ -65,19 +60,27 @@ static uint8_t *pack_bits(const uint8_t *values, int64_t n) {
 }
 
 TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema_out, void *array_out) {
-  if (!schema_out || !array_out)
-    return reject_array(TENSOR_ERROR_VALUE, "to_arrow: arguments must not be NULL");
+  if (!lt_check_pointer(schema_out, "to_arrow", "schema") ||
+      !lt_check_pointer(array_out, "to_arrow", "array"))
+    return TENSOR_ERROR_VALUE;
   tensor_dtype dtype = tensor_get_dtype(self);
   if (dtype < 0) return TENSOR_ERROR_HANDLE;
   if ((int)dtype >= FORMATS || !formats[dtype])
-    return reject_array(TENSOR_ERROR_TYPE, "to_arrow: Arrow has no type for this dtype");
+    return lt_reject(TENSOR_ERROR_TYPE,
+                     "to_arrow: argument 'self' has dtype %s, for which Arrow has no type; convert "
+                     "it, for example to float32",
+                     tensor_dtype_name(dtype));
   if (tensor_dim(self) != 1)
-    return reject_array(TENSOR_ERROR_VALUE,
-                        "to_arrow: an Arrow array has one dimension; flatten() the tensor");
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "to_arrow: argument 'self' has %lld dimensions, and an Arrow array has one; "
+                     "flatten() it",
+                     (long long)tensor_dim(self));
+  char device[32];
   if (tensor_get_device(self).type != TENSOR_CPU)
-    return reject_array(TENSOR_ERROR_RUNTIME, "to_arrow: the tensor is not on the cpu");
+    return lt_reject(TENSOR_ERROR_RUNTIME, "to_arrow: argument 'self' is on %s; copy it with cpu()",
+                     lt_show_device(tensor_get_device(self), device));
   owned *o = calloc(1, sizeof *o);
-  if (!o) return reject_array(TENSOR_ERROR_MEMORY, "to_arrow: out of memory");
+  if (!o) return lt_reject(TENSOR_ERROR_MEMORY, "to_arrow: out of memory");
   tensor_t *resolved = NULL, *dense = NULL;
   void *data;
   bool read_only;
@@ -88,7 +91,7 @@ TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema_out,
   tensor_free(dense);
   int64_t n = status ? 0 : tensor_numel(o->tensor);
   if (!status && dtype == TENSOR_BOOL && !(o->bits = pack_bits(data, n)))
-    status = reject_array(TENSOR_ERROR_MEMORY, "to_arrow: out of memory");
+    status = lt_reject(TENSOR_ERROR_MEMORY, "to_arrow: out of memory");
   if (status) {
     tensor_free(o->tensor);
     free(o);
@@ -169,13 +172,11 @@ static int dtype_of(const schema *s) {
   return -1;
 }
 
-static tensor_status refuse_nulls(int64_t missing, int64_t length) {
-  char message[160];
-  snprintf(message, sizeof message,
-           "from_arrow: %lld of %lld elements are null, which tensors do not support; fill or drop "
-           "them first",
-           (long long)missing, (long long)length);
-  return reject_array(TENSOR_ERROR_VALUE, message);
+static tensor_status reject_nulls(int64_t missing, int64_t length) {
+  return lt_reject(TENSOR_ERROR_VALUE,
+                   "from_arrow: %lld of %lld elements are null, which tensors do not support; fill "
+                   "or drop them first",
+                   (long long)missing, (long long)length);
 }
 
 // The tensor of an array without nulls, which is taken over. Its fields have been checked.
@@ -190,7 +191,7 @@ static tensor_status import_array(int dtype, array *a, tensor_t **out) {
     return status;
   }
   array *moved = malloc(sizeof *moved);
-  if (!moved) return reject_array(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
+  if (!moved) return lt_reject(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
   *moved = *a;
   status = tensor_from_blob(data, nbytes, (tensor_dtype)dtype, &a->length, 1, NULL, 0,
                             release_moved, moved, true, out);
@@ -205,7 +206,7 @@ static tensor_status import_array(int dtype, array *a, tensor_t **out) {
 static tensor_status check_array(int dtype, const array *a) {
   if (a->n_buffers != 2 || a->n_children || a->dictionary || a->length < 0 || a->offset < 0 ||
       a->length > INT64_MAX - a->offset || a->null_count < -1 || a->null_count > a->length)
-    return reject_array(
+    return lt_reject(
         TENSOR_ERROR_VALUE,
         "from_arrow: the array's length, offset, number of nulls, buffers or children is "
         "invalid");
@@ -216,27 +217,28 @@ static tensor_status check_array(int dtype, const array *a) {
   if (a->buffers && dtype != TENSOR_BOOL && __builtin_mul_overflow(end, item, &bytes)) bytes = 0;
   if (!a->buffers || !bytes || !lt_foreign_bytes(a->buffers[1], 0, 0, bytes, &first) ||
       (a->buffers[0] && !lt_foreign_bytes(a->buffers[0], 0, 0, end / 8 + 1, &first)))
-    return reject_array(
-        TENSOR_ERROR_VALUE,
-        "from_arrow: the array's buffers are missing, or its length and offset reach "
-        "outside of memory");
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "from_arrow: the array's buffers are missing, or its length and offset reach "
+                     "outside of memory");
   return TENSOR_OK;
 }
 
 TENSOR_API tensor_status tensor_from_arrow(const void *schema_in, void *array_in, tensor_t **out) {
   const schema *s = schema_in;
   array *a = array_in;
-  if (!s || !a || !out)
-    return reject_array(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
+  if (!lt_check_pointer(s, "from_arrow", "schema") || !lt_check_pointer(a, "from_arrow", "array") ||
+      !lt_check_pointer(out, "from_arrow", "out"))
+    return TENSOR_ERROR_VALUE;
   if (!s->release || !a->release)
-    return reject_array(TENSOR_ERROR_VALUE,
-                        "from_arrow: the schema or the array was released before");
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "from_arrow: argument '%s' was released before; export the array again",
+                     s->release ? "array" : "schema");
   int dtype = dtype_of(s);
   if (dtype < 0) return s->format ? TENSOR_ERROR_TYPE : TENSOR_ERROR_VALUE;
   tensor_status status = check_array(dtype, a);
   if (status) return status;
   int64_t missing = count_nulls(a);
-  return missing ? refuse_nulls(missing, a->length) : import_array(dtype, a, out);
+  return missing ? reject_nulls(missing, a->length) : import_array(dtype, a, out);
 }
 
 // The arrays of a stream.
@@ -247,11 +249,9 @@ typedef struct chunks {
 } chunks;
 
 static tensor_status fail_stream(stream *s, const char *what, int code) {
-  char message[400];
   const char *reason = s->get_last_error ? s->get_last_error(s) : NULL;
-  snprintf(message, sizeof message, "from_arrow: reading the %s of the stream failed: %.300s", what,
-           reason ? reason : strerror(code));
-  return reject_array(TENSOR_ERROR_RUNTIME, message);
+  return lt_reject(TENSOR_ERROR_RUNTIME, "from_arrow: reading the %s of the stream failed: %.300s",
+                   what, reason ? reason : strerror(code));
 }
 
 // Reads the stream to its end.
@@ -260,7 +260,7 @@ static tensor_status read_all(stream *s, int dtype, chunks *c) {
     if (c->count == room) {
       room = room ? 2 * room : 8;
       array *arrays = realloc(c->arrays, (size_t)room * sizeof *arrays);
-      if (!arrays) return reject_array(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
+      if (!arrays) return lt_reject(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
       c->arrays = arrays;
     }
     array *a = &c->arrays[c->count];
@@ -271,7 +271,7 @@ static tensor_status read_all(stream *s, int dtype, chunks *c) {
     if (!status) {
       c->missing += count_nulls(a);
       status = __builtin_add_overflow(c->length, a->length, &c->length)
-                   ? reject_array(TENSOR_ERROR_VALUE, "from_arrow: the arrays' lengths overflow")
+                   ? lt_reject(TENSOR_ERROR_VALUE, "from_arrow: the arrays' lengths overflow")
                    : TENSOR_OK;
     }
     if (status) {
@@ -283,11 +283,11 @@ static tensor_status read_all(stream *s, int dtype, chunks *c) {
 
 static tensor_status join_chunks(int dtype, chunks *c, tensor_t **out) {
   const int64_t none = 0;
-  if (c->missing) return refuse_nulls(c->missing, c->length);
+  if (c->missing) return reject_nulls(c->missing, c->length);
   if (!c->count) return tensor_from_data(NULL, &none, 1, (tensor_dtype)dtype, out);
   if (c->count == 1) return import_array(dtype, c->arrays, out);
   c->tensors = calloc((size_t)c->count, sizeof *c->tensors);
-  if (!c->tensors) return reject_array(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
+  if (!c->tensors) return lt_reject(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
   for (; c->taken < c->count; c->taken++) {
     tensor_status status = import_array(dtype, &c->arrays[c->taken], &c->tensors[c->taken]);
     if (status) return status;
@@ -297,12 +297,14 @@ static tensor_status join_chunks(int dtype, chunks *c, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_from_arrow_stream(void *stream_in, tensor_t **out) {
   stream *s = stream_in;
-  if (!s || !out) return reject_array(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
+  if (!lt_check_pointer(s, "from_arrow", "stream") || !lt_check_pointer(out, "from_arrow", "out"))
+    return TENSOR_ERROR_VALUE;
   if (!s->release)
-    return reject_array(TENSOR_ERROR_VALUE, "from_arrow: the stream was released before");
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "from_arrow: argument 'stream' was released before; export the stream again");
   if (!s->get_schema || !s->get_next)
-    return reject_array(TENSOR_ERROR_VALUE,
-                        "from_arrow: the stream has no get_schema or get_next function");
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "from_arrow: the stream has no get_schema or get_next function");
   schema kind = {0};
   chunks c = {0};
   int code = s->get_schema(s, &kind);

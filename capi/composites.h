@@ -2,6 +2,7 @@
 #ifndef LIBTENSOR_CAPI_COMPOSITES_H
 #define LIBTENSOR_CAPI_COMPOSITES_H
 
+#include "errors.h"
 #include "gen_aten.h"
 
 // Temporary tensors of a function, and its first error, after which RUN does nothing.
@@ -41,9 +42,11 @@ void lt_hold(lt_temporaries *t, tensor_t *tensor);
 void lt_return(lt_temporaries *t, tensor_t *tensor, lt_value *result);
 // Frees the temporaries, and the results after an error; returns the status.
 tensor_status lt_finish(lt_temporaries *t, lt_value *results);
-// Returns an error of a function with a message.
-__attribute__((format(printf, 2, 3))) tensor_status lt_reject(tensor_status status,
-                                                              const char *format, ...);
+// Converts a tensor to a dtype: a new handle of it if it has the dtype.
+tensor_status lt_convert_dtype(const tensor_t *t, tensor_dtype dtype, tensor_t **out);
+
+// Returns the error of an argument that is no dimension of a tensor of n dimensions.
+tensor_status lt_reject_dim(tensor_status status, const char *argument, int64_t dim, int64_t n);
 
 // Computes a function of tensors, for its gradients.
 typedef tensor_status (*lt_forward)(const lt_value *a, tensor_t *const *inputs, tensor_t **out);

@@ -1,7 +1,6 @@
 // ATen's operators that are composed of others: metadata, copies, indexing and checks.
 #include "composites.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +34,17 @@ tensor_status lt_finish(lt_temporaries *t, lt_value *results) {
   return t->status;
 }
 
-tensor_status lt_reject(tensor_status status, const char *format, ...) {
-  char text[512];
-  va_list values;
-  va_start(values, format);
-  vsnprintf(text, sizeof text, format, values);
-  va_end(values);
-  lt_fail(0, text);
-  return status;
+tensor_status lt_reject_dim(tensor_status status, const char *argument, int64_t dim, int64_t n) {
+  if (n == 0)
+    return lt_reject(status, "argument '%s' is %lld; the tensor has no dimensions", argument,
+                     (long long)dim);
+  return lt_reject(status, "argument '%s' is %lld; it must be from %lld to %lld", argument,
+                   (long long)dim, (long long)-n, (long long)n - 1);
+}
+
+tensor_status lt_convert_dtype(const tensor_t *t, tensor_dtype dtype, tensor_t **out) {
+  return tensor_to_options(t, dtype, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false,
+                           TENSOR_FORMAT_NONE, out);
 }
 
 // -------------------------------------------------------------------------------------- metadata
@@ -50,7 +52,7 @@ tensor_status lt_reject(tensor_status status, const char *format, ...) {
 // Checks a handle, which the getters of the header do not.
 static tensor_status check_tensor(const lt_value *a) {
   if (lt_find(a->pointer)) return TENSOR_OK;
-  const lt_slot *slot = lt_resolve(a->pointer, LT_TENSOR, "tensor_call", "self");
+  const lt_slot *slot = lt_resolve(a->pointer, LT_TENSOR, "call", "self");
   (void)slot;
   return TENSOR_ERROR_HANDLE;
 }
@@ -66,9 +68,7 @@ static tensor_status give_item(const lt_value *a, const int64_t *(*read)(const t
   const tensor_status status = check_tensor(a);
   if (status) return status;
   const int64_t n = tensor_dim(a[0].pointer), dim = a[1].i;
-  if (dim < -n || dim >= n)
-    return lt_reject(TENSOR_ERROR_INDEX, "argument 'dim' is %lld; the tensor has %lld dimensions",
-                     (long long)dim, (long long)n);
+  if (dim < -n || dim >= n) return lt_reject_dim(TENSOR_ERROR_INDEX, "dim", dim, n);
   r->i = read(a[0].pointer)[dim < 0 ? dim + n : dim];
   return TENSOR_OK;
 }
@@ -130,20 +130,19 @@ tensor_status lt_compute_sym_is_contiguous(lt_value *a, lt_value *r) {
   return status;
 }
 
-static bool is_complex(tensor_dtype d) { return d >= TENSOR_COMPLEX64 && d <= TENSOR_COMPLEX32; }
 static bool is_float(tensor_dtype d) {
   return (d >= TENSOR_FLOAT16 && d <= TENSOR_FLOAT64) || d >= TENSOR_FLOAT8_E4M3FN;
 }
 
 tensor_status lt_compute_is_complex(lt_value *a, lt_value *r) {
-  return give_int(a, is_complex(tensor_get_dtype(a->pointer)), r);
+  return give_int(a, lt_is_complex(tensor_get_dtype(a->pointer)), r);
 }
 tensor_status lt_compute_is_floating_point(lt_value *a, lt_value *r) {
   return give_int(a, is_float(tensor_get_dtype(a->pointer)), r);
 }
 tensor_status lt_compute_is_signed(lt_value *a, lt_value *r) {
   const tensor_dtype d = tensor_get_dtype(a->pointer);
-  const bool is = is_complex(d) || is_float(d) || (d >= TENSOR_INT8 && d <= TENSOR_INT64);
+  const bool is = lt_is_complex(d) || is_float(d) || (d >= TENSOR_INT8 && d <= TENSOR_INT64);
   return give_int(a, is, r);
 }
 

@@ -106,7 +106,8 @@ tensor_status lt_compute__linalg_eigh(lt_value *a, lt_value *r) {
 }
 
 // The product of i1, i2 and i3, of which each gets dimensions of size 1 at expand1, expand2 and
-// expand3, summed over sumdim. unroll_dim is how PyTorch divides the work.
+// expand3, summed over sumdim. unroll_dim only affects the
+// order of PyTorch's loops and is ignored.
 tensor_status lt_compute__trilinear(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   tensor_t *operands[3] = {a[0].pointer, a[1].pointer, a[2].pointer}, *made = NULL;

@@ -430,8 +430,7 @@ tensor_status lt_compute__embedding_bag_forward_only(lt_value *a, lt_value *r) {
   return lt_compute__embedding_bag(a, r);
 }
 
-// ---------------------------------------------------------------------------------------
-// max_unpool
+// ------------------------------------------------------------------------------------ max_unpool
 
 // Writes self to the indices of a tensor of zeros with the output size, in the last n dimensions.
 static tensor_status unpool_max(const lt_value *a, int64_t n, lt_value *r) {
@@ -461,13 +460,7 @@ static tensor_status unpool_max(const lt_value *a, int64_t n, lt_value *r) {
 tensor_status lt_compute_max_unpool2d(lt_value *a, lt_value *r) { return unpool_max(a, 2, r); }
 tensor_status lt_compute_max_unpool3d(lt_value *a, lt_value *r) { return unpool_max(a, 3, r); }
 
-// ------------------------------------------------------------------------------- weight norm,
-// rrelu
-
-static tensor_status convert(const tensor_t *t, tensor_dtype dtype, tensor_t **out) {
-  return tensor_to_options(t, dtype, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false,
-                           TENSOR_FORMAT_NONE, out);
-}
+// ---------------------------------------------------------------------------- weight norm, rrelu
 
 // v, g, dim: adds v * g / norm as the result `product`, and the norms over all other dimensions as
 // `norms`, in float32 for floats of 16 bits. Either can be NULL. dim -1 is the norm of the tensor.
@@ -480,12 +473,10 @@ static tensor_status normalize_weight(lt_value *a, bool whole, lt_value *product
   const int64_t n = tensor_dim(v), kept = a[2].i < 0 ? a[2].i + n : a[2].i;
   int64_t dims[64], count = 0;
   tensor_t *wide = NULL, *norm = NULL, *scale = NULL, *made = NULL;
-  if (kept < 0 || kept >= n)
-    return lt_reject(TENSOR_ERROR_INDEX, "weight_norm: dim is %lld, but v has %lld dimensions",
-                     (long long)a[2].i, (long long)n);
+  if (kept < 0 || kept >= n) return lt_reject_dim(TENSOR_ERROR_INDEX, "dim", a[2].i, n);
   for (int64_t i = 0; i < n; i++)
     if (i != kept || whole) dims[count++] = i;
-  RUN(&t, wide, convert(v, norm_dtype, &wide));
+  RUN(&t, wide, lt_convert_dtype(v, norm_dtype, &wide));
   if (count)
     RUN(&t, norm,
         tensor_linalg_vector_norm(wide, tensor_float(2), dims, count, !whole, TENSOR_DTYPE_NONE,
@@ -494,7 +485,7 @@ static tensor_status normalize_weight(lt_value *a, bool whole, lt_value *product
     RUN(&t, norm, tensor_abs(wide, &norm));
   RUN(&t, scale, tensor_div(a[1].pointer, norm, NULL, &scale));
   RUN(&t, made, tensor_mul(wide, scale, &made));
-  RUN(&t, made, convert(made, dtype, &made));
+  RUN(&t, made, lt_convert_dtype(made, dtype, &made));
   lt_return(&t, made, product);
   if (norms) lt_return(&t, norm, norms);
   return lt_finish(&t, product);
@@ -508,7 +499,7 @@ tensor_status lt_compute__weight_norm_interface(lt_value *a, lt_value *r) {
   return normalize_weight(a, false, r, r + 1);
 }
 
-static double number_of(tensor_scalar s) {
+static double read_scalar(tensor_scalar s) {
   return s.kind == TENSOR_SCALAR_FLOAT ? s.value.f.re : (double)s.value.i;
 }
 
@@ -517,7 +508,7 @@ static double number_of(tensor_scalar s) {
 tensor_status lt_compute_rrelu_with_noise_functional(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   const tensor_t *x = a[0].pointer;
-  const double lower = number_of(a[2].scalar), upper = number_of(a[3].scalar);
+  const double lower = read_scalar(a[2].scalar), upper = read_scalar(a[3].scalar);
   tensor_t *made = NULL, *noise = NULL, *low = NULL, *signs = NULL;
   if (!a[4].i) {
     RUN(&t, made, tensor_rrelu(x, lower, upper, false, NULL, &made));

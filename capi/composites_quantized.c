@@ -5,19 +5,14 @@
 
 #include "composites.h"
 
-static tensor_status convert(const tensor_t *t, tensor_dtype dtype, tensor_t **out) {
-  return tensor_to_options(t, dtype, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false,
-                           TENSOR_FORMAT_NONE, out);
-}
-
-// Returns a copy of a tensor of floats in float32. Fails for other dtypes than those of up to 32
-// bits.
-static tensor_status widen(const tensor_t *t, tensor_t **out) {
+// Converts float32, float16 or bfloat16 to float32; other dtypes return TENSOR_ERROR_TYPE.
+static tensor_status convert_to_float32(const tensor_t *t, tensor_t **out) {
   const tensor_dtype dtype = tensor_get_dtype(t);
   if (dtype != TENSOR_FLOAT32 && dtype != TENSOR_FLOAT16 && dtype != TENSOR_BFLOAT16)
-    return lt_reject(TENSOR_ERROR_TYPE, "argument 'input' is %s; float32 is required",
+    return lt_reject(TENSOR_ERROR_TYPE,
+                     "argument 'input' has dtype %s; float32, float16 or bfloat16 is required",
                      tensor_dtype_name(dtype));
-  return convert(t, TENSOR_FLOAT32, out);
+  return lt_convert_dtype(t, TENSOR_FLOAT32, out);
 }
 
 static double read_number(lt_temporaries *t, const tensor_t *tensor) {
@@ -32,7 +27,7 @@ static tensor_status quantize(lt_temporaries *t, const tensor_t *input, const te
                               double factor, const tensor_t *zero, int64_t zero_point, int64_t low,
                               int64_t high, tensor_dtype dtype, lt_value *r) {
   tensor_t *made = NULL;
-  RUN(t, made, widen(input, &made));
+  RUN(t, made, convert_to_float32(input, &made));
   if (inverse)
     RUN(t, made, tensor_mul(made, inverse, &made));
   else
@@ -43,7 +38,7 @@ static tensor_status quantize(lt_temporaries *t, const tensor_t *input, const te
   else
     RUN(t, made, tensor_add_scalar(made, tensor_int(zero_point), tensor_int(1), &made));
   RUN(t, made, tensor_clamp(made, tensor_int(low), tensor_int(high), &made));
-  RUN(t, made, convert(made, dtype, &made));
+  RUN(t, made, lt_convert_dtype(made, dtype, &made));
   lt_return(t, made, r);
   return lt_finish(t, r);
 }
@@ -75,7 +70,7 @@ tensor_status lt_compute_quantized_decomposed_quantize_per_tensor_tensor2(lt_val
 static tensor_status dequantize(lt_temporaries *t, const tensor_t *input, double scale,
                                 int64_t zero_point, int64_t out, lt_value *r) {
   tensor_t *made = NULL;
-  RUN(t, made, convert(input, out < 0 ? TENSOR_FLOAT32 : (tensor_dtype)out, &made));
+  RUN(t, made, lt_convert_dtype(input, out < 0 ? TENSOR_FLOAT32 : (tensor_dtype)out, &made));
   RUN(t, made, tensor_add_scalar(made, tensor_int(-zero_point), tensor_int(1), &made));
   RUN(t, made, tensor_mul_scalar(made, tensor_float(scale), &made));
   lt_return(t, made, r);
@@ -95,21 +90,23 @@ tensor_status lt_compute_quantized_decomposed_dequantize_per_tensor_tensor(lt_va
   return dequantize(&t, a[0].pointer, scale, (int64_t)zero, a[6].i, r);
 }
 
-// Returns a view of a vector whose elements belong to the slices of a tensor along an axis.
-static tensor_t *align(lt_temporaries *t, const tensor_t *vector, const tensor_t *like,
-                       int64_t axis) {
+// Returns a view of the argument `name`, a vector whose elements belong to the slices of 'input'
+// along an axis, that is broadcast with 'input'.
+static tensor_t *view_along_axis(lt_temporaries *t, const char *name, const tensor_t *vector,
+                                 const tensor_t *input, int64_t axis) {
   int64_t shape[64];
-  const int64_t n = tensor_dim(like);
+  const int64_t n = tensor_dim(input), dim = axis < 0 ? axis + n : axis;
   tensor_t *made = NULL;
   for (int64_t i = 0; i < n; i++) shape[i] = 1;
-  if (axis < 0) axis += n;
-  if (axis < 0 || axis >= n || tensor_numel(vector) != tensor_sizes(like)[axis])
+  if (dim < 0 || dim >= n)
+    DO(t, lt_reject_dim(TENSOR_ERROR_VALUE, "axis", axis, n));
+  else if (tensor_numel(vector) != tensor_sizes(input)[dim])
     DO(t, lt_reject(TENSOR_ERROR_VALUE,
-                    "axis is %lld, with %lld scales or zero points, which are not those of the "
-                    "slices of 'input'",
-                    (long long)axis, (long long)tensor_numel(vector)));
+                    "argument '%s' has %lld elements; dimension %lld of 'input' has %lld", name,
+                    (long long)tensor_numel(vector), (long long)dim,
+                    (long long)tensor_sizes(input)[dim]));
   else
-    shape[axis] = tensor_numel(vector);
+    shape[dim] = tensor_numel(vector);
   RUN(t, made, tensor_reshape(vector, shape, n, &made));
   return made;
 }
@@ -118,8 +115,8 @@ static tensor_t *align(lt_temporaries *t, const tensor_t *vector, const tensor_t
 tensor_status lt_compute_quantized_decomposed_quantize_per_channel(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   const tensor_t *input = a[0].pointer;
-  tensor_t *scales = align(&t, a[1].pointer, input, a[3].i), *inverse = NULL;
-  tensor_t *zeros = align(&t, a[2].pointer, input, a[3].i);
+  tensor_t *scales = view_along_axis(&t, "scales", a[1].pointer, input, a[3].i), *inverse = NULL;
+  tensor_t *zeros = view_along_axis(&t, "zero_points", a[2].pointer, input, a[3].i);
   RUN(&t, inverse, tensor_reciprocal(scales, &inverse));
   return quantize(&t, input, inverse, 1, zeros, 0, a[4].i, a[5].i, (tensor_dtype)a[6].i, r);
 }
@@ -128,13 +125,14 @@ tensor_status lt_compute_quantized_decomposed_quantize_per_channel(lt_value *a, 
 tensor_status lt_compute_quantized_decomposed_dequantize_per_channel(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   const tensor_t *input = a[0].pointer;
-  tensor_t *scales = align(&t, a[1].pointer, input, a[3].i), *zeros = NULL, *made = NULL;
+  tensor_t *scales = view_along_axis(&t, "scales", a[1].pointer, input, a[3].i), *zeros = NULL,
+           *made = NULL;
   if (a[2].pointer) {
-    zeros = align(&t, a[2].pointer, input, a[3].i);
+    zeros = view_along_axis(&t, "zero_points", a[2].pointer, input, a[3].i);
     RUN(&t, made, tensor_sub(input, zeros, tensor_int(1), &made));
   }
   RUN(&t, made, tensor_mul(made ? made : input, scales, &made));
-  RUN(&t, made, convert(made, a[7].i < 0 ? TENSOR_FLOAT32 : (tensor_dtype)a[7].i, &made));
+  RUN(&t, made, lt_convert_dtype(made, a[7].i < 0 ? TENSOR_FLOAT32 : (tensor_dtype)a[7].i, &made));
   lt_return(&t, made, r);
   return lt_finish(&t, r);
 }
@@ -157,7 +155,7 @@ static void return_parameters(lt_temporaries *t, double scale, int64_t zero, lt_
 static tensor_status choose_parameters(lt_value *a, bool symmetric, lt_value *r) {
   lt_temporaries t = {0};
   tensor_t *wide = NULL, *least = NULL, *most = NULL;
-  RUN(&t, wide, widen(a[0].pointer, &wide));
+  RUN(&t, wide, convert_to_float32(a[0].pointer, &wide));
   RUN(&t, least, tensor_aminmax(wide, TENSOR_NONE, false, &least, &most));
   if (!t.status) lt_hold(&t, most);
   const float low = t.status ? 0 : fminf((float)read_number(&t, least), 0);

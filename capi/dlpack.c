@@ -43,11 +43,6 @@ static const struct {
 } codes[] = LT_DLPACK_TYPES;
 enum { CODES = sizeof codes / sizeof *codes };
 
-static tensor_status reject_tensor(tensor_status status, const char *message) {
-  lt_fail(0, message);
-  return status;
-}
-
 static void release_legacy(legacy *managed) {
   tensor_free(managed->context);
   free(managed);
@@ -60,17 +55,22 @@ static void release_versioned(versioned *managed) {
 
 TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, bool copy,
                                           void **out) {
-  if (!out) return reject_tensor(TENSOR_ERROR_VALUE, "to_dlpack: argument 'out' is NULL");
+  if (!lt_check_pointer(out, "to_dlpack", "out")) return TENSOR_ERROR_VALUE;
   tensor_dtype dtype = tensor_get_dtype(self);
   if (dtype < 0) return TENSOR_ERROR_HANDLE;
   const tensor_device device = tensor_get_device(self);
+  char shown[32];
   if (device.type != TENSOR_CPU && device.type != TENSOR_CUDA)
-    return reject_tensor(TENSOR_ERROR_RUNTIME,
-                         "to_dlpack: the tensor is neither on the cpu nor on cuda");
+    return lt_reject(TENSOR_ERROR_RUNTIME,
+                     "to_dlpack: argument 'self' is on %s; cpu or cuda is required",
+                     lt_show_device(device, shown));
   if ((int)dtype >= CODES || !codes[dtype].bits)
-    return reject_tensor(TENSOR_ERROR_TYPE, "to_dlpack: DLPack has no type for this dtype");
+    return lt_reject(TENSOR_ERROR_TYPE,
+                     "to_dlpack: argument 'self' has dtype %s, for which DLPack has no type; "
+                     "convert it, for example to float32",
+                     tensor_dtype_name(dtype));
   void *managed = malloc(with_version ? sizeof(versioned) : sizeof(legacy));
-  if (!managed) return reject_tensor(TENSOR_ERROR_MEMORY, "to_dlpack: out of memory");
+  if (!managed) return lt_reject(TENSOR_ERROR_MEMORY, "to_dlpack: out of memory");
   // The consumer keeps the address, so that the storage must not move.
   tensor_t *cloned = NULL, *held = NULL;
   void *data;
@@ -79,13 +79,13 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
   if (!status) status = lt_lend("to_dlpack", copy ? cloned : self, &held, &data, &read_only);
   tensor_free(cloned);
   if (!status && tensor_get_dtype(held) != dtype)
-    status = reject_tensor(TENSOR_ERROR_RUNTIME,
-                           "to_dlpack: another thread changed the tensor during the call");
+    status = lt_reject(TENSOR_ERROR_RUNTIME,
+                       "to_dlpack: another thread changed the tensor during the call");
   if (!status && read_only && !with_version)
-    status = reject_tensor(
-        TENSOR_ERROR_RUNTIME,
-        "to_dlpack: the tensor is read-only, which unversioned DLPack cannot express; "
-        "clone() it first");
+    status =
+        lt_reject(TENSOR_ERROR_RUNTIME,
+                  "to_dlpack: the tensor is read-only, which unversioned DLPack cannot express; "
+                  "clone() it first");
   if (status) {
     tensor_free(held);
     free(managed);
@@ -143,34 +143,30 @@ static tensor_status copy_bytes(const void *data, int64_t nbytes, tensor_dtype d
 
 static tensor_status import(const view *v, bool read_only, void (*deleter)(void *), void *managed,
                             tensor_t **out) {
-  char message[160];
   int dtype = 0;
   while (dtype < CODES &&
          (codes[dtype].code != v->dtype.code || codes[dtype].bits != v->dtype.bits))
     dtype++;
-  if (dtype == CODES || !v->dtype.bits || v->dtype.lanes != 1) {
-    snprintf(message, sizeof message,
-             "from_dlpack: no dtype for DLPack type code %d with %d bits and %d lanes",
-             v->dtype.code, v->dtype.bits, v->dtype.lanes);
-    return reject_tensor(TENSOR_ERROR_TYPE, message);
-  }
+  if (dtype == CODES || !v->dtype.bits || v->dtype.lanes != 1)
+    return lt_reject(TENSOR_ERROR_TYPE,
+                     "from_dlpack: no dtype for DLPack type code %d with %d bits and %d lanes",
+                     v->dtype.code, v->dtype.bits, v->dtype.lanes);
   const bool pinned = v->device.type == CUDA_HOST_DEVICE;
-  if (v->device.type != CPU_DEVICE && v->device.type != CUDA_DEVICE && !pinned) {
-    snprintf(
-        message, sizeof message,
-        "from_dlpack: device type %d is not supported; cpu (1), cuda (2) and pinned memory (3) "
-        "are",
-        v->device.type);
-    return reject_tensor(TENSOR_ERROR_RUNTIME, message);
-  }
+  if (v->device.type != CPU_DEVICE && v->device.type != CUDA_DEVICE && !pinned)
+    return lt_reject(TENSOR_ERROR_RUNTIME,
+                     "from_dlpack: device type %d is not supported; cpu (1), cuda (2) and pinned "
+                     "memory (3) are",
+                     v->device.type);
   if (v->device.type == CUDA_DEVICE && (v->device.id < 0 || v->device.id > INT16_MAX))
-    return reject_tensor(TENSOR_ERROR_VALUE, "from_dlpack: the cuda device does not exist");
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "from_dlpack: the tensor is on cuda:%d; the index of a device is from 0 to %d",
+                     (int)v->device.id, INT16_MAX);
   const tensor_device device = v->device.type == CUDA_DEVICE
                                    ? (tensor_device){TENSOR_CUDA, (int16_t)v->device.id}
                                    : (tensor_device){TENSOR_CPU, -1};
   if (v->ndim < 0 || v->ndim > MAX_DIMS || (v->ndim && !v->shape))
-    return reject_tensor(TENSOR_ERROR_VALUE,
-                         "from_dlpack: the number of dimensions must be 0 to 64, with a shape");
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "from_dlpack: the number of dimensions must be 0 to 64, with a shape");
   // DLPack has no size of the memory: the range that shape and strides cover is taken for all of
   // it.
   int64_t strides[MAX_DIMS], backward[MAX_DIMS], first = 0, last = 0, flips = 0;
@@ -189,18 +185,15 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
   if (!fits || __builtin_sub_overflow(last, first, &span) ||
       __builtin_mul_overflow(first, item, &before) ||
       (!empty && (span == INT64_MAX || __builtin_mul_overflow(span + 1, item, &nbytes))))
-    return reject_tensor(
-        TENSOR_ERROR_VALUE,
-        "from_dlpack: the tensor has more bytes than a 64-bit integer can represent");
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "from_dlpack: the tensor has more bytes than a 64-bit integer can represent");
   void *data = NULL;
   if (nbytes &&
-      !lt_foreign_bytes(v->data, v->byte_offset, 0 - (uint64_t)before, (uint64_t)nbytes, &data)) {
-    snprintf(message, sizeof message,
-             "from_dlpack: %lld bytes at address %p and byte_offset %llu are outside of the "
-             "address space",
-             (long long)nbytes, v->data, (unsigned long long)v->byte_offset);
-    return reject_tensor(TENSOR_ERROR_VALUE, message);
-  }
+      !lt_foreign_bytes(v->data, v->byte_offset, 0 - (uint64_t)before, (uint64_t)nbytes, &data))
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "from_dlpack: %lld bytes at address %p and byte_offset %llu are outside of "
+                     "the address space",
+                     (long long)nbytes, v->data, (unsigned long long)v->byte_offset);
   const bool aligned = !lt_misaligned((tensor_dtype)dtype, data);
   if (aligned && !flips)
     return tensor_from_blob_on(device, data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim,
@@ -220,16 +213,15 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
 }
 
 TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out) {
-  if (!managed || !out)
-    return reject_tensor(TENSOR_ERROR_VALUE, "from_dlpack: arguments must not be NULL");
+  if (!lt_check_pointer(managed, "from_dlpack", "managed") ||
+      !lt_check_pointer(out, "from_dlpack", "out"))
+    return TENSOR_ERROR_VALUE;
   if (!with_version)
     return import(&((legacy *)managed)->tensor, false, delete_legacy, managed, out);
   versioned *m = managed;
-  if (m->major != MAJOR) {
-    char message[120];
-    snprintf(message, sizeof message, "from_dlpack: DLPack %u.%u is not supported; version %d is",
-             m->major, m->minor, MAJOR);
-    return reject_tensor(TENSOR_ERROR_RUNTIME, message);
-  }
+  if (m->major != MAJOR)
+    return lt_reject(TENSOR_ERROR_RUNTIME,
+                     "from_dlpack: DLPack %u.%u is not supported; version %d is", m->major,
+                     m->minor, MAJOR);
   return import(&m->tensor, (m->flags & READ_ONLY) != 0, delete_versioned, managed, out);
 }

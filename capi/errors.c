@@ -43,6 +43,16 @@ void lt_fail(int32_t number, const char *text) {
   error_number = number;
 }
 
+tensor_status lt_reject(tensor_status status, const char *format, ...) {
+  char text[512];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  lt_fail(0, text);
+  return status;
+}
+
 TENSOR_API const char *tensor_last_error(void) { return message ? message : ""; }
 
 TENSOR_API void tensor_set_last_error(const char *text) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "gen_names.h"
 
 // tensor_lend for the function op, in whose name it fails.
 static inline tensor_status lt_lend(const char *op, const tensor_t *self, tensor_t **held,
@@ -21,6 +22,14 @@ static inline tensor_status lt_lend(const char *op, const tensor_t *self, tensor
     lt_fail(0, message);
   }
   return status;
+}
+
+// Writes the name of a device to `to`: "cuda:0".
+static inline const char *lt_show_device(tensor_device d, char to[32]) {
+  static const char *const names[] = LT_DEVICES_BY_NUMBER;
+  const char *name = (unsigned)d.type < LT_DEVICES ? names[d.type] : "unknown";
+  snprintf(to, 32, d.index < 0 ? "%s" : "%s:%d", name, (int)d.index);
+  return to;
 }
 
 // Computes base + after - before. Returns false if that byte, or one of the nbytes (at least one)

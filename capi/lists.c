@@ -2,28 +2,15 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "handle.h"
 
-static tensor_status reject_list(tensor_status status, const char *format, ...) {
-  char text[512];
-  va_list values;
-  va_start(values, format);
-  vsnprintf(text, sizeof text, format, values);
-  va_end(values);
-  lt_fail(0, text);
-  return status;
-}
-
 static bool is_integral(tensor_dtype d) {
   return (d >= TENSOR_UINT8 && d <= TENSOR_INT64) || (d >= TENSOR_UINT16 && d <= TENSOR_UINT64);
 }
-
-static bool is_complex(tensor_dtype d) { return d >= TENSOR_COMPLEX64 && d <= TENSOR_COMPLEX32; }
 
 void tensor_list_begin(lt_list *l, tensor_dtype dtype, tensor_dtype floats) {
   l->dtype = dtype, l->floats = floats, l->whole = is_integral(dtype), l->leaf = false;
@@ -47,15 +34,14 @@ static tensor_status reserve_numbers(lt_list *l, int64_t n) {
   int64_t have = count_slots(l), size = l->room - l->items, need;
   if (__builtin_mul_overflow(n, get_width(l), &n) || __builtin_add_overflow(have, n, &need) ||
       need > INT64_MAX / 16)
-    return reject_list(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers",
-                       (long long)n);
+    return lt_reject(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers", (long long)n);
   if (need <= size) return TENSOR_OK;
   size = need > size + size / 2 ? need : size + size / 2;
   int64_t *items = realloc(l->own ? l->items : NULL, (size_t)size * sizeof *items);
   if (items && !l->own) memcpy(items, l->items, (size_t)have * sizeof *items);
   if (!items)
-    return reject_list(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers",
-                       (long long)need);
+    return lt_reject(TENSOR_ERROR_MEMORY, "tensor(): out of memory for %lld numbers",
+                     (long long)need);
   l->items = items, l->at = items + have, l->room = items + size, l->own = true;
   return TENSOR_OK;
 }
@@ -131,17 +117,17 @@ tensor_status tensor_list_open(lt_list *l, int64_t n) {
   int64_t at = get_position(l);
   int d = l->depth;
   if (l->leaf && d >= l->dims)
-    return reject_list(TENSOR_ERROR_TYPE,
-                       "expected a number at dim %d, not a list of length %lld (at position %lld)",
-                       d, (long long)n, (long long)at);
+    return lt_reject(TENSOR_ERROR_TYPE,
+                     "expected a number at dim %d, not a list of length %lld (at position %lld)", d,
+                     (long long)n, (long long)at);
   if (d == LT_DEEPEST)
-    return reject_list(
-        TENSOR_ERROR_VALUE,
-        "tensor(): the sequence has more than %d dimensions; does it contain itself?", LT_DEEPEST);
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "tensor(): the sequence has more than %d dimensions; does it contain itself?",
+                     LT_DEEPEST);
   if (d < l->dims && l->sizes[d] != n)
-    return reject_list(TENSOR_ERROR_VALUE,
-                       "expected sequence of length %lld at dim %d (got %lld at position %lld)",
-                       (long long)l->sizes[d], d, (long long)n, (long long)at);
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "expected sequence of length %lld at dim %d (got %lld at position %lld)",
+                     (long long)l->sizes[d], d, (long long)n, (long long)at);
   take_item(l);
   l->sizes[d] = l->left[d] = n;
   if (d == l->dims) l->dims = d + 1;
@@ -153,9 +139,9 @@ tensor_status tensor_list_open(lt_list *l, int64_t n) {
 static tensor_status expect_number(lt_list *l, const char *what) {
   int64_t at = get_position(l);
   if (l->depth < l->dims)
-    return reject_list(TENSOR_ERROR_TYPE,
-                       "not a sequence: expected one at dim %d (got %s at position %lld)", l->depth,
-                       what, (long long)at);
+    return lt_reject(TENSOR_ERROR_TYPE,
+                     "not a sequence: expected one at dim %d (got %s at position %lld)", l->depth,
+                     what, (long long)at);
   l->leaf = true;
   return take_item(l), TENSOR_OK;
 }
@@ -183,15 +169,15 @@ static const char *text_of(double x, char *to, size_t size) {
 static tensor_status reject_wide_integer(const char *digits) {
   errno = 0;
   strtoull(digits, NULL, 10);
-  return reject_list(TENSOR_ERROR_VALUE,
-                     "Overflow when unpacking long long: %.80s does not fit into 64 bits%s", digits,
-                     *digits != '-' && !errno ? " with a sign; use dtype uint64" : "");
+  return lt_reject(TENSOR_ERROR_VALUE,
+                   "Overflow when unpacking long long: %.80s does not fit into 64 bits%s", digits,
+                   *digits != '-' && !errno ? " with a sign; use dtype uint64" : "");
 }
 
 static tensor_status reject_overflow(tensor_dtype d, const char *number) {
-  return reject_list(TENSOR_ERROR_RUNTIME,
-                     "value cannot be converted to type %s without overflow: %s",
-                     tensor_dtype_name(d), number);
+  return lt_reject(TENSOR_ERROR_RUNTIME,
+                   "value cannot be converted to type %s without overflow: %s",
+                   tensor_dtype_name(d), number);
 }
 
 // A float for a tensor of integers, cut off.
@@ -227,10 +213,9 @@ static tensor_status join_integer_kinds(const lt_list *l, int64_t whole, lt_numb
 // Puts a number down, a bool or an integer as `whole`, by its bits beyond int64.
 static tensor_status add_number(lt_list *l, lt_numbers kind, int64_t whole, double re, double im) {
   tensor_status status;
-  if (kind == LT_COMPLEX && l->dtype != TENSOR_DTYPE_NONE && !is_complex(l->dtype) &&
+  if (kind == LT_COMPLEX && l->dtype != TENSOR_DTYPE_NONE && !lt_is_complex(l->dtype) &&
       l->dtype != TENSOR_BOOL)
-    return reject_list(TENSOR_ERROR_TYPE, "can't convert complex to %s",
-                       tensor_dtype_name(l->dtype));
+    return lt_reject(TENSOR_ERROR_TYPE, "can't convert complex to %s", tensor_dtype_name(l->dtype));
   if (kind == LT_FLOATS && l->whole && (status = truncate_float(l, re, &kind, &whole)))
     return status;
   if (kind < LT_FLOATS) {
@@ -411,13 +396,13 @@ static tensor_status make_tensor(lt_list *l, tensor_t **out) {
   tensor_dtype d = l->dtype, in;
   tensor_status status = TENSOR_OK;
   if (get_position(l), l->depth)
-    return reject_list(TENSOR_ERROR_VALUE, "tensor(): a list was modified during the call");
+    return lt_reject(TENSOR_ERROR_VALUE, "tensor(): a list was modified during the call");
   if (d == TENSOR_DTYPE_NONE) status = infer_dtype(l, &d);
   if (!status && is_integral(d))
     status = *l->beyond ? reject_wide_integer(l->beyond) : check_range(l, d);
   if (!status && l->held == LT_UINTS && d != TENSOR_UINT64) status = widen_numbers(l, LT_FLOATS);
   in = choose_stored_dtype(l, d);
-  if (!status && is_complex(in)) status = widen_numbers(l, LT_COMPLEX);
+  if (!status && lt_is_complex(in)) status = widen_numbers(l, LT_COMPLEX);
   if (status) return status;
   narrow_numbers(l, in);
   status = tensor_from_data(l->items, l->sizes, l->dims, in, out);

@@ -2,11 +2,6 @@
 #include "functions.h"
 #include "program_run.h"
 
-static bool is_complex(const tensor_t *t) {
-  const tensor_dtype d = tensor_get_dtype(t);
-  return d >= TENSOR_COMPLEX64 && d <= TENSOR_COMPLEX32;
-}
-
 static bool is_differentiable(const tensor_t *t) {
   const tensor_dtype d = tensor_get_dtype(t);
   return d >= TENSOR_FLOAT16 && d <= TENSOR_COMPLEX128;
@@ -17,7 +12,7 @@ static tensor_status sum_none(const tensor_t *t, tensor_t **out) {
   tensor_t *row = NULL, *empty = NULL, *parts = NULL;
   tensor_status status = tensor_unsqueeze(t, 0, &row);
   if (!status) status = tensor_narrow(row, 0, 0, 0, &empty);
-  if (!status && is_complex(t)) status = tensor_view_as_real(empty, &parts);
+  if (!status && lt_is_complex(tensor_get_dtype(t))) status = tensor_view_as_real(empty, &parts);
   if (!status) status = tensor_sum(parts ? parts : empty, NULL, 0, false, TENSOR_DTYPE_NONE, out);
   tensor_free(row), tensor_free(empty), tensor_free(parts);
   return status;

@@ -93,6 +93,10 @@ struct lt_operator {
   unsigned short number;  // the row's, in the table
 };
 
+static inline bool lt_is_complex(tensor_dtype d) {
+  return d >= TENSOR_COMPLEX64 && d <= TENSOR_COMPLEX32;
+}
+
 // Returns whether two tensors share one storage.
 TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other);
 

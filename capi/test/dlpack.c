@@ -15,6 +15,7 @@ int main(void) {
     OK(tensor_free(b));
     CHECK(tensor_live_handles() == 0);
   }
-  FAILS(tensor_from_dlpack(NULL, true, NULL), TENSOR_ERROR_VALUE, "NULL");
+  FAILS(tensor_from_dlpack(NULL, true, NULL), TENSOR_ERROR_VALUE,
+        "from_dlpack: argument 'managed' is NULL");
   return 0;
 }

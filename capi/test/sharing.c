@@ -130,6 +130,44 @@ static void arrow(void) {
   OK(tensor_free(b));
 }
 
+// Errors of exports name the argument with its dtype, device or dimensions, and what would work.
+static void unsupported_exports(void) {
+  const int64_t three[] = {3};
+  void *schema[9], *array[10], *managed = NULL;
+  const struct {
+    tensor_device_type device;
+    tensor_dtype dtype;
+    int64_t dims;
+    const char *arrow, *dlpack;
+  } cases[] = {
+      {TENSOR_CPU, TENSOR_BFLOAT16, 1, "to_arrow: argument 'self' has dtype bfloat16, for", NULL},
+      {TENSOR_CPU, TENSOR_COMPLEX64, 1, "to_arrow: argument 'self' has dtype complex64, for", NULL},
+      {TENSOR_CPU, TENSOR_FLOAT32, 0,
+       "to_arrow: argument 'self' has 0 dimensions, and an Arrow array has one; flatten() it",
+       NULL},
+      {TENSOR_META, TENSOR_FLOAT32, 1, "to_arrow: argument 'self' is on meta; copy it with cpu()",
+       "to_dlpack: argument 'self' is on meta; cpu or cuda is required"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tensor_t *t = NULL;
+    OK(tensor_zeros(three, cases[i].dims, cases[i].dtype, TENSOR_STRIDED,
+                    (tensor_device){cases[i].device, -1}, &t));
+    CHECK(tensor_to_arrow(t, schema, array) != TENSOR_OK);
+    CHECK(strstr(tensor_last_error(), cases[i].arrow));
+    if (cases[i].dlpack)
+      FAILS(tensor_to_dlpack(t, true, false, &managed), TENSOR_ERROR_RUNTIME, cases[i].dlpack);
+    FAILS(tensor_to_arrow(t, NULL, array), TENSOR_ERROR_VALUE,
+          "to_arrow: argument 'schema' is NULL");
+    FAILS(tensor_to_arrow(t, schema, NULL), TENSOR_ERROR_VALUE,
+          "to_arrow: argument 'array' is NULL");
+    FAILS(tensor_from_arrow(schema, NULL, &t), TENSOR_ERROR_VALUE,
+          "from_arrow: argument 'array' is NULL");
+    FAILS(tensor_from_arrow_stream(NULL, &t), TENSOR_ERROR_VALUE,
+          "from_arrow: argument 'stream' is NULL");
+    OK(tensor_free(t));
+  }
+}
+
 static void backwards(void) {
   const int64_t three[] = {3};
   tensor_t *a = floats((float[]){1, 2, 3}, three, 1), *b = NULL;
@@ -149,6 +187,7 @@ int main(void) {
   threads();
   shared_memory();
   arrow();
+  unsupported_exports();
   backwards();
   CHECK(tensor_live_handles() == 0);
   return 0;
