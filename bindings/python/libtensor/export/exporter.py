@@ -167,8 +167,8 @@ def export(
     unsupported = next((v for v in values if not isinstance(v, Tensor | bool | int | float | str | None)), None)
     if unsupported is not None:
         raise TypeError(
-            "export: inputs can be tensors, numbers, strings and None, in lists, tuples, dicts and registered dataclasses "
-            f"(torch.export.register_dataclass), but one is a {type(unsupported).__name__}. {REGISTER}"
+            "export: inputs can be tensors, numbers, strings and None, in lists, tuples, dicts and registered dataclasses, "
+            f"but one is a {type(unsupported).__name__}. {REGISTER}"
         )
     argument_names, rest, count = _name_arguments(mod, args)
     state, buffers = _list_state(mod)

@@ -233,7 +233,7 @@ def check_outputs(flat: list[Any]) -> None:
         if value is not None and not isinstance(value, Tensor | bool | int | float | str):
             raise NotImplementedError(
                 f"export: output {i} is a {type(value).__name__}; results can be tensors, numbers, strings and None, "
-                f"in lists, tuples, dicts and registered dataclasses (torch.export.register_dataclass). {REGISTER}"
+                f"in lists, tuples, dicts and registered dataclasses. {REGISTER}"
             )
 
 
