@@ -14,6 +14,21 @@ TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *con
   return lt_set_callback(&lt_observer, set, "set_observer");
 }
 
+TENSOR_API tensor_status tensor_replace_observer(tensor_observer function, void *context,
+                                                 tensor_deleter deleter, int64_t *previous) {
+  const lt_callback set = {{(void (*)(void))function}, context, deleter, 0};
+  if (!lt_check_pointer(previous, "replace_observer", "previous")) return TENSOR_ERROR_VALUE;
+  return lt_replace_callback(&lt_observer, set, "replace_observer", previous);
+}
+
+TENSOR_API tensor_status tensor_restore_observer(int64_t previous) {
+  if (lt_restore_callback(&lt_observer, previous)) return TENSOR_OK;
+  return lt_reject(TENSOR_ERROR_VALUE,
+                   "restore_observer: argument 'previous' is %lld; it must be an id that "
+                   "tensor_replace_observer() returned and that was not restored yet, or 0",
+                   (long long)previous);
+}
+
 static void call_observer(lt_callback *o, tensor_event *event, lt_slot *const *tensors,
                           int32_t count) {
   tensor_event_tensor described[LT_MOST_OBSERVED];

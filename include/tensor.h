@@ -355,6 +355,14 @@ TENSOR_API tensor_status tensor_set_warning_handler(tensor_warning_handler handl
 // `deleter` (may be NULL) is called once with its `context` after they end, and not after an error
 // (TENSOR_ERROR_MEMORY).
 TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context, tensor_deleter deleter);
+// Sets the observer as tensor_set_observer does, for a profiler that ends before the process:
+// *previous is the id of the previous observer, 0 if there was none. It is not called, and its
+// deleter neither, until tensor_restore_observer sets it again. A NULL `previous` returns
+// TENSOR_ERROR_VALUE.
+TENSOR_API tensor_status tensor_replace_observer(tensor_observer function, void *context, tensor_deleter deleter, int64_t *previous);
+// Sets the observer that tensor_replace_observer replaced, in place of the current one; 0 sets none.
+// Another id, and one that was restored before, return TENSOR_ERROR_VALUE.
+TENSOR_API tensor_status tensor_restore_observer(int64_t previous);
 // Sets the functions that allocate and free the memory of CPU tensors; both NULL (initially) for
 // the library's own allocator. Freed memory is not cached. Workspaces, handles, pinned memory and
 // memory mappings are not allocated by them. Memory is freed by the function that was set with the

@@ -107,6 +107,17 @@ static void observation() {
   }
   x + 1;
   CHECK(seen.size() == 6 && alive.use_count() == 2);
+  int outer = 0, inner = 0;
+  {
+    Observer first([&](const tensor_event &) { outer++; });
+    {
+      const Observer second([&](const tensor_event &) { inner++; });
+      x + 1;
+    }
+    x + 1, first.stop(), x + 1;
+  }
+  x + 1;
+  CHECK(outer == 2 && inner == 2);
   int calls = 0;
   {
     Observer observer([&](const tensor_event &) { throw calls++; });

@@ -211,6 +211,46 @@ static void observes(void) {
   tensor_free(x), tensor_free(y);
 }
 
+static void note_event(void *context, const tensor_event *event) {
+  if (event->is_end) ++*(int *)context;
+}
+
+static void count_deletion(void *context) { *(int *)context += 100; }
+
+// Replaced observers are not called, and their deleters neither, until they are restored.
+static void restores_observers(void) {
+  int first = 0, second = 0, third = 0;
+  int64_t ids[3];
+  tensor_t *x = ones(SMALL, 2), *y;
+  int *const contexts[] = {&first, &second, &third};
+  for (int i = 0; i < 3; i++) {
+    OK(tensor_replace_observer(note_event, contexts[i], count_deletion, ids + i));
+    OK(tensor_exp(x, &y));
+    tensor_free(y);
+    CHECK(!ids[i] == (i == 0) && first == 1 && second == (i > 0) && third == (i > 1));
+  }
+  FAILS(tensor_replace_observer(NULL, NULL, NULL, NULL), TENSOR_ERROR_VALUE,
+        "replace_observer: argument 'previous' is NULL");
+  FAILS(tensor_restore_observer(ids[2] + 1), TENSOR_ERROR_VALUE, "restore_observer: argument");
+  FAILS(tensor_restore_observer(-1), TENSOR_ERROR_VALUE, "'previous' is -1");
+  CHECK(third == 1);
+  OK(tensor_restore_observer(ids[2]));
+  FAILS(tensor_restore_observer(ids[2]), TENSOR_ERROR_VALUE, "was not restored yet");
+  CHECK(third == 101 && second == 1);
+  OK(tensor_exp(x, &y));
+  tensor_free(y);
+  CHECK(second == 2 && first == 1);
+  OK(tensor_set_observer(NULL, NULL, NULL));  // the replaced one remains
+  CHECK(second == 102 && first == 1);
+  OK(tensor_restore_observer(ids[1]));
+  OK(tensor_exp(x, &y));
+  tensor_free(y);
+  CHECK(first == 2);
+  OK(tensor_restore_observer(ids[0]));
+  CHECK(first == 102);
+  tensor_free(x);
+}
+
 int main(void) {
   tensor_t *warm = ones(SMALL, 2);
   tensor_free(warm);
@@ -220,6 +260,7 @@ int main(void) {
   cancels_backward();
   concerns_one_thread();
   observes();
+  restores_observers();
   CHECK(tensor_live_handles() == handles);
   return 0;
 }

@@ -74,11 +74,11 @@ class Interrupt {
   Interrupt *previous_;
 };
 
-// Sets the observer of the process, in place of any other, until the end of the block. The
-// destructor sets none; a previous observer is not restored. It is called at the beginning and at
-// the end of each operator call, also by several threads at once. An exception does not end the
-// observed call; stop() throws the first one, and exceptions are lost unless it is called. See
-// tensor_set_observer.
+// Sets the observer of the process, in place of any other, until the end of the block, which sets
+// the previous one again. Nested observers must end in the reverse order. The function is called at
+// the beginning and at the end of each operator call, also by several threads at once. An exception
+// does not end the observed call; stop() throws the first one, and exceptions are lost unless it is
+// called. See tensor_replace_observer.
 class Observer {
  public:
   using Function = std::function<void(const tensor_event &)>;
@@ -89,20 +89,20 @@ class Observer {
                   "tensor::Observer: the function is empty; it must accept a tensor_event");
     state_->function = std::move(function);
     auto kept = std::make_unique<Kept>(state_);
-    detail::check(tensor_set_observer(call, kept.get(),
-                                      [](void *context) { delete static_cast<Kept *>(context); }));
+    detail::check(tensor_replace_observer(
+        call, kept.get(), [](void *context) { delete static_cast<Kept *>(context); }, &previous_));
     kept.release();
   }
   Observer(const Observer &) = delete;
   Observer &operator=(const Observer &) = delete;
   ~Observer() {
-    if (!stopped_) tensor_set_observer(nullptr, nullptr, nullptr);
+    if (!stopped_) tensor_restore_observer(previous_);
   }
 
-  // Removes the observer, and throws the first exception of its function, if any. Running calls of
-  // other threads may still call it.
+  // Ends the observer, as the destructor does, and throws the first exception of its function, if
+  // any. Running calls of other threads may still call it.
   void stop() {
-    if (!stopped_) detail::check(tensor_set_observer(nullptr, nullptr, nullptr));
+    if (!stopped_) detail::check(tensor_restore_observer(previous_));
     stopped_ = true;
     std::unique_lock<std::mutex> lock(state_->mutex);
     const std::exception_ptr first = std::exchange(state_->first, nullptr);
@@ -128,6 +128,7 @@ class Observer {
   }
 
   std::shared_ptr<State> state_;
+  int64_t previous_ = 0;
   bool stopped_ = false;
 };
 
