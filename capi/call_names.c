@@ -147,12 +147,6 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-char *lt_qualify(unsigned name) {
-  const char *text = lt_aten_text + name;
-  char *made = NULL;
-  return asprintf(&made, "%s%s", strstr(text, "::") ? "" : "aten::", text) < 0 ? NULL : made;
-}
-
 static char *join_strings(const char *a, const char *b, const char *c) {
   char *made = NULL;
   return asprintf(&made, "%s%s%s", a, b, c) < 0 ? NULL : made;

@@ -414,6 +414,12 @@ static int find_dtype(const lt_target *t) {
   return at;
 }
 
+char *lt_qualify(unsigned name) {
+  const char *own = lt_aten_text + name;
+  char *made = NULL;
+  return asprintf(&made, "%s%s", strstr(own, "::") ? "" : "aten::", own) < 0 ? NULL : made;
+}
+
 lt_target *lt_make_aten_target(int number) {
   const lt_aten_row *row = lt_aten_rows + number;
   char schema[SCHEMA_BYTES];

@@ -12,18 +12,6 @@
 
 static const int64_t *run_block(run *r, const int64_t *w);
 
-static void release(run *r, int64_t n) {
-  if (!r->owned[n]) return;
-  r->owned[n] = false;
-  tensor_value_free(r->values + n);
-}
-
-void lt_store(run *r, int64_t n, tensor_value value) {
-  release(r, n);
-  r->values[n] = value;
-  r->owned[n] = true;
-}
-
 // Stores a value that the run owns, or frees it if the plan has no use for it.
 static void give(run *r, int64_t n, tensor_value *value) {
   if (n >= 0)
@@ -32,129 +20,7 @@ static void give(run *r, int64_t n, tensor_value *value) {
     tensor_value_free(value);
 }
 
-static double bits(int64_t word) {
-  double f;
-  memcpy(&f, &word, sizeof f);
-  return f;
-}
-
 // ------------------------------------------------------------------------------------- arguments
-
-const int64_t *lt_skip_argument(const int64_t *w) {
-  switch (*w++) {
-    case LT_ARG_NONE:
-      return w;
-    case LT_ARG_COMPLEX:
-      return w + 2;
-    case LT_ARG_TENSORS:
-    case LT_ARG_INTS:
-    case LT_ARG_FLOATS:
-    case LT_ARG_BOOLS:
-    case LT_ARG_STRINGS:
-      return w + 1 + *w;
-    case LT_ARG_SYM_INTS:
-    case LT_ARG_SYM_FLOATS:
-    case LT_ARG_SYM_BOOLS: {
-      int64_t n = *w++;
-      while (n--) w = lt_skip_argument(w);
-      return w;
-    }
-    default:
-      return w + 1;
-  }
-}
-
-const int64_t *lt_evaluate(run *r, const int64_t *w, tensor_value *to, char **scratch) {
-  const lt_program *p = r->p;
-  *to = (tensor_value){.kind = TENSOR_VALUE_NONE};
-  const int64_t kind = *w++;
-  switch (kind) {
-    case LT_ARG_NONE:
-      return w;
-    case LT_ARG_VALUE:
-      *to = r->values[*w];
-      return w + 1;
-    case LT_ARG_INT:
-      to->kind = TENSOR_VALUE_INT, to->as.i = *w;
-      return w + 1;
-    case LT_ARG_FLOAT:
-      to->kind = TENSOR_VALUE_FLOAT, to->as.f = bits(*w);
-      return w + 1;
-    case LT_ARG_BOOL:
-      to->kind = TENSOR_VALUE_BOOL, to->as.b = *w;
-      return w + 1;
-    case LT_ARG_COMPLEX:
-      to->kind = TENSOR_VALUE_COMPLEX, to->as.c[0] = bits(w[0]), to->as.c[1] = bits(w[1]);
-      return w + 2;
-    case LT_ARG_STRING:
-      to->kind = TENSOR_VALUE_STRING, to->as.string = p->text + *w;
-      return w + 1;
-    case LT_ARG_DTYPE:
-      to->kind = TENSOR_VALUE_DTYPE, to->as.dtype = (tensor_dtype)*w;
-      return w + 1;
-    case LT_ARG_LAYOUT:
-      to->kind = TENSOR_VALUE_LAYOUT, to->as.layout = (tensor_layout)*w;
-      return w + 1;
-    case LT_ARG_FORMAT:
-      to->kind = TENSOR_VALUE_MEMORY_FORMAT, to->as.memory_format = (tensor_memory_format)*w;
-      return w + 1;
-  }
-  const int64_t n = *w++;
-  to->length = n;
-  switch (kind) {
-    case LT_ARG_TENSORS: {
-      tensor_t **list = (tensor_t **)*scratch;
-      for (int64_t i = 0; i < n; i++) {
-        const tensor_value *v = w[i] < 0 ? NULL : r->values + w[i];
-        list[i] = v && v->kind == TENSOR_VALUE_TENSOR ? v->as.tensor : NULL;
-      }
-      to->kind = TENSOR_VALUE_TENSORS, to->as.tensors = list;
-      *scratch += n * 8;
-      return w + n;
-    }
-    case LT_ARG_INTS:
-      to->kind = TENSOR_VALUE_INTS, to->as.ints = w;
-      return w + n;
-    case LT_ARG_FLOATS:
-      to->kind = TENSOR_VALUE_FLOATS, to->as.floats = (const double *)w;
-      return w + n;
-    case LT_ARG_BOOLS: {
-      bool *list = (bool *)*scratch;
-      for (int64_t i = 0; i < n; i++) list[i] = w[i];
-      to->kind = TENSOR_VALUE_BOOLS, to->as.bools = list;
-      *scratch += n * 8;
-      return w + n;
-    }
-    case LT_ARG_STRINGS: {
-      const char **list = (const char **)*scratch;
-      for (int64_t i = 0; i < n; i++) list[i] = p->text + w[i];
-      to->kind = TENSOR_VALUE_STRINGS, to->as.strings = list;
-      *scratch += n * 8;
-      return w + n;
-    }
-  }
-  // Lists of numbers that earlier steps may have computed.
-  char *list = *scratch;
-  *scratch += n * 8;
-  for (int64_t i = 0; i < n; i++) {
-    tensor_value v;
-    w = lt_evaluate(r, w, &v, scratch);
-    const double f = v.kind == TENSOR_VALUE_FLOAT ? v.as.f : (double)v.as.i;
-    if (kind == LT_ARG_SYM_INTS)
-      ((int64_t *)list)[i] = v.kind == TENSOR_VALUE_FLOAT ? (int64_t)v.as.f : v.as.i;
-    else if (kind == LT_ARG_SYM_FLOATS)
-      ((double *)list)[i] = f;
-    else
-      ((bool *)list)[i] = v.kind == TENSOR_VALUE_BOOL ? v.as.b : f != 0;
-  }
-  if (kind == LT_ARG_SYM_INTS)
-    to->kind = TENSOR_VALUE_INTS, to->as.ints = (int64_t *)list;
-  else if (kind == LT_ARG_SYM_FLOATS)
-    to->kind = TENSOR_VALUE_FLOATS, to->as.floats = (double *)list;
-  else
-    to->kind = TENSOR_VALUE_BOOLS, to->as.bools = (bool *)list;
-  return w;
-}
 
 tensor_value lt_program_constant(lt_program *p, const int64_t *w) {
   run r = {.p = p};
@@ -299,7 +165,7 @@ static const int64_t *run_branch(run *r, const int64_t *w, const char *step,
       w = NULL;
     }
   }
-  for (int64_t i = first; i < end; i++) release(r, i);
+  for (int64_t i = first; i < end; i++) lt_release(r, i);
   return w;
 }
 
@@ -425,7 +291,7 @@ static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
       lt_store(r, outs[1 + i], r->values[carried[i]]);
       r->owned[carried[i]] = false;
     } else {
-      release(r, carried[i]);
+      lt_release(r, carried[i]);
     }
   }
   return outs + 1 + outs[0];
@@ -516,7 +382,7 @@ static const int64_t *run_associative_scan(run *r, const int64_t *w, const char 
     }
     is_interrupted(r, step);
   }
-  for (int64_t i = 0; i < n; i++) release(r, left[i]), release(r, right[i]);
+  for (int64_t i = 0; i < n; i++) lt_release(r, left[i]), lt_release(r, right[i]);
   give_stacked(r, step, made, length, n, outs);
   free(results);
   return r->problem.code ? NULL : outs + n;
@@ -559,7 +425,7 @@ static const int64_t *run_scan(run *r, const int64_t *w, const char *step) {
     }
     is_interrupted(r, step);
   }
-  for (int64_t i = 0; i < m; i++) release(r, slices[i]);
+  for (int64_t i = 0; i < m; i++) lt_release(r, slices[i]);
   give_stacked(r, step, made, length, count - n, outs + n);
   free(results);
   if (r->problem.code) return NULL;
@@ -605,7 +471,7 @@ static const int64_t *run_block(run *r, const int64_t *w) {
     }
     if (!w || r->problem.code) return NULL;
     if (is_interrupted(r, step)) return NULL;
-    for (int64_t i = 0; i < freed; i++) release(r, dead[i]);
+    for (int64_t i = 0; i < freed; i++) lt_release(r, dead[i]);
   }
   return w;
 }
@@ -673,7 +539,7 @@ tensor_status lt_run_program(lt_program *p, const tensor_program_options *option
   for (int64_t i = 0; fits && i < p->input_count; i++) fits = lt_check_input(&r, i, inputs + i);
   const int64_t *w = fits ? run_block(&r, p->block) : NULL;
   if (w) finish(&r, w, inputs, outputs);
-  for (int64_t i = 0; i < p->value_count; i++) release(&r, i);
+  for (int64_t i = 0; i < p->value_count; i++) lt_release(&r, i);
   lt_free_state(&r, options);
   free(r.values);
   if (r.problem.code) lt_fail(0, r.problem.text);

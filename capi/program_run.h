@@ -27,6 +27,8 @@ void *lt_fail_memory(run *r, const char *step);
 // Evaluates an argument. Returns the next word of the plan. Lists are in the plan, or in scratch
 // memory.
 const int64_t *lt_evaluate(run *r, const int64_t *w, tensor_value *to, char **scratch);
+// Frees a value that the run owns.
+void lt_release(run *r, int64_t n);
 // Stores a value that the run owns.
 void lt_store(run *r, int64_t n, tensor_value value);
 // Reads a number, or the element of a tensor that has one.

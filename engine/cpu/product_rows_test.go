@@ -15,7 +15,7 @@ import (
 )
 
 // A row of a product is bitwise the same alone, with a few others and with so many that the second operand is packed: on both sides of the
-// sizes from which on that operand is read row by row, for columns and depths that fill vectors, panels and parts of the sum or do not, for
+// sizes from which on that operand is read row by row, for columns and depths that fill vectors, tiles and parts of the sum or do not, for
 // sums that are added to another matrix, and for any number of threads.
 func TestFewRowsOfProductsEqualThoseOfMany(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())

@@ -268,7 +268,7 @@ void panel_tiles(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t p, i
 }
 
 // Rows of b that are read at once, and the bytes of b and of its rows from which on that takes less
-// time than reading one panel after the other.
+// time than reading the columns of one tile after those of the other.
 constexpr int kStreams = LT_VECTOR_BYTES == 64 ? 8 : 4;
 constexpr int64_t kStreamedBytes = 1 << 18, kStreamedRow = 1 << 11;
 
@@ -284,7 +284,7 @@ struct Accumulated {
 };
 
 // Adds the products of S steps of a few rows of a with rows of b to sums, W for each row of each
-// panel of columns. Steps have `values` values along k.
+// tile of columns. Steps have `values` values along k.
 template <class P, int S, class T>
 void stream_steps(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t values,
                   typename P::Sum *sums, int64_t rows, int64_t columns, bool first) {
@@ -312,8 +312,8 @@ void stream_steps(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t val
   }
 }
 
-// The products of a few rows of a and whole panels of columns of b, which is read a few rows at a
-// time: memory delivers long rows faster than the short parts of rows that a panel consists of.
+// The products of a few rows of a and whole tiles of columns of b, which is read a few rows at a
+// time: memory delivers long rows faster than the short parts of rows in a tile.
 template <class P, class T, class Out>
 void stream_rows(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t depth,
                  typename P::Sum *sums, Target<P, Out> to, int64_t rows, int64_t columns) {
