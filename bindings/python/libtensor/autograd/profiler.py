@@ -9,13 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from ctypes import POINTER, c_bool, c_char_p, c_int32, c_int64, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_void_p
 from functools import wraps
 from types import TracebackType
 from typing import Any
 
 from .._base.direct import function
 from .._base.dtypes import DTYPES
+from .._base.errors import failure
 from .._base.library import called_back, getter
 from .._base.overrides import Mode
 from .._core.tensor import Tensor
@@ -141,8 +142,10 @@ class _Event(ctypes.Structure):
     ]
 
 
-_set_observer = getter("tensor_set_observer", c_int32, c_void_p, c_void_p, c_void_p)
+_replace_observer = getter("tensor_replace_observer", c_int32, c_void_p, c_void_p, c_void_p, POINTER(c_int64))
+_restore_observer = getter("tensor_restore_observer", c_int32, c_int64)
 _observations: list[_Recorder] = []  # of the runs of programs that are observed, one each
+_previous = c_int64()  # the observer that was replaced while there are observations
 _lock = threading.Lock()
 
 
@@ -170,9 +173,11 @@ def observed_operators() -> Iterator[None]:
     found = [recorder for recorder in _recorders if recorder.thread == threading.get_ident()]
     before = [recorder.calls for recorder in found]
     with _lock:
+        if found and not _observations:
+            status = _replace_observer(ctypes.cast(_observe, c_void_p), None, None, byref(_previous))
+            if status:
+                raise failure(status)
         _observations.extend(found)
-        if found:
-            _set_observer(ctypes.cast(_observe, c_void_p), None, None)
     for recorder in found:
         recorder.calls = 0
     try:
@@ -184,7 +189,7 @@ def observed_operators() -> Iterator[None]:
             for recorder in found:
                 _observations.remove(recorder)
             if found and not _observations:
-                _set_observer(None, None, None)
+                _restore_observer(_previous)  # cannot fail: the id is restored once
 
 
 def _stack() -> list[str]:
