@@ -2,6 +2,7 @@
 
 import builtins
 import math
+import operator
 import random
 
 import pytest
@@ -105,6 +106,8 @@ TWO = {
     "a set": lambda x, y: x.sin() if x.shape[0] in {61, 63} else x.cos(),
     "a large size": lambda x, y: x.sin() if x.shape[0] > 10**6 else x.cos(),
     "a plain number": lambda x, y: x.sin() if int(x.shape[0]) > 300 else x.cos(),
+    "a function of C": lambda x, y: x.sin() if math.gcd(x.shape[0], 100) == 100 else x.cos(),
+    "an index": lambda x, y: x.sin() if operator.index(x.shape[0]) == 13 else x.cos(),
     "a constant tensor": lambda x, y: x + torch.tensor([1.0] if x.shape[0] > 100 else [2.0]),
     "a constant tensor of a large size": lambda x, y: x + torch.tensor([1.0] if x.shape[0] > 10**6 else [2.0]),
     "a function of torch.cond": lambda x, y: torch.cond(x.sum() > 0, lambda x: x.sin() if x.shape[0] * 2 > 155 else x.cos(), torch.sin, (x,)),

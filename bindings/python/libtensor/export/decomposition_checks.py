@@ -250,8 +250,8 @@ def holds_for_sizes(call: DecompositionCall, first: Recording, recordings: list[
     chooser = SizeChooser(plan.symbols, 0)
     try:
         checker = DecompositionChecker(call, first, plan, find_expressions(recordings, known.express))
-        escaped = check_comparisons(checker, chooser)
-        numbers = list_thresholds(lambda: checker.record(chooser.hints)) if escaped is None or escaped else []
+        check_comparisons(checker, chooser)
+        numbers = list_thresholds(lambda: checker.record(chooser.hints))
         for sizes in list_sizes(chooser, numbers):
             made = checker.record(sizes)
             if made is not None and checker.compare(made[0], sizes) is not None:

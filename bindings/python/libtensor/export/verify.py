@@ -115,11 +115,12 @@ class SizeChooser:
         return size >= max(symbol.least, self.smallest) and (symbol.most is None or size <= symbol.most)
 
     def list_each(self, numbers: list[int], escaped: set[str]) -> Iterator[tuple[Symbol, list[int]]]:
-        """Returns the sizes to try for each symbol alone: in each list until the function accepts one. `numbers` are those that code has. Near
-        these and near powers of two the symbols in `escaped` are tried, too."""
-        near = dict.fromkeys([*list_near([n for n in numbers if n > 1]), *list_near(POWERS)])
+        """Returns the sizes to try for each symbol alone: in each list until the function accepts one. `numbers` are those that code has, near
+        which all symbols are tried: functions of C, as those of `math`, read sizes unnoticed. The symbols in `escaped` are also tried near powers
+        of two."""
+        near = list_near([n for n in numbers if n > 1])
         for symbol in self.symbols:
-            for n in near if symbol.name in escaped else ():
+            for n in dict.fromkeys([*near, *list_near(POWERS)] if symbol.name in escaped else near):
                 if n != symbol.hint and self.fits(symbol, n):
                     yield symbol, [n]
             most = symbol.most
@@ -287,7 +288,7 @@ def check_sizes(
     checker, chooser = FunctionChecker(recordings, expressions, call, values, sizes), SizeChooser(symbols)
     escaped = check_comparisons(checker, chooser)
     names = {symbol.name for symbol in symbols} if escaped is None else escaped
-    numbers = list_thresholds(lambda: checker.record(chooser.hints)) if names else []
+    numbers = list_thresholds(lambda: checker.record(chooser.hints))
     for symbol, candidates in chooser.list_each(numbers, names):
         for size in candidates:
             chosen = {**chooser.hints, symbol: size}
