@@ -491,14 +491,17 @@ int32_t lt_call_backward(const lt_custom_call *c, uintptr_t *given, int64_t grad
 
 // ------------------------------------------------------------------------------------------- loops
 
+// The largest loop: the sums of indices and ranges of all threads are integers of 64 bits.
+static const int64_t most_items = INT64_C(1) << 48;
+
 TENSOR_API tensor_status tensor_parallel_for(int64_t n, int64_t grain,
                                              tensor_range_function function, void *context) {
   if (!lt_check_pointer((const void *)(uintptr_t)function, "parallel_for", "function"))
     return TENSOR_ERROR_VALUE;
-  if (!lt_check_range(n, 0, INT64_MAX, "parallel_for", "n") ||
+  if (!lt_check_range(n, 0, most_items, "parallel_for", "n") ||
       !lt_check_range(grain, 1, INT64_MAX, "parallel_for", "grain"))
     return TENSOR_ERROR_VALUE;
-  lt_value arguments[4] = {{.i = n}, {.i = grain}};
+  lt_value arguments[4] = {{.i = n}, {.i = grain < most_items ? grain : most_items}};
   arguments[2].pointer = (void *)(uintptr_t)function, arguments[3].pointer = context;
   lt_frame frame = {.args = arguments, .runs = true};
   return lt_invoke_with(&frame, "parallel_for", lt_enter_range);

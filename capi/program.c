@@ -472,11 +472,15 @@ TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program
     return TENSOR_ERROR_VALUE;
   }
   if (options) memcpy(&chosen, options, options->size);
-  if (chosen.state && chosen.state_count != p->state_count) {
+  const int64_t items = chosen.state ? p->state_count : 0;
+  if (chosen.state_count != items) {
     char text[160];
     snprintf(text, sizeof text,
-             "program_run: argument 'options' has %d items of state; the program has %lld",
-             chosen.state_count, (long long)p->state_count);
+             chosen.state
+                 ? "program_run: argument 'options' has %d items of state; the program has %lld"
+                 : "program_run: options.state is NULL, and options.state_count is %d; it must be "
+                   "%lld",
+             chosen.state_count, (long long)items);
     lt_fail(0, text);
     return TENSOR_ERROR_VALUE;
   }

@@ -657,8 +657,8 @@ typedef tensor_status (*tensor_range_function)(void *context, int64_t begin, int
 // (tensor_set_num_threads) and on the calling thread, and returns when all calls have returned.
 // Each range has at least `grain` items, except the last. Division into ranges depends on the
 // number of threads. If a call returns an error, ranges that have not begun are skipped, and the
-// error of the failed range with the smallest `begin` is returned. A negative `n` and a `grain`
-// below 1 return TENSOR_ERROR_VALUE.
+// error of the failed range with the smallest `begin` is returned. An `n` below 0 or above 2^48 and
+// a `grain` below 1 return TENSOR_ERROR_VALUE.
 TENSOR_API tensor_status tensor_parallel_for(int64_t n, int64_t grain, tensor_range_function function, void *context);
 
 // ------------------------------------------------------------------------------- exported programs

@@ -702,10 +702,12 @@ static void loops(void) {
   OK(tensor_parallel_for(1000, 10, mark, seen));
   for (int i = 0; i < 1000; i++) CHECK(seen[i] == 1);
   OK(tensor_parallel_for(0, 1, mark, NULL));
+  OK(tensor_parallel_for(1000, INT64_MAX, mark, seen));
+  FAILS(tensor_parallel_for(INT64_MAX, INT64_MAX / 3, mark, NULL), TENSOR_ERROR_VALUE, "'n'");
   FAILS(tensor_parallel_for(1000, 1000, fail_late, NULL), TENSOR_ERROR_INDEX, "range broken");
   CHECK(tensor_parallel_for(1000, 1, fail_late, NULL) == TENSOR_ERROR_INDEX);
   FAILS(tensor_parallel_for(-1, 1, mark, NULL), TENSOR_ERROR_VALUE,
-        "argument 'n' is -1; it must be at least 0");
+        "argument 'n' is -1; it must be in the range from 0 to");
   FAILS(tensor_parallel_for(1, 0, mark, NULL), TENSOR_ERROR_VALUE, "argument 'grain' is 0");
   FAILS(tensor_parallel_for(1, 1, NULL, NULL), TENSOR_ERROR_VALUE, "argument 'function'");
 }

@@ -208,7 +208,10 @@ static void gradients(const tensor_program_t *program) {
   options.state = &short_one, options.state_count = 2;
   FAILS(tensor_program_run_with(program, &options, &in, 1, &out, 1), TENSOR_ERROR_VALUE,
         "2 items of state; the program has 1");
-  short_one = NULL, options.state_count = 1;
+  options.state = NULL;
+  FAILS(tensor_program_run_with(program, &options, &in, 1, &out, 1), TENSOR_ERROR_VALUE,
+        "options.state_count is 2; it must be 0");
+  short_one = NULL, options.state = &short_one, options.state_count = 1;
   OK(tensor_program_run_with(program, &options, &in, 1, &out, 1));
   CHECK(data_of(out.as.tensor)[0] == 4);
   OK(tensor_value_free(&out));
