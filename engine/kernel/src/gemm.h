@@ -369,7 +369,8 @@ void multiply(const lt_gemm *g, const Out &out) {
   if (most > g->m) most = g->m;
   // Columns per strip, with memory for their sums.
   const int64_t strip = most > 0 && most < kRowBlock ? kRowBlock / most * W : W;
-  constexpr bool kMayStream = Out::kFromZero && kind_of<Unit> != kComplex;
+  // Few CPUs use 16-byte vectors, and few programs multiply integers: their code would be larger.
+  constexpr bool kMayStream = Out::kFromZero && kind_of<Sum> == kFloating && LT_VECTOR_BYTES > 16;
   const bool streams = kMayStream && g->b_col == 1 && g->m <= kTileRows<Unit> &&
                        g->n * int64_t(sizeof(T)) >= kStreamedRow &&
                        g->k * g->n * int64_t(sizeof(T)) > kStreamedBytes;

@@ -4,9 +4,9 @@
 #define LIBTENSOR_KERNEL_PRELUDE_H
 
 #if defined(__GNUC__) && !defined(__clang__)
-// Few CPUs use the baseline of x86-64: it is optimized for compile time.
+// Few CPUs use the baseline of x86-64: it is optimized for compile time and size.
 #if defined(__x86_64__) && !defined(__AVX2__)
-#pragma GCC optimize("O2,tree-vectorize,vect-cost-model=dynamic")
+#pragma GCC optimize("O2,tree-vectorize,vect-cost-model=very-cheap")
 #else
 #pragma GCC optimize("O3")
 #endif
