@@ -413,3 +413,20 @@ def test_reserved_namespaces():
         torch.library.Library("prim", "DEF")
     assert torch.library.Library("aten", "FRAGMENT").ns == torch.library.Library("aten", "IMPL").ns == "aten"
     assert torch.ops.aten.add.Tensor(torch.ones(1), torch.ones(1)).tolist() == [2.0]
+
+
+def test_autograd_records_what_kernels_of_library_write():
+    written = library.Library("tests_written", "FRAGMENT")
+    written.define("scale(Tensor(a!) x, Tensor y) -> ()")
+
+    def scale(x, y):
+        x.mul_(y)
+
+    written.impl("scale", scale, "CPU")
+    x, y = torch.ones(3, requires_grad=True), torch.full((3,), 2.0, requires_grad=True)
+    a = x * 1
+    torch.ops.tests_written.scale(a, y)
+    assert [g.tolist() for g in torch.autograd.grad((a * a).sum(), (x, y))] == [[8.0] * 3, [4.0] * 3]
+    plain = torch.ones(3)
+    torch.ops.tests_written.scale(plain, y)
+    assert plain.requires_grad and torch.autograd.grad(plain.sum(), y)[0].tolist() == [1.0] * 3

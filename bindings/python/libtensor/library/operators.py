@@ -287,7 +287,8 @@ class OpOverload:
         is_recorded = is_grad_enabled() and any(t.requires_grad for t in tensors)
         is_composite = DEFAULT[1] in self.kernels and self.device_of(values) not in self.kernels
         if self.schema.is_mutable:
-            if is_composite:
+            # As in PyTorch, autograd records the operators that the kernels of Library call, but not those of custom_op.
+            if is_composite or not self.is_alias_checked:
                 return self.run(values)
             if not is_recorded or not self.schema.result_kinds:
                 with no_grad():
