@@ -8,7 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
-// alignLabels computes the losses of connectionist temporal classification, with a thread for each batch element. It reads the labels first, because the kernel uses them as indices.
+// alignLabels computes the losses of connectionist temporal classification, with a thread for each batch element. It reads the labels
+// first, because the kernel uses them as indices.
 func alignLabels(op string, w backend.Alignment) error {
 	if w.Targets.Numel() > 0 {
 		bytes, err := readTensor(op, w.Targets)

@@ -11,7 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/resampling"
 )
 
-// resampleImages interpolates images to another size, with a thread for each element of the result. The indices and interpolation weights are copied to the device.
+// resampleImages interpolates images to another size, with a thread for each element of the result. The indices and interpolation weights
+// are copied to the device.
 func resampleImages(op string, w backend.Resampling) error {
 	to, d := w.To.Sizes(), w.To.DType()
 	r := resampled{Resampling: kernelapi.Resampling{From: uintptr(w.From.Data()), To: uintptr(w.To.Data()), Lanes: 1}, count: w.To.Numel()}
