@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=(1, 2))
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
-    print(f"{'case':46}{'dtype':10}{'threads':>8}{'libtensor':>13}{'GB/s':>8}{'PyTorch':>13}{'ratio':>8}")
+    print(f"{'case':48}{'dtype':10}{'threads':>8}{'libtensor':>13}{'GB/s':>8}{'PyTorch':>13}{'ratio':>8}")
     with torch.no_grad(), libtensor.no_grad():
         for name, make in list_cases():
             for threads in options.threads if fnmatch.fnmatch(name, options.only) else ():
@@ -152,7 +152,7 @@ def main() -> None:
                     ours, theirs, size = compare(make, dtype, threads, options.rounds)
                     rate = f"{size / ours / 1e9:.1f}" if size else ""
                     times = f"{ours * 1e3:10.3f} ms{rate:>8}{theirs * 1e3:10.3f} ms{ours / theirs:8.2f}"
-                    print(f"{name:46}{dtype:10}{threads:8}{times}", flush=True)
+                    print(f"{name:48}{dtype:10}{threads:8}{times}", flush=True)
 
 
 if __name__ == "__main__":
