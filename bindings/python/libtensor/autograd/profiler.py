@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_void_p
+from ctypes import POINTER, byref, c_int32, c_int64, c_void_p
 from functools import wraps
 from types import TracebackType
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from .._base.direct import function
 from .._base.dtypes import DTYPES
 from .._base.errors import failure
+from .._base.events import Event
 from .._base.library import called_back, getter
 from .._base.overrides import Mode
 from .._core.tensor import Tensor
@@ -102,7 +103,7 @@ class _Recorder(Mode):
             self.calls -= 1
             self.end()
 
-    def observe(self, event: _Event) -> None:
+    def observe(self, event: Event) -> None:
         """Records the beginning or the end of an operator that a program calls."""
         if self.calls or self.thread != threading.get_ident():
             return
@@ -121,27 +122,6 @@ class _Recorder(Mode):
             made.stack = _stack()
 
 
-class _EventTensor(ctypes.Structure):
-    """tensor_event_tensor."""
-
-    _fields_ = [("dtype", c_int32), ("dim", c_int64), ("sizes", POINTER(c_int64)), ("bytes", c_int64)]
-
-
-class _Event(ctypes.Structure):
-    """tensor_event."""
-
-    _fields_ = [
-        ("name", c_char_p),
-        ("is_end", c_bool),
-        ("status", c_int32),
-        ("time", c_int64),
-        ("nanoseconds", c_int64),
-        ("bytes", c_int64),
-        ("tensors", POINTER(_EventTensor)),
-        ("tensor_count", c_int32),
-    ]
-
-
 _replace_observer = getter("tensor_replace_observer", c_int32, c_void_p, c_void_p, c_void_p, POINTER(c_int64))
 _restore_observer = getter("tensor_restore_observer", c_int32, c_int64)
 _observations: list[_Recorder] = []  # of the runs of programs that are observed, one each
@@ -149,8 +129,8 @@ _previous = c_int64()  # the observer that was replaced while there are observat
 _lock = threading.Lock()
 
 
-@called_back(None, c_void_p, POINTER(_Event))
-def _observe(_: object, event: ctypes._Pointer[_Event], recorders: list[_Recorder] = _recorders) -> None:
+@called_back(None, c_void_p, POINTER(Event))
+def _observe(_: object, event: ctypes._Pointer[Event], recorders: list[_Recorder] = _recorders) -> None:
     for recorder in list(recorders):
         recorder.observe(event.contents)
 

@@ -6,23 +6,12 @@ import ctypes
 import time
 from collections import Counter
 from collections.abc import Callable
-from ctypes import POINTER, Structure, c_bool, c_char_p, c_int32, c_int64, c_void_p
+from ctypes import POINTER, c_int32, c_void_p
 
+from .._base.events import Event
 from .._base.library import called_back, getter
 
 _set_observer = getter("tensor_set_observer", c_int32, c_void_p, c_void_p, c_void_p)
-
-
-class _Event(Structure):
-    """The first fields of tensor_event."""
-
-    _fields_ = [
-        ("name", c_char_p),
-        ("is_end", c_bool),
-        ("status", c_int32),
-        ("time", c_int64),
-        ("nanoseconds", c_int64),
-    ]
 
 
 class _Times:
@@ -31,7 +20,7 @@ class _Times:
         self.nanoseconds: Counter[str] = Counter()
         self.depth = 0
 
-    def add(self, event: _Event) -> None:
+    def add(self, event: Event) -> None:
         """Adds the end of a call; operators that a custom operator calls are part of that operator."""
         self.depth += -1 if event.is_end else 1
         if event.is_end and not self.depth:
@@ -43,8 +32,8 @@ class _Times:
 _active: list[_Times] = []
 
 
-@called_back(None, c_void_p, POINTER(_Event))
-def _observe(_: object, event: ctypes._Pointer[_Event], active: list[_Times] = _active) -> None:
+@called_back(None, c_void_p, POINTER(Event))
+def _observe(_: object, event: ctypes._Pointer[Event], active: list[_Times] = _active) -> None:
     if active:
         active[-1].add(event.contents)
 
