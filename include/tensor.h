@@ -360,7 +360,7 @@ TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *con
 // deleter neither, until tensor_restore_observer sets it again. A NULL `previous` returns
 // TENSOR_ERROR_VALUE.
 TENSOR_API tensor_status tensor_replace_observer(tensor_observer function, void *context, tensor_deleter deleter, int64_t *previous);
-// Sets the observer that tensor_replace_observer replaced, in place of the current one; 0 sets none.
+// Sets the observer that tensor_replace_observer replaced instead of the current one; 0 sets none.
 // Another id, and one that was restored before, return TENSOR_ERROR_VALUE.
 TENSOR_API tensor_status tensor_restore_observer(int64_t previous);
 // Sets the functions that allocate and free the memory of CPU tensors; both NULL (initially) for
