@@ -11194,8 +11194,10 @@ TENSOR_API tensor_status tensor_set_float32_matmul_precision(const char *precisi
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_get_float32_matmul_precision(char **out);
 
-// Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx. The environment
-// variable LIBTENSOR_CPU can select a lower one than the default, which is not amx, or amx.
+// Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx (AVX-512 with
+// tile registers), by default the best one of the CPU. The environment variable LIBTENSOR_CPU can
+// select a lower one. Like the first product of bfloat16 or of bytes, this requests the permission
+// of Linux to use tile registers.
 //
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_cpu_tier(char **out);

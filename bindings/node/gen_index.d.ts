@@ -13993,8 +13993,10 @@ export function setFloat32MatmulPrecision(precision: string): void;
  */
 export function getFloat32MatmulPrecision(): string;
 /**
- * Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx. The environment
- * variable LIBTENSOR_CPU can select a lower one than the default, which is not amx, or amx.
+ * Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx (AVX-512 with
+ * tile registers), by default the best one of the CPU. The environment variable LIBTENSOR_CPU can
+ * select a lower one. Like the first product of bfloat16 or of bytes, this requests the permission
+ * of Linux to use tile registers.
  */
 export function cpuTier(): string;
 /**

@@ -16,7 +16,7 @@ func ReadsStored(d dtype.DType, queries int64) bool {
 
 // RoundsProducts reports whether kernels multiply float32, which they round to bfloat16, with operands of dtype d: keys and values, and the
 // weights of recurrences.
-func RoundsProducts(d dtype.DType) bool { return d == dtype.BFloat16 && kernelapi.CPU.RoundsProducts }
+func RoundsProducts(d dtype.DType) bool { return d == dtype.BFloat16 && kernelapi.CPU.RoundsProducts() }
 
 // Attention makes Result (..., L, V) of Query (..., L, E), Key (..., S, E) and Value (..., S, V), all with the same leading dimensions: the
 // values weighted by the softmax over the keys of Scale * Query Key^T + Mask. Mask is (..., L, S), or nil; with Causal, query i has weights

@@ -94,7 +94,7 @@ func (a *attention) planWorkspace(gradient bool) int64 {
 // roundedBytes returns the size of a k by n matrix of bfloat16 that is packed for rounded products.
 func roundedBytes(k, n int64) int64 {
 	p := kernel.GemmPacking{K: k, N: n}
-	kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
+	kernel.Call(packRoundedKernel(), unsafe.Pointer(&p))
 	return p.Bytes
 }
 
@@ -142,7 +142,7 @@ func newAttention(op string, w backend.Attention) (a attention, err error) {
 	a.heads, a.size = shape.Product(lead), int64(d.Size())
 	a.tiles, a.dots = gemmKernel.Row(d), dotsKernel.Row(d)
 	if w.Key.DType() == dtype.BFloat16 {
-		a.rounded, a.roundedPack = roundedKernel.Row(0), packRoundedKernel.Row(0)
+		a.rounded, a.roundedPack = roundedKernel(), packRoundedKernel()
 	}
 	a.rows, a.width = w.Query.Sizes()[row], w.Query.Sizes()[last]
 	a.keys, a.valueWidth = w.Value.Sizes()[last-1], w.Value.Sizes()[last]

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var convolutionKernel, amxConvolutionKernel = kernel.Of(kernelapi.Convolution), kernel.Of(kernelapi.ConvolutionAmx)
+var convolutionKernel = kernel.Of(kernelapi.Convolution)
 
 const (
 	// Convolutions of bfloat16 use tile registers for more rows of weights than skinny, of at least amxDepth products.
@@ -31,8 +31,10 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 	p := cutting{Convolution: k, run: convolutionKernel.Row(c.d), examples: c.apart, groups: c.Groups, rows: to.Sizes()[1] / c.Groups}
 	p.depth = weights.Numel() / max(c.Groups*p.rows, 1)
 	factors := c.unit
-	if run := amxConvolutionKernel.Row(0); run != 0 && c.d == dtype.BFloat16 && p.rows > skinny && p.depth >= amxDepth {
-		p.run, factors = run, c.d
+	if c.d == dtype.BFloat16 && p.rows > skinny && p.depth >= amxDepth {
+		if run := kernel.OfTiles(kernelapi.ConvolutionAmx).Row(0); run != 0 {
+			p.run, factors = run, c.d
+		}
 	}
 	weights = backend.RowMajor(&c.Scope, weights, factors)
 	p.Image, p.Weight, p.Result = at(from, 0), at(weights, 0), first

@@ -50,7 +50,6 @@ type productKernels struct{ panels, dots productKernel }
 var (
 	gemmKernel, dotsKernel                     = kernel.Of(kernelapi.Gemm), kernel.Of(kernelapi.GemmDots)
 	bfloat16GemmKernel, bfloat16GemmDotsKernel = kernel.Of(kernelapi.GemmBfloat16), kernel.Of(kernelapi.GemmDotsBfloat16)
-	amxGemmKernel                              = kernel.Of(kernelapi.GemmAmx)
 	productTraits                              = kernel.ProductTraitsOfCPU()
 )
 
@@ -69,8 +68,10 @@ func productKernelsOf(d dtype.DType, rows, columns, work int64) productKernels {
 	if work <= smallProduct {
 		return k
 	}
-	if left != d && amxGemmKernel.Has(d) && min(rows, columns) > skinny {
-		return productKernels{panels: productKernel{amxGemmKernel.Row(d), d}}
+	if left != d && d != dtype.Float16 && min(rows, columns) > skinny {
+		if tiles := kernel.OfTiles(kernelapi.GemmAmx); tiles.Has(d) {
+			return productKernels{panels: productKernel{tiles.Row(d), d}}
+		}
 	}
 	if bfloat16GemmKernel.Has(d) {
 		k.dots = productKernel{bfloat16GemmDotsKernel.Row(d), d}

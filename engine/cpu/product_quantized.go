@@ -14,22 +14,21 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// amxQuantizedKernel multiplies 8-bit integers in tile registers, bytesKernel on CPUs that support other products of these, and
-// quantizedKernel as 16-bit integers. Each has a second function that packs the second operand.
+// bytesKernel multiplies 8-bit integers on CPUs that support that, and quantizedKernel as 16-bit integers. Each has a second function that
+// packs the second operand.
 var (
-	amxQuantizedKernel, packAMXQuantizedKernel = kernel.Of(kernelapi.GemmQuantizedAmx), kernel.Of(kernelapi.GemmQuantizedAmxPack)
-	bytesKernel, packBytesKernel               = kernel.Of(kernelapi.GemmBytes), kernel.Of(kernelapi.GemmBytesPack)
-	quantizedKernel, packQuantizedKernel       = kernel.Of(kernelapi.GemmQuantized), kernel.Of(kernelapi.GemmQuantizedPack)
+	bytesKernel, packBytesKernel         = kernel.Of(kernelapi.GemmBytes), kernel.Of(kernelapi.GemmBytesPack)
+	quantizedKernel, packQuantizedKernel = kernel.Of(kernelapi.GemmQuantized), kernel.Of(kernelapi.GemmQuantizedPack)
 )
 
 // quantizedKernels returns the kernels for products with a first operand of dtype d, and the dtype that they take it in. Which pack returns
 // does not depend on d.
 func quantizedKernels(d dtype.DType) (multiply, pack uintptr, left dtype.DType) {
-	if pack := packAMXQuantizedKernel.Row(0); pack != 0 {
+	if pack := kernel.OfTiles(kernelapi.GemmQuantizedAmxPack).Row(0); pack != 0 {
 		if d != dtype.Int8 {
 			d = dtype.Uint8
 		}
-		return amxQuantizedKernel.Row(d), pack, d
+		return kernel.OfTiles(kernelapi.GemmQuantizedAmx).Row(d), pack, d
 	}
 	if run := bytesKernel.Row(0); run != 0 {
 		return run, packBytesKernel.Row(0), dtype.Uint8

@@ -226,10 +226,10 @@ func (r *recurring) packRounded(list []stretch) {
 		return
 	}
 	p := kernel.GemmPacking{B: g.B, N: g.N, K: g.K, BRow: g.BRow, BCol: g.BCol}
-	kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
+	kernel.Call(packRoundedKernel(), unsafe.Pointer(&p))
 	p.Packed = newScratch(&r.Scope, p.Bytes)
 	r.rounded.Packed = p.Packed
-	kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
+	kernel.Call(packRoundedKernel(), unsafe.Pointer(&p))
 }
 
 // multiplyRounded computes the sums of k.
@@ -246,7 +246,7 @@ func (r *recurring) multiplyRounded(k kernel.Recurrence) {
 		if part.B += uintptr(part.Column * g.BCol * dtype.BFloat16.Size()); part.Packed == 0 {
 			part.Column = 0
 		}
-		kernel.Call(roundedKernel.Row(0), unsafe.Pointer(&part))
+		kernel.Call(roundedKernel(), unsafe.Pointer(&part))
 	})
 }
 

@@ -28,8 +28,37 @@ package kernel
 // }
 import "C"
 
-// amxTier is the value of TierVariable that adds the kernels that use the tile registers of AMX to those of the best other tier.
+import (
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/libtensor/libtensor/engine/kernelapi"
+)
+
+// amxTier names the tier avx512 with the kernels that use the tile registers of AMX, which is the best one.
 const amxTier = "amx"
+
+// loadTiles returns the kernels of this CPU with those that use tile registers, if it has them, and without them otherwise. The first call
+// requests the permission of Linux.
+var loadTiles = sync.OnceValue(func() *table {
+	if t := load(); !slices.Contains(usableTiers(), os.Getenv(TierVariable)) && permitsAMX(t.tier) {
+		return read(t.tier, true)
+	}
+	return load()
+})
+
+// OfTiles returns the functions of a kernel that uses tile registers, none if it cannot be used. It is called only where tile registers
+// would be used, so that the permission, which affects the alternate signal stacks of the process, is not requested before.
+func OfTiles(k kernelapi.Kernel) *Kernel { return &loadTiles().kernels[k] }
+
+// CPUTier names the instructions in use: amx, if products use its tile registers, and Tier otherwise.
+func CPUTier() string {
+	if loadTiles() != load() {
+		return amxTier
+	}
+	return Tier()
+}
 
 // permitsAMX reports whether the CPU supports the kernels that use tile registers, this build has those of the given tier, and Linux
 // permits them, which it requests. Linux denies them if the alternate signal stack of a thread is too small for the registers.

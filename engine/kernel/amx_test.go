@@ -1,14 +1,19 @@
 package kernel
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
-// Kernels that use tile registers are there only if they are requested, and the CPU supports them or they are emulated.
-func TestTileRegistersAreUsedOnRequest(t *testing.T) {
+// Kernels that use tile registers are there only if the CPU supports them, or they are emulated, and LIBTENSOR_CPU selects no lower tier.
+func TestUseOfTileRegisters(t *testing.T) {
 	for _, tier := range usableTiers() {
 		if tier != "avx512" {
 			assert.Equal(t, emulatesAMX, permitsAMX(tier), tier)
@@ -20,8 +25,12 @@ func TestTileRegistersAreUsedOnRequest(t *testing.T) {
 			}
 		}
 	}
-	assert.Contains(t, append(usableTiers(), amxTier), CPUTier())
 	assert.Contains(t, usableTiers(), Tier())
+	lower := slices.Contains(usableTiers(), os.Getenv(TierVariable))
+	uses := !lower && permitsAMX(Tier())
+	assert.Equal(t, uses, CPUTier() == amxTier)
+	assert.Equal(t, uses, OfTiles(kernelapi.GemmAmx).Has(dtype.BFloat16))
+	assert.False(t, Of(kernelapi.GemmAmx).Has(dtype.BFloat16))
 }
 
 // Intel's CPUs multiply bfloat16 in float32, AMD's and unknown ones do not.

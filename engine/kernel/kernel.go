@@ -91,7 +91,6 @@ func (k *Kernel) Has(d dtype.DType) bool { return k.rows[d.Row()] != 0 }
 
 type table struct {
 	tier        string
-	amx         bool // includes the kernels that use the tile registers of AMX
 	kernels     [kernelapi.Count]Kernel
 	elementwise uintptr
 	copy        uintptr
@@ -121,15 +120,13 @@ func unusable(compiled, runs []string) error {
 
 var load = sync.OnceValue(func() *table {
 	usable := usableTiers()
-	forced := os.Getenv(TierVariable)
-	if slices.Contains(usable, forced) {
+	if forced := os.Getenv(TierVariable); slices.Contains(usable, forced) {
 		return read(forced, false)
 	}
 	if len(usable) == 0 { // tables can be read all the same
 		usable = compiledTiers()
 	}
-	best := usable[len(usable)-1]
-	return read(best, forced == amxTier && permitsAMX(best))
+	return read(usable[len(usable)-1], false)
 })
 
 // supported reports whether the CPU has the instructions of a kernel that needs more of them than its tier guarantees.
@@ -149,9 +146,9 @@ func supported(tier, name string, amx bool) bool {
 	return true
 }
 
-// read gathers the kernels that the units of a tier define.
+// read gathers the kernels that the units of a tier define, with or without those that use tile registers.
 func read(tier string, amx bool) *table {
-	t := &table{tier: tier, amx: amx}
+	t := &table{tier: tier}
 	for i := range t.kernels {
 		t.kernels[i].Kernel = kernelapi.Kernel(i)
 	}
@@ -188,15 +185,7 @@ func read(tier string, amx bool) *table {
 // Tier names the vector instructions in use: baseline, avx2 or avx512.
 func Tier() string { return load().tier }
 
-// CPUTier names the instructions in use: amx, if products use its tile registers, and Tier otherwise.
-func CPUTier() string {
-	if load().amx {
-		return amxTier
-	}
-	return Tier()
-}
-
-// Of returns the functions of a kernel for this CPU.
+// Of returns the functions of a kernel for this CPU. Kernels that use tile registers have none here: see OfTiles.
 func Of(k kernelapi.Kernel) *Kernel { return &load().kernels[k] }
 
 // drivers is set once the tiers, whose files sort before this one, have registered.
@@ -204,8 +193,8 @@ var drivers *table
 
 func init() {
 	drivers = load()
-	kernelapi.CPU.Instructions = CPUTier()
-	kernelapi.CPU.RoundsProducts = Of(kernelapi.GemmRoundedAmx).Row(0) != 0
+	kernelapi.CPU.Instructions = CPUTier
+	kernelapi.CPU.RoundsProducts = func() bool { return OfTiles(kernelapi.GemmRoundedAmx).Row(0) != 0 }
 }
 
 // Elementwise runs l over its operands.

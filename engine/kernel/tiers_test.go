@@ -20,7 +20,7 @@ import (
 func tierTables() []*table {
 	var tables []*table
 	for _, tier := range usableTiers() {
-		tables = append(tables, read(tier, emulatesAMX))
+		tables = append(tables, read(tier, permitsAMX(tier)))
 	}
 	return tables
 }

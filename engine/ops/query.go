@@ -130,4 +130,4 @@ func SetWarnAlways(b bool) error {
 func IsWarnAlwaysEnabled() (bool, error) { return warning.Always(), nil }
 
 // CpuTier names the instructions that kernels use.
-func CpuTier() (string, error) { return kernelapi.CPU.Instructions, nil }
+func CpuTier() (string, error) { return kernelapi.CPU.Instructions(), nil }
