@@ -56,7 +56,7 @@ LT_INLINE void combine(const Combination &c, int64_t thread) {
     column = rest;
   }
   const int64_t here = 0, strides[3] = {1, 0, 1};
-  place_params params = {0, 1, 0, 0, 0, 0};  // the only place is the one that the data points to
+  lt_place_params params = {0, 1, 0, 0, 0, 0};  // the only place is the one that the data points to
   char *data[3] = {LT_PLACE(c.loop.data[0] + key + self, sizeof(T), true), (char *)&here, nullptr};
   for (int64_t j = i; j < n && targets[j].key == key; j++) {
     int64_t offsets[kOperands];

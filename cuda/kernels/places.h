@@ -4,12 +4,10 @@
 #define LIBTENSOR_CUDA_PLACES_H
 #define LIBTENSOR_KERNEL_PLACES_H
 
+#include "../../engine/kernel/place_params.h"
+
 namespace lt {
 namespace {
-
-struct place_params {
-  int64_t step, size, bad, failed, checked, wrap;
-};
 
 // An index out of range that a kernel has found, in pinned memory of the host, which reads it after
 // it has waited for a stream (index_checks.go). check identifies the error; 0 is none.
@@ -28,10 +26,10 @@ LT_INLINE void report_index(uint64_t fault, int64_t check, int64_t index) {
 }
 
 class Places {
-  place_params *params;
+  lt_place_params *params;
 
  public:
-  LT_INLINE explicit Places(const void *p) : params((place_params *)p) {}
+  LT_INLINE explicit Places(const void *p) : params((lt_place_params *)p) {}
 
   LT_INLINE bool failed() const { return false; }
 

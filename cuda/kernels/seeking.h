@@ -46,7 +46,7 @@ LT_INLINE void seek(const Search &s, int64_t i) {
   OP::template row<T>(data, strides, 1, params);
   if (*(const int64_t *)(params + FLAG) == 0) return;
   if (!s.found) {
-    report_index(s.fault, s.check, ((const place_params *)params)->bad);
+    report_index(s.fault, s.check, ((const lt_place_params *)params)->bad);
     if constexpr (OUTPUTS == 1) *(T *)data[0] = Outside<OP, T>::value();
     return;
   }

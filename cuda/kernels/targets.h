@@ -22,7 +22,7 @@ struct TargetRun {
 LT_INLINE uint64_t target_of(const Combination &c, int64_t i) {
   int64_t offsets[kOperands];
   locate(c.loop, i, offsets);
-  const auto &p = *(const place_params *)c.loop.params;
+  const auto &p = *(const lt_place_params *)c.loop.params;
   // Another thread may write to the index: it is loaded once.
   const int64_t index = *(const volatile int64_t *)LT_PLACE(c.loop.data[1] + offsets[1], 8, false);
   const int64_t at = index + (index < 0 ? p.wrap : 0);

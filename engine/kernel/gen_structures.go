@@ -10,6 +10,7 @@ package kernel
 // #include "float8.h"
 // #include "gemm.h"
 // #include "lu.h"
+// #include "place_params.h"
 // #include "pooling.h"
 // #include "quantize.h"
 // #include "recurrence.h"
@@ -200,6 +201,7 @@ var (
 	_ [unsafe.Sizeof(kernelapi.Loop{})]struct{}            = [C.sizeof_lt_loop]struct{}{}
 	_ [unsafe.Sizeof(LU{})]struct{}                        = [C.sizeof_lt_lu]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.ParameterUpdate{})]struct{} = [C.sizeof_lt_parameter_update]struct{}{}
+	_ [unsafe.Sizeof(kernelapi.PlaceParams{})]struct{}     = [C.sizeof_lt_place_params]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.Pooling{})]struct{}         = [C.sizeof_lt_pooling]struct{}{}
 	_ [unsafe.Sizeof(kernelapi.QuantizedPair{})]struct{}   = [C.sizeof_lt_quantized_pair]struct{}{}
 	_ [unsafe.Sizeof(Recurrence{})]struct{}                = [C.sizeof_lt_recurrence]struct{}{}

@@ -49,6 +49,11 @@ type ParameterUpdate struct {
 	Root                                                   float64
 }
 
+// PlaceParams mirrors lt_place_params of place_params.h.
+type PlaceParams struct {
+	Step, Size, Bad, Failed, Checked, Wrap int64
+}
+
 // Pooling mirrors lt_pooling of pooling.h.
 type Pooling struct {
 	Image, Result, Indices, Samples, Room                                 uintptr
@@ -96,11 +101,6 @@ type Sampling struct {
 // Windows mirrors lt_windows of pooling.h.
 type Windows struct {
 	Size, Positions, Taps, Stride, Step, Origin int64
-}
-
-// PlaceParams mirrors place_params of places.h.
-type PlaceParams struct {
-	Step, Size, Bad, Failed, Checked, Wrap int64
 }
 
 // RangeArgs mirrors range_args of ranges.h.

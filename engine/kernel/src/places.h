@@ -3,22 +3,14 @@
 #ifndef LIBTENSOR_KERNEL_PLACES_H
 #define LIBTENSOR_KERNEL_PLACES_H
 
+#include "../place_params.h"
 #include "prelude.h"
 
 namespace lt {
 namespace {
 
-// The parameters of a kernel with an index operand: the byte stride of the indexed operand, the
-// number of positions, and the first index out of range, with whether there is one. Such an index
-// stops the kernel. If `checked` is set, no other thread writes to the indices, which are bytes.
-// The value added to negative indices is the number of positions, so that they count from the end,
-// or 0, so that they are out of range.
-struct place_params {
-  int64_t step, size, bad, failed, checked, wrap;
-};
-
 class Places {
-  place_params *params;
+  lt_place_params *params;
   int64_t step, size, wrap;
 
   LT_INLINE int64_t wrapped(int64_t index) const { return index + (index < 0 ? wrap : 0); }
@@ -30,7 +22,7 @@ class Places {
 
  public:
   LT_INLINE explicit Places(const void *p)
-      : params((place_params *)p), step(params->step), size(params->size), wrap(params->wrap) {}
+      : params((lt_place_params *)p), step(params->step), size(params->size), wrap(params->wrap) {}
 
   LT_INLINE bool failed() const { return params->failed != 0; }
 

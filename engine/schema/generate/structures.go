@@ -25,8 +25,8 @@ type structurePackage struct {
 
 var structurePackages = []structurePackage{
 	{"engine/kernelapi", true, []string{
-		"lt_block_values", "lt_index_weights", "lt_label_alignment", "lt_loop", "lt_parameter_update", "lt_pooling", "lt_quantized_pair",
-		"lt_reduction", "lt_resampling", "lt_sampling", "lt_windows", "place_params", "range_args",
+		"lt_block_values", "lt_index_weights", "lt_label_alignment", "lt_loop", "lt_parameter_update", "lt_place_params", "lt_pooling",
+		"lt_quantized_pair", "lt_reduction", "lt_resampling", "lt_sampling", "lt_windows", "range_args",
 	}, nil},
 	{"engine/dtype", true, []string{"lt_float8_format"}, nil},
 	{"engine/blas", true, nil, []string{"lt_blas_", "lt_lapack_"}},

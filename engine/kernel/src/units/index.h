@@ -26,7 +26,7 @@ LT_INLINE void move_row(char *to, int64_t to_step, const char *from, int64_t fro
 struct OutOfRange {
   template <class T>
   static void row(char *const *data, const int64_t *s, int64_t n, const void *params) {
-    place_params *p = (place_params *)params;
+    lt_place_params *p = (lt_place_params *)params;
     if (p->failed) return;
     const int64_t size = p->size, least = p->step ? -size : 0;
     int64_t lowest = least, highest = size - 1;
