@@ -10,6 +10,7 @@ import libtensor as torch
 from libtensor import nn
 from libtensor._base.library import called_back, getter
 from libtensor.autograd import profiler as legacy
+from libtensor.export.operator_times import operator_table
 from libtensor.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule, tensorboard_trace_handler
 
 
@@ -87,15 +88,20 @@ def test_operators_of_programs_of_other_threads_are_not_recorded():
     assert names.count("aten::relu") == 20 and "aten::sin" not in names
 
 
-def test_an_observer_of_the_process_is_called_again_after_a_program():
+def profiled(run):
+    with profile(activities=[ProfilerActivity.CPU]):
+        run()
+
+
+@pytest.mark.parametrize("observed", [profiled, lambda run: operator_table(run, 0)], ids=["profile", "operator_table"])
+def test_an_observer_of_the_process_is_called_again_after_a_program(observed):
     seen = []
     observe = called_back(None, c_void_p, c_void_p)(lambda *_: seen.append(1))
     set_observer = getter("tensor_set_observer", c_int32, c_void_p, c_void_p, c_void_p)
     module = torch.export.export(Model(), (torch.ones(3, 3),)).module()
     set_observer(cast(observe, c_void_p), None, None)
     try:
-        with profile(activities=[ProfilerActivity.CPU]):
-            module(torch.ones(3, 3))
+        observed(lambda: module(torch.ones(3, 3)))
         seen.clear()
         torch.ones(3).neg()
         assert seen

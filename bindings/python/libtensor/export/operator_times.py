@@ -1,17 +1,20 @@
-"""The time of each operator in runs of a program, from the library's observer (tensor_set_observer)."""
+"""The time of each operator in runs of a program, from the library's observer (tensor_replace_observer)."""
 
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from ctypes import POINTER, c_int32, c_void_p
+from ctypes import POINTER, byref, c_int32, c_int64, c_void_p
 
+from .._base.errors import failure
 from .._base.events import Event
 from .._base.library import called_back, getter
 
-_set_observer = getter("tensor_set_observer", c_int32, c_void_p, c_void_p, c_void_p)
+_replace_observer = getter("tensor_replace_observer", c_int32, c_void_p, c_void_p, c_void_p, POINTER(c_int64))
+_restore_observer = getter("tensor_restore_observer", c_int32, c_int64)
 
 
 class _Times:
@@ -29,22 +32,42 @@ class _Times:
             self.nanoseconds[name] += event.nanoseconds
 
 
-_active: list[_Times] = []
+_active: dict[int, list[_Times]] = {}  # by thread
+_previous = c_int64()  # the observer that was replaced while there are tables
+_lock = threading.Lock()
 
 
 @called_back(None, c_void_p, POINTER(Event))
-def _observe(_: object, event: ctypes._Pointer[Event], active: list[_Times] = _active) -> None:
-    if active:
-        active[-1].add(event.contents)
+def _observe(_: object, event: ctypes._Pointer[Event], active: dict[int, list[_Times]] = _active) -> None:
+    times = active.get(threading.get_ident())
+    if times:
+        times[-1].add(event.contents)
+
+
+def _begin(times: _Times) -> None:
+    with _lock:
+        if not _active:
+            status = _replace_observer(ctypes.cast(_observe, c_void_p), None, None, byref(_previous))
+            if status:
+                raise failure(status)
+        _active.setdefault(threading.get_ident(), []).append(times)
+
+
+def _end(times: _Times) -> None:
+    with _lock:
+        _active[threading.get_ident()].remove(times)
+        if not _active[threading.get_ident()]:
+            del _active[threading.get_ident()]
+        if not _active:
+            _restore_observer(_previous)  # cannot fail: the id is restored once
 
 
 def operator_table(run: Callable[[], object], seconds: float) -> str:
     """Calls `run` repeatedly for some seconds, and returns a table of the operators that it calls on this thread, the slowest first: calls and
-    milliseconds of one run, and the share of its time.
+    milliseconds of one run, and the share of its time. Meanwhile another observer of the process, such as a profiler's, is not called.
     """
     times, runs, total = _Times(), 0, 0.0
-    _active.append(times)
-    _set_observer(ctypes.cast(_observe, c_void_p), None, None)
+    _begin(times)
     try:
         while not runs or (total < seconds and runs < 100000):
             begin = time.perf_counter()
@@ -52,8 +75,7 @@ def operator_table(run: Callable[[], object], seconds: float) -> str:
             total += time.perf_counter() - begin
             runs += 1
     finally:
-        _set_observer(None, None, None)
-        _active.remove(times)
+        _end(times)
     rows = [(name, times.calls[name] / runs, spent * 1e-6 / runs) for name, spent in times.nanoseconds.most_common()]
     each = total * 1e3 / runs
     rows.append(("between operators", 0, each - sum(row[2] for row in rows)))
