@@ -11,7 +11,7 @@ import (
 func init() { dispatch.RecordCustom(callCustom) }
 
 // callCustom calls a custom operator, and adds a node for it if an argument requires grad. An operator that writes to arguments has no
-// derivative: its results do not require grad.
+// derivative, also for its other arguments, which the written values may depend on.
 func callCustom(c dispatch.Context, given []*tensor.Tensor, x dispatch.Custom) ([]*tensor.Tensor, error) {
 	writes := false
 	for i, t := range given {
@@ -22,13 +22,13 @@ func callCustom(c dispatch.Context, given []*tensor.Tensor, x dispatch.Custom) (
 		if err := checkWritable(c, x.Name(), t); err != nil {
 			return nil, err
 		}
-		if isRecording(c, t) {
-			return nil, status.NotImplementedf("%s: the operator writes to an argument that requires grad, and has no derivative; call it under no_grad(), or on a detach()ed tensor",
-				x.Name())
-		}
+	}
+	if writes && isRecording(c, given...) {
+		return nil, status.NotImplementedf("%s: an argument requires grad, but the operator writes to an argument, and so has no derivative; call it under no_grad(), or on detach()ed tensors",
+			x.Name())
 	}
 	made, err := c.Excluding(tensor.Gradient).CallCustom(given, x)
-	if err != nil || writes || !isRecording(c, given...) {
+	if err != nil || !isRecording(c, given...) {
 		return made, err
 	}
 	if err = recordCustom(c, given, made, x); err != nil {

@@ -16,8 +16,10 @@ from .._core.autocast import autocast, is_autocast_enabled
 from .._core.modes import is_grad_enabled, no_grad
 from .._core.tensor import Tensor
 from .._gradients.function import Function
+from .._gradients.function_levels import innermost
+from .._gradients.grad import evaluating
 from .published import publish, withdraw
-from .schemas import Schema, describe_result
+from .schemas import Argument, Schema, describe_result
 
 __all__ = ["MissingOperator", "OpNamespace", "OpOverload", "OpOverloadPacket", "find", "find_registrable", "implement", "namespaces"]
 
@@ -227,6 +229,16 @@ def _address(t: Tensor) -> int:
         return 0
 
 
+def _count_writes(arguments: Sequence[Argument], values: list[Any]) -> None:
+    """Increments the versions of the tensors that a kernel has written to, since it may have written to their memory without an operator."""
+    from .._gen import gen_functions as f
+
+    for a, value in zip(arguments, values, strict=True):
+        for t in _tensors([value]) if a.is_write else ():
+            if not t.is_inference():
+                f.increment_version(t)
+
+
 def take_over(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Returns the result of a mode, which receives overloads, or of __torch_function__ of an argument that is no tensor; NOBODY without one."""
     is_taken = (
@@ -287,16 +299,42 @@ class OpOverload:
         is_recorded = is_grad_enabled() and any(t.requires_grad for t in tensors)
         is_composite = DEFAULT[1] in self.kernels and self.device_of(values) not in self.kernels
         if self.schema.is_mutable:
-            # As in PyTorch, autograd records the operators that the kernels of Library call, but not those of custom_op.
-            if is_composite or not self.is_alias_checked:
-                return self.run(values)
-            if not is_recorded or not self.schema.result_kinds:
-                with no_grad():
-                    return self.run(values)
+            return self.write(values, tensors, is_recorded, is_composite or not self.is_alias_checked)
         if self.batched is not None or not is_composite and (is_recorded or _is_transformed(tensors)):
-            made = self._recorded.apply(_Structure(self, values), *tensors)
-            return list(made) if self.schema.returns_list else made
+            return self.record(values, tensors)
         return self.run(values)
+
+    def record(self, values: list[Any], tensors: list[Tensor]) -> Any:
+        """Calls the operator as a Function."""
+        made = self._recorded.apply(_Structure(self, values), *tensors)
+        return list(made) if self.schema.returns_list else made
+
+    def write(self, values: list[Any], tensors: list[Tensor], is_recorded: bool, is_composite: bool) -> Any:
+        """Calls an operator that writes to arguments. As in PyTorch, autograd records the operators that the kernels of Library call, but not
+        those of custom_op: transforms that differentiate these raise NotImplementedError."""
+        from .._gen import gen_functions as f
+
+        level = innermost(tensors) if is_transforming() else 0
+        is_mapped = level != 0 and any(f.vmap_level(t) == level for t in tensors)
+        if is_composite:
+            return self.record(values, tensors) if is_mapped and self.batched else self.run(values)
+        has_tangents = level != 0 and any(f.jvp_level(t) == level and f.jvp_tangent(t, level) is not None for t in tensors)
+        if has_tangents or is_recorded and (level or evaluating.current is not None):
+            raise NotImplementedError(
+                f"{self.name()}: the operator writes to an argument and has no derivative, so it cannot be differentiated by torch.func or "
+                "forward_ad; define an operator that returns a new tensor, or call this one under no_grad() with detach()ed tensors"
+            )
+        written = [t for a, v in zip(self.schema.arguments, values, strict=True) if a.is_write for t in _tensors([v])]
+        for t in written if is_mapped else ():
+            if not f.vmap_maps(t, level):
+                raise RuntimeError(
+                    f"{self.name()}: inside vmap: the operator writes to a tensor of shape {list(t.shape)}, which is not batched; create it from a "
+                    "batched tensor, for example with zeros_like"
+                )
+        if is_mapped or is_recorded and self.schema.result_kinds:
+            return self.record(values, tensors)
+        with no_grad():
+            return self.run(values)
 
     @functools.cached_property
     def _recorded(self) -> type[_Recorded]:
@@ -335,6 +373,7 @@ class OpOverload:
         keywords = {a.name: v for a, v in zip(arguments, values, strict=True) if a.kwarg_only}
         made = self.schema.convert_results(f"{self.name()}: {function}", kernel(*positional, **keywords))
         if self.is_alias_checked:
+            _count_writes(arguments, values)
             self.check_aliases(values, made)
         return made
 
