@@ -55,7 +55,11 @@ func lt_enter_range(c *C.lt_frame) (code C.int32_t) {
 	}()
 	emptySlots(c.thread, c.freed)
 	f := frame{c: c}
-	if err := forEachRange(f.readInt(0), f.readInt(1), f.readPointer(2), f.readPointer(3)); err != nil {
+	err := forEachRange(f.readInt(0), f.readInt(1), f.readPointer(2), f.readPointer(3))
+	if err == nil && c.thread.cancelled && c.thread.calls == 1 {
+		err = status.Cancelledf("parallel_for: the call was cancelled")
+	}
+	if err != nil {
 		return reportError(c, err)
 	}
 	return C.TENSOR_OK

@@ -50,8 +50,9 @@ static inline tensor_status invoke_engine(lt_frame *frame, const char *op,
   frame->freed = lt_take_freed();
   const int64_t before = lt_begin(), around = lt_me->around;
   lt_me->around = before;
-  const tensor_status status = (tensor_status)enter(frame);
+  tensor_status status = (tensor_status)enter(frame);
   lt_me->around = around;
+  if (__builtin_expect(status != TENSOR_OK, 0)) status = lt_report_cancelled(status, op);
   lt_end(before);
   if (__builtin_expect(status != TENSOR_OK, 0)) lt_end_cancelling();
   lt_settle();

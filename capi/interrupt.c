@@ -29,7 +29,8 @@ void lt_end_cancelling(void) {
 
 tensor_status lt_report_cancelled(tensor_status status, const char *op) {
   char text[256];
-  if (status || !lt_me || !lt_me->cancelled || lt_me->calls > 1) return status;
+  if (!lt_me || !lt_me->cancelled || lt_me->calls > 1 || status == TENSOR_ERROR_CANCELLED)
+    return status;
   snprintf(text, sizeof text, "%s: the call was cancelled", op);
   lt_fail(0, text);
   return TENSOR_ERROR_CANCELLED;

@@ -98,13 +98,19 @@ static void thrown() {
   } cases[] = {
       {[]() -> Results { throw std::runtime_error("no, said the operator"); },
        TENSOR_ERROR_CALLBACK, "no, said the operator"},
-      {[]() -> Results { throw 1; }, TENSOR_ERROR_CALLBACK, "std::exception"},
+      {[]() -> Results { throw 1; }, TENSOR_ERROR_CALLBACK,
+       "cpp::wrong: a function of the program"},
+      {[]() -> Results { throw std::runtime_error(""); }, TENSOR_ERROR_CALLBACK,
+       "cpp::wrong: the function returned an error without a message"},
+      {[]() -> Results { return {}; }, TENSOR_ERROR_VALUE,
+       "cpp::wrong: the function returned 0 results; the schema requires 1"},
       {[&]() -> Results { return x.matmul(ones({2, 2})); }, TENSOR_ERROR_RUNTIME, "matmul"},
       {[]() -> Results { return {ones({1}), ones({1})}; }, TENSOR_ERROR_VALUE,
        "cpp::wrong: the function returned 2 results; the schema requires 1"},
       {[]() -> Results { return "text"; }, TENSOR_ERROR_TYPE,
-       "cpp::wrong: the function returned a string"},
-      {[]() -> Results { return Tensor(); }, TENSOR_ERROR_HANDLE, "new_handle"},
+       "cpp::wrong: result 0 of the function is a string"},
+      {[]() -> Results { return Tensor(); }, TENSOR_ERROR_HANDLE,
+       "cpp::wrong: result 0 of the function is an empty tensor"},
       {[]() -> Results { return std::vector<Tensor>{ones({1}), ones({1})}; }, TENSOR_ERROR_CALLBACK,
        "cpp::wrong: result 0 is"},
       {[]() -> Results { return 1; }, TENSOR_ERROR_CALLBACK, "cpp::wrong: result 0 is the int 1"},
@@ -149,6 +155,85 @@ static void thrown() {
   CHECK(tensor_live_handles() == before);
 }
 
+// The name is that of the schema, without whitespace and for this overload.
+static void names() {
+  for (const char *schema :
+       {" cpp::named(Tensor x) -> Tensor", "\n\tcpp::named (Tensor x) -> Tensor"}) {
+    const Operator named(schema, cube);
+    CHECK(named.name() == "cpp::named" && named({ones({1})}).size() == 1);
+    THROWS(named({ones({1})}).tensor(1), TENSOR_ERROR_INDEX,
+           "cpp::named: there is no result 1; there are 1");
+    THROWS(named({ones({1})})[-1], TENSOR_ERROR_INDEX, "cpp::named: there is no result -1");
+    THROWS(named({1, 2}), TENSOR_ERROR_TYPE, "cpp::named: takes 1 positional argument");
+  }
+  const Operator first("cpp::over.first(Tensor x) -> Tensor", cube);
+  const Operator second("cpp::over(Tensor x) -> Tensor",
+                        [](const Arguments &given) { return given.tensor(0) + 1; });
+  CHECK(first({full({1}, 2)}).tensor().item<float>() == 8);
+  CHECK(second({full({1}, 2)}).tensor().item<float>() == 3);
+  THROWS(Operator("", cube), TENSOR_ERROR_VALUE, "the name of the operator");
+  THROWS(Operator("   ", cube), TENSOR_ERROR_VALUE, "the name of the operator");
+}
+
+// Each function of an operator is named in the errors of its results.
+static void functions() {
+  const Tensor x = ones({2}).requires_grad_();
+  OperatorOptions options;
+  options.meta = [](const Arguments &) -> Results { return {}; };
+  options.backward = [](const Arguments &, const Arguments &, const Arguments &) -> Results {
+    return {ones({2}), ones({2})};
+  };
+  options.vmap = [](int64_t, const Arguments &given, const std::vector<bool> &) {
+    return OperatorOptions::Batched{given.tensor(0) * 1, {true, false}};
+  };
+  const Operator wrong("cpp::three(Tensor x) -> Tensor", cube, options);
+  THROWS(wrong({empty({2}, Device(TENSOR_META))}), TENSOR_ERROR_VALUE,
+         "cpp::three: the meta function returned 0 results; the schema requires 1");
+  THROWS(wrong({x}).tensor().sum().backward(), TENSOR_ERROR_VALUE,
+         "cpp::three: the backward function returned 2 gradients; the schema requires 1");
+  const int64_t level = vmap_begin(2, "error");
+  THROWS(wrong({vmap_wrap(x.detach(), 0, level)}), TENSOR_ERROR_VALUE,
+         "cpp::three: the vmap function returned 2 items of is_batched");
+  vmap_end(level);
+}
+
+// An argument of an operator that writes must not require grad, whether it is written to or not.
+static void written() {
+  const Operator add("cpp::add(Tensor(a!) to, Tensor x) -> ()", [](const Arguments &given) {
+    given.tensor(0).add_(given.tensor(1));
+    return Results();
+  });
+  const Tensor to = zeros({2}), leaf = ones({2}).requires_grad_();
+  THROWS(add({to, leaf}), TENSOR_ERROR_NOT_IMPLEMENTED, "cpp::add: an argument requires grad");
+  THROWS(add({leaf, to}), TENSOR_ERROR_NOT_IMPLEMENTED, "cpp::add");
+  CHECK(to.sum().item<float>() == 0);
+  {
+    const NoGrad guard;
+    add({to, leaf});
+  }
+  add({to, leaf.detach()});
+  CHECK(to.sum().item<float>() == 4 && !to.requires_grad());
+}
+
+// Values of every type of C++ arrive with their kind.
+static void arguments() {
+  const Operator kinds(
+      "cpp::kinds(Scalar a, Scalar b, Scalar c, Scalar d, Tensor? e, int? f=None) -> Scalar",
+      [](const Arguments &given) {
+        CHECK(given[0].kind == TENSOR_VALUE_INT && given[0].as.i == INT64_MAX);
+        CHECK(given[1].kind == TENSOR_VALUE_UINT && given[1].as.u == UINT64_MAX);
+        CHECK(given[2].kind == TENSOR_VALUE_COMPLEX && given[2].as.c[1] == 2);
+        CHECK(given[3].kind == TENSOR_VALUE_BOOL && !given.has_value(4));
+        CHECK(!given.has_value(5) || given.item<int>(5) == 3);
+        return given.scalar(2);
+      });
+  const std::optional<Tensor> none;
+  const Values made = kinds({uint64_t(INT64_MAX), UINT64_MAX, Scalar(std::complex<double>(1, 2)),
+                             Scalar(true), none, std::optional<int>(3)});
+  CHECK(made[0].kind == TENSOR_VALUE_COMPLEX && made[0].as.c[0] == 1);
+  kinds({INT64_MAX, UINT64_MAX, std::complex<double>(1, 2), true, ones({1}).grad(), std::nullopt});
+}
+
 static void lifetime() {
   auto alive = std::make_shared<int>(0);
   const auto function = [alive](const Arguments &given) { return given.tensor(0) * 2; };
@@ -184,6 +269,6 @@ static void lifetime() {
 
 int main() {
   const int64_t before = tensor_live_handles();
-  derivatives(), values(), thrown(), lifetime();
+  derivatives(), values(), thrown(), names(), functions(), written(), arguments(), lifetime();
   CHECK(tensor_live_handles() == before);
 }

@@ -83,6 +83,72 @@ static void interruption() {
   CHECK(tensor_live_handles() == before);
 }
 
+// The exception of the interrupt function is that of the outermost call, whatever functions of the
+// program that are called on the way do with it.
+static void nested_interruption() {
+  const Tensor x = zeros({1 << 23}), leaf = ones({1}).requires_grad_();
+  const int64_t before = tensor_live_handles();
+  const auto throws = []() -> bool { throw std::range_error("stop"); };
+  const auto nothing = [] {};
+  const auto again = [] { throw; };
+  const auto other = [] { throw std::logic_error("cannot use that"); };
+  const auto cancelled = [] { throw Error(TENSOR_ERROR_CANCELLED, "cancelled"); };
+  int round = 0;
+  for (const std::function<void()> &handle :
+       std::initializer_list<std::function<void()>>{nothing, again, other, cancelled}) {
+    const auto inner = [&] {
+      try {
+        long_call(x);
+      } catch (const std::range_error &) {
+        handle();
+      }
+    };
+    const Operator slow("cpp::slow(Tensor x) -> Tensor", [&](const Arguments &given) {
+      inner();
+      return given.tensor(0) * 2;
+    });
+    OperatorOptions options;
+    options.backward = [&](const Arguments &, const Arguments &, const Arguments &gradients) {
+      inner();
+      return gradients.tensor(0) * 1;
+    };
+    const Operator steep(
+        "cpp::steep(Tensor x) -> Tensor",
+        [](const Arguments &given) { return given.tensor(0) * 2; }, options);
+    const Tensor y = leaf * 2, z = leaf * 3;
+    y.register_hook([&](const Tensor &) -> std::optional<Tensor> { return inner(), std::nullopt; });
+    const Tensor deep = steep({leaf}).tensor();
+    set_num_threads(1);
+    const std::function<void()> calls[] = {
+        [&] { slow({leaf.detach()}); },
+        [&] { slow({slow({leaf.detach()}).tensor()}); },
+        [&] { y.backward(); },
+        [&] { deep.backward(); },
+        [&] { parallel_for(1, 1, [&](int64_t, int64_t) { inner(); }); },
+    };
+    for (const auto &each : calls) {
+      {
+        const Interrupt interrupt(throws, milliseconds(0));
+        try {
+          each();
+          CHECK(false);
+        } catch (const std::range_error &error) {
+          CHECK(error.what() == std::string("stop"));
+        }
+      }
+      // A later error is not the exception of the interrupt function.
+      const Operator failing("cpp::failing(Tensor x) -> Tensor", [](const Arguments &) -> Results {
+        throw Error(TENSOR_ERROR_CANCELLED, "own error");
+      });
+      THROWS(failing({x}), TENSOR_ERROR_CANCELLED, "own error");
+      round++;
+    }
+    set_num_threads(4);
+  }
+  CHECK(round == 20 && tensor_live_handles() == before);
+  CHECK(has<float>(long_call(x)(slice(0, 2)), {2}, {1, 1}));
+}
+
 static void observation() {
   const Tensor x = ones({2, 3});
   auto alive = std::make_shared<int>(0);
@@ -173,6 +239,6 @@ static void allocation() {
 
 int main() {
   const int64_t before = tensor_live_handles();
-  loops(), interruption(), observation(), allocation();
+  loops(), interruption(), nested_interruption(), observation(), allocation();
   CHECK(tensor_live_handles() == before);
 }

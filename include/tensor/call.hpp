@@ -5,6 +5,7 @@
 #include <array>
 #include <complex>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -29,9 +30,35 @@ class Value {
       value_.kind = TENSOR_VALUE_BOOL, value_.as.b = number;
     else if constexpr (std::is_floating_point_v<T>)
       value_.kind = TENSOR_VALUE_FLOAT, value_.as.f = static_cast<double>(number);
+    else if (std::is_unsigned_v<T> && static_cast<uint64_t>(number) > INT64_MAX)
+      value_.kind = TENSOR_VALUE_UINT, value_.as.u = static_cast<uint64_t>(number);
     else
       value_.kind = TENSOR_VALUE_INT, value_.as.i = static_cast<int64_t>(number);
   }
+  // A scalar of tensor_none() is none.
+  Value(const Scalar &scalar) {
+    const tensor_scalar &given = scalar.get();
+    switch (given.kind) {
+      case TENSOR_SCALAR_BOOL:
+        value_.kind = TENSOR_VALUE_BOOL, value_.as.b = given.value.i != 0;
+        break;
+      case TENSOR_SCALAR_INT:
+        value_.kind = TENSOR_VALUE_INT, value_.as.i = given.value.i;
+        break;
+      case TENSOR_SCALAR_UINT:
+        value_.kind = TENSOR_VALUE_UINT, value_.as.u = given.value.u;
+        break;
+      case TENSOR_SCALAR_FLOAT:
+        value_.kind = TENSOR_VALUE_FLOAT, value_.as.f = given.value.f.re;
+        break;
+      case TENSOR_SCALAR_COMPLEX:
+        value_.kind = TENSOR_VALUE_COMPLEX;
+        value_.as.c[0] = given.value.f.re, value_.as.c[1] = given.value.f.im;
+    }
+  }
+  // None, or the value that an optional holds, such as the result of grad().
+  template <class T, std::enable_if_t<std::is_constructible_v<Value, const T &>, int> = 0>
+  Value(const std::optional<T> &value) : Value(value ? Value(*value) : Value()) {}
   Value(std::complex<double> number) {
     value_.kind = TENSOR_VALUE_COMPLEX;
     value_.as.c[0] = number.real(), value_.as.c[1] = number.imag();
@@ -102,6 +129,12 @@ inline const char *describe_kind(const tensor_value &value) {
   const size_t kind = static_cast<size_t>(value.kind);
   return kind < std::size(names) ? names[kind] : "of an unknown kind";
 }
+// Throws an error if there is no value i.
+inline void check_index(const std::string &op, const char *item, int64_t i, int64_t count) {
+  if (i < 0 || i >= count)
+    throw Error(TENSOR_ERROR_INDEX, op + ": there is no " + item + " " + std::to_string(i) +
+                                        "; there are " + std::to_string(count));
+}
 // Throws the error of a value that is not of the required kind.
 [[noreturn]] inline void reject_kind(const std::string &op, const char *item, int64_t i,
                                      const tensor_value &value, const char *required) {
@@ -124,16 +157,21 @@ class Values {
   }
 
   int32_t size() const { return count_; }
-  const tensor_value &operator[](int32_t i) const { return values_.at(static_cast<size_t>(i)); }
+  const tensor_value &operator[](int32_t i) const {
+    detail::check_index(op_, "result", i, count_);
+    return values_[static_cast<size_t>(i)];
+  }
   // Returns result i, which must be a tensor, and leaves none in its place.
   Tensor tensor(int32_t i = 0) {
-    tensor_value &value = values_.at(static_cast<size_t>(i));
+    detail::check_index(op_, "result", i, count_);
+    tensor_value &value = values_[static_cast<size_t>(i)];
     if (value.kind != TENSOR_VALUE_TENSOR) detail::reject_kind(op_, "result", i, value, "a tensor");
     value.kind = TENSOR_VALUE_NONE;
     return Tensor(value.as.tensor);
   }
 
  private:
+  friend class Operator;
   friend Values call(const std::string &, const std::vector<Value> &,
                      const std::vector<std::pair<std::string, Value>> &);
   std::string op_ = "tensor::Values";

@@ -29,10 +29,7 @@ class Arguments {
   int32_t size() const { return count_; }
   // Returns value i in the types of C, without a copy.
   const tensor_value &operator[](int32_t i) const {
-    if (i < 0 || i >= count_)
-      throw Error(TENSOR_ERROR_INDEX, std::string(op_) + ": there is no " + item_ + " " +
-                                          std::to_string(i) + "; there are " +
-                                          std::to_string(count_));
+    detail::check_index(op_, item_, i, count_);
     return values_[i];
   }
   // Returns whether value i is present: an optional argument, or a result that is saved.
@@ -107,31 +104,47 @@ class Results {
   Results(std::initializer_list<Value> values) : values_(values) {}
   Results(std::vector<Value> values) : values_(std::move(values)) {}
 
-  // Writes new references to the items of the results of the operator `op`. `what` names the items
-  // in errors.
-  void write(tensor_value *to, int32_t count, const std::string &op, const char *what) const {
+  // Writes new references to the results of a function of the operator `op`. Errors name both, and
+  // the value: "ns::name: result 1 of the function ...".
+  void write(tensor_value *to, int32_t count, const std::string &op,
+             const char *function = "function", const char *item = "result") const {
     if (values_.size() != static_cast<size_t>(count))
-      throw Error(TENSOR_ERROR_VALUE, op + ": the function returned " +
-                                          std::to_string(values_.size()) + " " + what +
+      throw Error(TENSOR_ERROR_VALUE, op + ": the " + function + " returned " +
+                                          count_items(values_.size(), item) +
                                           "; the schema requires " + std::to_string(count));
-    for (const Value &each : values_) write_one(each, *to++, op);
+    for (int32_t i = 0; i < count; i++)
+      write_one(values_[static_cast<size_t>(i)], to[i],
+                op + ": " + item + " " + std::to_string(i) + " of the " + function);
   }
 
  private:
-  static void write_one(const Value &value, tensor_value &to, const std::string &op) {
+  static std::string count_items(size_t count, const char *item) {
+    return std::to_string(count) + " " + item + (count == 1 ? "" : "s");
+  }
+  // Returns a new reference. `place` names the value in errors.
+  static tensor_t *refer_to(const tensor_t *tensor, const std::string &place) {
+    if (!tensor)
+      throw Error(TENSOR_ERROR_HANDLE,
+                  place + " is an empty tensor; a tensor with a value is required");
+    tensor_t *made = nullptr;
+    if (const tensor_status status = tensor_new_handle(tensor, &made))
+      throw Error(status, place + ": " + tensor_last_error());
+    return made;
+  }
+  static void write_one(const Value &value, tensor_value &to, const std::string &place) {
     std::vector<tensor_t *> handles;
     const tensor_value given = value.get(handles);
     switch (given.kind) {
       case TENSOR_VALUE_TENSOR:
-        detail::check(tensor_new_handle(given.as.tensor, &to.as.tensor));
+        to.as.tensor = refer_to(given.as.tensor, place);
         to.kind = TENSOR_VALUE_TENSOR;
         break;
       case TENSOR_VALUE_TENSORS: {
         auto list = static_cast<tensor_t **>(std::calloc(handles.size() + 1, sizeof(tensor_t *)));
-        if (!list) throw std::bad_alloc();
+        if (!list) throw Error(TENSOR_ERROR_MEMORY, place + ": there is no memory for the list");
         to.kind = TENSOR_VALUE_TENSORS, to.as.tensors = list;
         for (const tensor_t *each : handles) {
-          if (each) detail::check(tensor_new_handle(each, list));
+          if (each) *list = refer_to(each, place);
           list++, to.length++;
         }
         break;
@@ -139,8 +152,7 @@ class Results {
       case TENSOR_VALUE_STRING:
       case TENSOR_VALUE_INTS:
       case TENSOR_VALUE_FLOATS:
-        throw Error(TENSOR_ERROR_TYPE, op + ": the function returned " +
-                                           detail::describe_kind(given) +
+        throw Error(TENSOR_ERROR_TYPE, place + " is " + detail::describe_kind(given) +
                                            "; results are tensors, lists of tensors and numbers");
       default:
         to = given;
@@ -194,7 +206,7 @@ class Operator {
   // Defines the operator of a schema. Throws an error of kind TENSOR_ERROR_VALUE if the schema is
   // invalid, its name is already defined, or `function` is empty.
   Operator(const std::string &schema, Function function, OperatorOptions options = {})
-      : name_(schema.substr(0, schema.find('('))) {
+      : name_(name_of(schema)) {
     if (!function)
       throw Error(TENSOR_ERROR_VALUE,
                   "tensor::Operator: the function of '" + name_ +
@@ -227,10 +239,13 @@ class Operator {
   }
 
   const std::string &name() const noexcept { return name_; }
-  // Calls the operator by its name. See call().
+  // Calls the operator by its name and overload. See call().
   Values operator()(const std::vector<Value> &arguments,
                     const std::vector<std::pair<std::string, Value>> &keywords = {}) const {
-    return call(name_, arguments, keywords);
+    const bool has_overload = name_.find('.') != std::string::npos;
+    Values made = call(has_overload ? name_ : name_ + ".default", arguments, keywords);
+    made.op_ = name_;
+    return made;
   }
   // Keeps the operator until the process ends, or tensor_remove_operator removes it. Returns the id
   // of its definition.
@@ -243,56 +258,71 @@ class Operator {
     OperatorOptions options;
   };
   static const Kept &kept(void *context) { return *static_cast<Kept *>(context); }
+  // Returns the name in a schema, without the whitespace that schemas may have around it.
+  static std::string name_of(const std::string &schema) {
+    const char *const space = " \t\n\v\f\r";
+    const std::string before = schema.substr(0, schema.find('('));
+    const size_t begin = before.find_first_not_of(space);
+    if (begin == std::string::npos) return "";
+    return before.substr(begin, before.find_last_not_of(space) - begin + 1);
+  }
   static tensor_status call_function(void *context, const tensor_value *arguments,
                                      int32_t argument_count, tensor_value *results,
                                      int32_t result_count) {
-    return detail::called([&] {
-      const Kept &k = kept(context);
-      k.function({arguments, argument_count, k.name.c_str()})
-          .write(results, result_count, k.name, "results");
-    });
+    const Kept &k = kept(context);
+    const char *op = k.name.c_str();
+    return detail::called(
+        [&] { k.function({arguments, argument_count, op}).write(results, result_count, op); }, op);
   }
   static tensor_status call_meta(void *context, const tensor_value *arguments,
                                  int32_t argument_count, tensor_value *results,
                                  int32_t result_count) {
-    return detail::called([&] {
-      const Kept &k = kept(context);
-      k.options.meta({arguments, argument_count, k.name.c_str()})
-          .write(results, result_count, k.name, "results");
-    });
+    const Kept &k = kept(context);
+    const char *op = k.name.c_str();
+    return detail::called(
+        [&] {
+          k.options.meta({arguments, argument_count, op})
+              .write(results, result_count, op, "meta function");
+        },
+        op);
   }
   static tensor_status call_backward(void *context, const tensor_value *arguments,
                                      int32_t argument_count, const tensor_value *results,
                                      const tensor_value *gradients, int32_t result_count,
                                      tensor_value *argument_gradients) {
-    return detail::called([&] {
-      const Kept &k = kept(context);
-      const char *op = k.name.c_str();
-      k.options
-          .backward({arguments, argument_count, op}, {results, result_count, op, "result"},
-                    {gradients, result_count, op, "gradient"})
-          .write(argument_gradients, argument_count, k.name, "gradients");
-    });
+    const Kept &k = kept(context);
+    const char *op = k.name.c_str();
+    return detail::called(
+        [&] {
+          k.options
+              .backward({arguments, argument_count, op}, {results, result_count, op, "result"},
+                        {gradients, result_count, op, "gradient"})
+              .write(argument_gradients, argument_count, op, "backward function", "gradient");
+        },
+        op);
   }
   static tensor_status call_vmap(void *context, int64_t batch_size, const tensor_value *arguments,
                                  int32_t argument_count, const bool *is_batched,
                                  tensor_value *results, int32_t result_count,
                                  bool *is_result_batched) {
-    return detail::called([&] {
-      const std::vector<bool> given(is_batched,
-                                    is_batched + count_tensors(arguments, argument_count));
-      const Kept &k = kept(context);
-      const OperatorOptions::Batched made =
-          k.options.vmap(batch_size, {arguments, argument_count, k.name.c_str()}, given);
-      made.results.write(results, result_count, k.name, "results");
-      if (made.is_batched.empty()) return;
-      if (made.is_batched.size() != static_cast<size_t>(result_count))
-        throw Error(TENSOR_ERROR_VALUE, k.name + ": the vmap function returned " +
-                                            std::to_string(made.is_batched.size()) +
-                                            " items of is_batched; the operator has " +
-                                            std::to_string(result_count) + " results");
-      for (bool each : made.is_batched) *is_result_batched++ = each;
-    });
+    const Kept &k = kept(context);
+    const char *op = k.name.c_str();
+    return detail::called(
+        [&] {
+          const std::vector<bool> given(is_batched,
+                                        is_batched + count_tensors(arguments, argument_count));
+          const OperatorOptions::Batched made =
+              k.options.vmap(batch_size, {arguments, argument_count, op}, given);
+          made.results.write(results, result_count, op, "vmap function");
+          if (made.is_batched.empty()) return;
+          if (made.is_batched.size() != static_cast<size_t>(result_count))
+            throw Error(TENSOR_ERROR_VALUE, k.name + ": the vmap function returned " +
+                                                std::to_string(made.is_batched.size()) +
+                                                " items of is_batched; the operator has " +
+                                                std::to_string(result_count) + " results");
+          for (bool each : made.is_batched) *is_result_batched++ = each;
+        },
+        op);
   }
   // Counts the tensors among arguments, without missing items of lists.
   static int64_t count_tensors(const tensor_value *values, int32_t count) {

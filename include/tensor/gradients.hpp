@@ -2,6 +2,8 @@
 #ifndef LIBTENSOR_GRADIENTS_HPP
 #define LIBTENSOR_GRADIENTS_HPP
 
+#include <cstdio>
+
 #include "data.hpp"
 
 namespace tensor {
@@ -26,9 +28,11 @@ class Guard {
   bool before_;
 };
 
-// Calls a callback of the program, and converts its exceptions to errors.
+// Calls a function of the program, and converts its exceptions to errors. `op` is its name in those
+// that have no message.
 template <class Function>
-tensor_status called(const Function &function) noexcept {
+tensor_status called(const Function &function, const char *op = nullptr) noexcept {
+  const Callback callback;
   try {
     function();
     return TENSOR_OK;
@@ -38,7 +42,11 @@ tensor_status called(const Function &function) noexcept {
   } catch (const std::exception &error) {
     tensor_set_last_error(error.what());
   } catch (...) {
-    tensor_set_last_error("a function of the program threw what is no std::exception");
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "%s%sa function of the program threw what is no std::exception", op ? op : "",
+                  op ? ": " : "");
+    tensor_set_last_error(text);
   }
   return TENSOR_ERROR_CALLBACK;
 }

@@ -31,7 +31,8 @@ void parallel_for(Int n, Int grain, const Function &function) {
 // the enclosing Interrupt, if any. Long calls of the thread call it between chunks of work, at most
 // once in an interval; 0 ms means between all chunks. If it returns true, the running call throws a
 // tensor::Error of kind TENSOR_ERROR_CANCELLED; if it throws, the running call throws this
-// exception. The function must not call the library. See tensor_set_interrupt.
+// exception, and so do the calls that it is part of, such as a backward pass with a hook, or a call
+// of a custom operator. The function must not call the library. See tensor_set_interrupt.
 class Interrupt {
  public:
   explicit Interrupt(std::function<bool()> function,
@@ -46,6 +47,8 @@ class Interrupt {
   Interrupt(const Interrupt &) = delete;
   Interrupt &operator=(const Interrupt &) = delete;
   ~Interrupt() {
+    // An exception that no call of C++ has thrown.
+    if (!detail::interruption().callbacks) detail::interruption().thrown = nullptr;
     current() = previous_;
     if (previous_)
       previous_->set();
@@ -60,11 +63,12 @@ class Interrupt {
   }
   tensor_status set() { return tensor_set_interrupt(call, this, interval_.count()); }
   static bool call(void *context) noexcept {
-    detail::thrown_in_interrupt() = nullptr;
+    std::exception_ptr &thrown = detail::interruption().thrown;
+    thrown = nullptr;
     try {
       return static_cast<Interrupt *>(context)->function_();
     } catch (...) {
-      detail::thrown_in_interrupt() = std::current_exception();
+      thrown = std::current_exception();
       return true;
     }
   }
@@ -119,6 +123,7 @@ class Observer {
   using Kept = std::shared_ptr<State>;
   static void call(void *context, const tensor_event *event) noexcept {
     State &state = **static_cast<Kept *>(context);
+    const detail::Callback callback;
     try {
       state.function(*event);
     } catch (...) {

@@ -24,10 +24,14 @@ class Outputs {
   }
 
   size_t size() const { return values_.size(); }
-  const tensor_value &operator[](size_t i) const { return values_.at(i); }
+  const tensor_value &operator[](size_t i) const {
+    check_index(i);
+    return values_[i];
+  }
   // Returns output i, which must be a tensor, and leaves none in its place.
   Tensor tensor(size_t i = 0) {
-    tensor_value &value = values_.at(i);
+    check_index(i);
+    tensor_value &value = values_[i];
     if (value.kind != TENSOR_VALUE_TENSOR)
       detail::reject_kind("tensor::Outputs", "output", static_cast<int64_t>(i), value, "a tensor");
     value.kind = TENSOR_VALUE_NONE;
@@ -35,6 +39,10 @@ class Outputs {
   }
 
  private:
+  void check_index(size_t i) const {
+    detail::check_index("tensor::Outputs", "output", static_cast<int64_t>(i),
+                        static_cast<int64_t>(values_.size()));
+  }
   std::vector<tensor_value> values_;
 };
 

@@ -36,16 +36,35 @@ class Error : public std::runtime_error {
 };
 
 namespace detail {
-// The exception of the thread's interrupt function that cancels its running call. See Interrupt.
-inline std::exception_ptr &thrown_in_interrupt() {
-  static thread_local std::exception_ptr thrown;
-  return thrown;
+// The exception of the thread's interrupt function that cancels its running call (see Interrupt),
+// and the number of functions of the program in which the thread is, called by the library.
+struct Interruption {
+  std::exception_ptr thrown;
+  int callbacks = 0;
+};
+inline Interruption &interruption() {
+  static thread_local Interruption state;
+  return state;
 }
+
+// The block is a function of the program that the library calls.
+class Callback {
+ public:
+  Callback() { interruption().callbacks++; }
+  Callback(const Callback &) = delete;
+  Callback &operator=(const Callback &) = delete;
+  ~Callback() { interruption().callbacks--; }
+};
 
 inline void check(tensor_status status) {
   if (status == TENSOR_OK) return;
-  if (status == TENSOR_ERROR_CANCELLED && thrown_in_interrupt())
-    std::rethrow_exception(std::exchange(thrown_in_interrupt(), nullptr));
+  Interruption &state = interruption();
+  if (status == TENSOR_ERROR_CANCELLED && state.thrown) {
+    const std::exception_ptr thrown = state.thrown;
+    // The call that has called the function is cancelled, too, and throws the exception again.
+    if (!state.callbacks) state.thrown = nullptr;
+    std::rethrow_exception(thrown);
+  }
   throw Error(status, tensor_last_error(), tensor_last_errno());
 }
 }  // namespace detail
