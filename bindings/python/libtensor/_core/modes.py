@@ -3,10 +3,12 @@ are reproducible, and products are computed in the precision of their dtype.
 """
 
 from contextlib import ContextDecorator
+from ctypes import c_bool
 from functools import wraps
 
 from .._base.direct import function
 from .._base.entered import entered
+from .._base.library import getter
 
 GENERATOR = 0x20  # inspect.CO_GENERATOR; importing inspect takes milliseconds
 
@@ -18,6 +20,8 @@ def is_generator_function(function):
 # Modes that override every call do not override these.
 enable, asked = function("_enable", "set_grad_enabled"), function("_asked", "is_grad_enabled")
 infer, inferring = function("_infer", "set_inference_mode"), function("_inferring", "is_inference_mode_enabled")
+
+is_transforming = getter("tensor_is_transforming", c_bool)  # whether the process is in vmap or jvp
 
 
 def is_grad_enabled():

@@ -1,8 +1,9 @@
 """Control flow that depends on tensors: cond and while_loop."""
 
 from .._base import overrides
-from .._core.modes import is_grad_enabled
+from .._core.modes import is_grad_enabled, is_transforming
 from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
 
 __all__ = ["cond", "find_recorder", "while_loop"]
 
@@ -17,6 +18,8 @@ def cond(pred, true_fn, false_fn, operands=()):
     """Returns true_fn(*operands) where `pred` is true, and otherwise false_fn(*operands).
 
     If `pred` is a tensor, gradients of tensors that only the other function uses are 0. It is called with tensors on the device meta to find them.
+    Inside vmap, if `pred` differs between batch elements, both functions are called for all of them, and where() chooses the results: these must
+    be alike, and the functions must not write to tensors.
 
     >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))
     tensor([0.])
@@ -24,6 +27,10 @@ def cond(pred, true_fn, false_fn, operands=()):
     recorder = find_recorder()
     if not isinstance(pred, Tensor):
         return true_fn(*operands) if pred else false_fn(*operands)
+    if is_transforming() and _f.vmap_level(pred):
+        from .._higher_order_ops.batched import select_results
+
+        return select_results(pred, true_fn, false_fn, operands)
     if recorder is not None:
         return recorder.record_cond(pred, true_fn, false_fn, tuple(operands))
     taken, untaken = (true_fn, false_fn) if pred else (false_fn, true_fn)
@@ -36,12 +43,21 @@ def cond(pred, true_fn, false_fn, operands=()):
 
 
 def while_loop(cond_fn, body_fn, carried_inputs):
-    """Returns the values after body_fn(*values), repeated while cond_fn(*values) is true."""
+    """Returns the values after body_fn(*values), repeated while cond_fn(*values) is true.
+
+    Raises RuntimeError inside vmap if the condition differs between batch elements.
+    """
     recorder = find_recorder()
     if recorder is not None:
         return recorder.record_while(cond_fn, body_fn, tuple(carried_inputs))
     values = carried_inputs
-    while bool(cond_fn(*values)):
+    while True:
+        condition = cond_fn(*values)
+        if is_transforming():
+            from .._higher_order_ops.batched import reject_loop
+
+            reject_loop(condition)
+        if not condition:
+            return values
         made = body_fn(*values)
         values = made if isinstance(made, (tuple, list)) else (made,)
-    return values

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import c_bool
 from typing import Any
 
 from .._base import overrides
 from .._base.dtypes import dtype as _dtype
 from .._base.dtypes import strided as _strided
-from .._base.library import getter
 from .._base.overrides import NOBODY
 from .._core.autocast import autocast, is_autocast_enabled
-from .._core.modes import is_grad_enabled, no_grad
+from .._core.modes import is_grad_enabled, is_transforming, no_grad
 from .._core.tensor import Tensor
 from .._gradients.function import Function
 from .._gradients.function_levels import innermost
@@ -24,7 +22,6 @@ from .schemas import Argument, Schema, describe_result
 __all__ = ["MissingOperator", "OpNamespace", "OpOverload", "OpOverloadPacket", "find", "find_registrable", "implement", "namespaces"]
 
 namespaces: dict[str, dict[str, OpOverloadPacket]] = {}
-is_transforming = getter("tensor_is_transforming", c_bool)
 loaded_libraries: set[str] = set()  # files that ops.load_library recorded
 DEFAULT = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
 STACKED = ("Tensor", "Tensor?", "Tensor[]")  # results that vmap stacks
