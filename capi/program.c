@@ -133,8 +133,11 @@ static int64_t *visit_step(walk *k, int64_t *w) {
       w = visit_call(k, w, kind == LT_STEP_FUNCTIONAL);
       break;
     case LT_STEP_SYM: {
+      const bool is_view = *w == LT_SYM_VMAP_WRAP || *w == LT_SYM_VMAP_UNWRAP;
+      const uint64_t shares = is_view && !k->counting ? bits_of(k, w + 2) : 0;
       int64_t n = w[1];
       for (w += 2; n--;) w = (int64_t *)lt_skip_argument(w);
+      if (is_view && *w >= 0 && !k->counting) k->shares[*w] = shares;
       w++;
       break;
     }

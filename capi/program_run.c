@@ -514,6 +514,20 @@ static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_
   }
 }
 
+// Sets the transform and autocast of the thread to those before a run, which may have failed inside
+// of vmap or of a region of autocast.
+static void restore_modes(const lt_modes *before) {
+  if (!lt_me) return;
+  lt_modes *modes = &lt_me->modes;
+  if (modes->level != before->level) tensor_transform_leave(before->level);
+  memcpy(modes->autocast_enabled, before->autocast_enabled, sizeof modes->autocast_enabled);
+  memcpy(modes->autocast_dtypes, before->autocast_dtypes, sizeof modes->autocast_dtypes);
+  modes->autocast_uncached = before->autocast_uncached;
+  if (modes->autocast_nesting == before->autocast_nesting) return;
+  modes->autocast_nesting = before->autocast_nesting;
+  if (!before->autocast_nesting) tensor_clear_autocast_cache();
+}
+
 tensor_status lt_run_program(lt_program *p, const tensor_program_options *options,
                              const tensor_value *inputs, tensor_value *outputs) {
   const size_t n = (size_t)p->value_count, symbols = (size_t)p->symbol_count;
@@ -521,6 +535,7 @@ tensor_status lt_run_program(lt_program *p, const tensor_program_options *option
   const size_t size =
       n * sizeof(tensor_value) + symbols * 8 + state + p->scratch + n + symbols + 64;
   run r = {.p = p, .values = calloc(1, size), .gradients = options->gradients};
+  const lt_modes modes = lt_me ? lt_me->modes : (lt_modes){.level = 0};
   r.problem.code = TENSOR_OK;
   if (!r.values) {
     lt_fail(0, "program_run: there is no memory for the values of the program");
@@ -540,6 +555,7 @@ tensor_status lt_run_program(lt_program *p, const tensor_program_options *option
   const int64_t *w = fits ? run_block(&r, p->block) : NULL;
   if (w) finish(&r, w, inputs, outputs);
   for (int64_t i = 0; i < p->value_count; i++) lt_release(&r, i);
+  restore_modes(&modes);
   lt_free_state(&r, options);
   free(r.values);
   if (r.problem.code) lt_fail(0, r.problem.text);

@@ -47,7 +47,13 @@ static const char *const symbolic_names[] = {"add",
                                              "assert_tensor_metadata",
                                              "assert",
                                              "set_grad_enabled",
-                                             "clone"};
+                                             "clone",
+                                             "wrap_with_autocast",
+                                             "wrap_with_autocast",
+                                             "_vmap_increment_nesting",
+                                             "_vmap_decrement_nesting",
+                                             "_add_batch_dim",
+                                             "_remove_batch_dim"};
 
 bool lt_read_item(run *r, const char *step, const tensor_value *v, tensor_value *to) {
   if (lt_is_number(v)) return *to = *v, true;
@@ -124,6 +130,62 @@ static bool check_metadata(run *r, const char *step, const tensor_value *a) {
   return true;
 }
 
+// Sets autocast of a type of device. The result is the former state.
+static bool enter_autocast(run *r, const char *step, const tensor_value *a, tensor_value *to) {
+  const char *device = a->as.string;
+  bool enabled, caches;
+  int64_t nesting;
+  tensor_dtype dtype;
+  if (a->kind != TENSOR_VALUE_STRING || a[2].kind != TENSOR_VALUE_BOOL) return false;
+  tensor_status status = tensor_is_autocast_enabled(device, &enabled);
+  if (!status) status = tensor_get_autocast_dtype(device, &dtype);
+  if (!status) status = tensor_is_autocast_cache_enabled(&caches);
+  if (!status && a[1].kind == TENSOR_VALUE_DTYPE)
+    status = tensor_set_autocast_dtype(device, a[1].as.dtype);
+  if (!status && a[3].kind == TENSOR_VALUE_BOOL)
+    status = tensor_set_autocast_cache_enabled(a[3].as.b);
+  if (!status) status = tensor_autocast_increment_nesting(&nesting);
+  if (!status) status = tensor_set_autocast_enabled(device, a[2].as.b);
+  if (status) return lt_fail_call(r, step, status), false;
+  return *to = lt_make_int((int64_t)dtype * 4 + caches * 2 + enabled), true;
+}
+
+static bool leave_autocast(run *r, const char *step, const tensor_value *a) {
+  if (a->kind != TENSOR_VALUE_STRING || a[1].kind != TENSOR_VALUE_INT) return false;
+  const int64_t state = a[1].as.i;
+  int64_t nesting = 1;
+  tensor_status status = tensor_set_autocast_dtype(a->as.string, (tensor_dtype)(state / 4));
+  if (!status) status = tensor_set_autocast_enabled(a->as.string, state & 1);
+  if (!status) status = tensor_set_autocast_cache_enabled(state & 2);
+  if (!status) status = tensor_autocast_decrement_nesting(&nesting);
+  if (!status && !nesting) status = tensor_clear_autocast_cache();
+  if (status) return lt_fail_call(r, step, status), false;
+  return true;
+}
+
+// Begins or ends a level of vmap, or converts a tensor to it or from it.
+static bool run_vmap(run *r, const char *step, int64_t code, const tensor_value *a,
+                     tensor_value *to) {
+  tensor_status status;
+  if (code == LT_SYM_VMAP_BEGIN) {
+    if (!lt_is_number(a) || a[1].kind != TENSOR_VALUE_STRING) return false;
+    *to = lt_make_int(0);
+    status = tensor_vmap_begin(lt_number_to_int(a), a[1].as.string, &to->as.i);
+  } else if (code == LT_SYM_VMAP_END) {
+    if (a->kind != TENSOR_VALUE_INT) return false;
+    status = tensor_vmap_end(a->as.i);
+  } else {
+    if (a->kind != TENSOR_VALUE_TENSOR || a[1].kind != TENSOR_VALUE_INT ||
+        a[2].kind != TENSOR_VALUE_INT)
+      return false;
+    status = (code == LT_SYM_VMAP_WRAP ? tensor_vmap_wrap : tensor_vmap_unwrap)(
+        a->as.tensor, a[1].as.i, a[2].as.i, &to->as.tensor);
+    if (!status) to->kind = TENSOR_VALUE_TENSOR;
+  }
+  if (status) return lt_fail_call(r, step, status), false;
+  return true;
+}
+
 static bool compute_symbol(run *r, const char *step, int64_t code, const tensor_value *a, int64_t n,
                            tensor_value *to) {
   tensor_value v;
@@ -160,6 +222,15 @@ static bool compute_symbol(run *r, const char *step, int64_t code, const tensor_
     case LT_SYM_SET_GRAD:
       if (r->gradients) tensor_exchange_grad_enabled(a->as.b);
       return true;
+    case LT_SYM_ENTER_AUTOCAST:
+      return enter_autocast(r, step, a, to);
+    case LT_SYM_LEAVE_AUTOCAST:
+      return leave_autocast(r, step, a);
+    case LT_SYM_VMAP_BEGIN:
+    case LT_SYM_VMAP_END:
+    case LT_SYM_VMAP_WRAP:
+    case LT_SYM_VMAP_UNWRAP:
+      return run_vmap(r, step, code, a, to);
     case LT_SYM_SUM: {
       if (a->kind != TENSOR_VALUE_INTS) return false;
       int64_t sum = 0;

@@ -73,7 +73,8 @@ func (p *planner) planGradMode(n *node, noGrad bool, all *[]*step) {
 		words: []int64{C.LT_SYM_SET_GRAD, 1, C.LT_ARG_BOOL, dtype.FromBool[int64](!noGrad), -1}})
 }
 
-// inlineGraph appends the nodes of a graph that a node calls without changes, and reports whether the node is such a call.
+// inlineGraph appends the nodes of a graph that a node calls with another mode of autograd or autocast, and reports whether the node is
+// such a call.
 func (p *planner) inlineGraph(n *node, s scope, all *[]*step) bool {
 	var at int
 	switch n.target {
@@ -81,9 +82,6 @@ func (p *planner) inlineGraph(n *node, s scope, all *[]*step) bool {
 		at = 1
 	case "torch.ops.higher_order.wrap_with_autocast":
 		at = 4
-		if len(n.args) > 2 && (n.args[2].kind != argBool || n.args[2].i != 0) {
-			p.setUnsupported("node %.100q enables autocast: %s", n.name, decomposeHint)
-		}
 	default:
 		return false
 	}
@@ -95,6 +93,8 @@ func (p *planner) inlineGraph(n *node, s scope, all *[]*step) bool {
 	if at == 1 {
 		defer p.planGradMode(n, p.noGrad, all)
 		p.planGradMode(n, n.args[0].kind == argBool && n.args[0].i == 0, all)
+	} else {
+		defer p.planAutocast(n, all)()
 	}
 	p.planNodes(g, inner, all)
 	results := flattenResults(n.results)

@@ -67,6 +67,9 @@ type planner struct {
 	seen   map[string]int64 // offsets in text
 	err    error
 	noGrad bool // whether the graph that is planned does not record gradients
+	// levels are the values with the levels of vmap that the nodes are in, the innermost last; outerLevels of them are of outer graphs.
+	levels      []int64
+	outerLevels int
 	// symbols are the numbers of the symbolic sizes that codes of dimensions refer to.
 	symbols map[string]int64
 }
@@ -279,8 +282,10 @@ func (p *planner) planBlock(g *graph, s scope, outputs []arg) []int64 {
 
 // planNodes appends the steps of a graph's nodes.
 func (p *planner) planNodes(g *graph, s scope, all *[]*step) {
+	defer func(outer int) { p.outerLevels = outer }(p.outerLevels)
+	p.outerLevels = len(p.levels)
 	for i := range g.nodes {
-		if n := &g.nodes[i]; !p.inlineGraph(n, s, all) && !p.planFunctionalized(n, g, s, all) {
+		if n := &g.nodes[i]; !p.inlineGraph(n, s, all) && !p.planTransform(n, s, all) && !p.planFunctionalized(n, g, s, all) {
 			p.spendBudget(200 + 32*len(n.args))
 			*all = append(*all, p.planNode(n, s))
 			p.planChecks(n, g, s, all)
@@ -288,6 +293,9 @@ func (p *planner) planNodes(g *graph, s scope, all *[]*step) {
 		if p.err != nil {
 			return
 		}
+	}
+	if len(p.levels) > p.outerLevels {
+		p.setError("the graph begins %d vmap that it does not end", len(p.levels)-p.outerLevels)
 	}
 }
 
@@ -330,9 +338,7 @@ func (p *planner) planNode(n *node, s scope) *step {
 	if !isOperator {
 		function := n.target[strings.LastIndexByte(n.target, '.')+1:]
 		known, ok := symbolicFunctions[function]
-		if !ok && strings.HasPrefix(n.target, "torch._functorch.") {
-			p.setUnsupported("node %.100q calls %.100q, a part of vmap or of another transform: %s", st.name, n.target, decomposeHint)
-		} else if !ok {
+		if !ok {
 			p.setUnsupported("node %.100q calls %.100q, which is neither an operator nor a function of numbers; those are Python's operators, "+
 				"min, max, round, math.sqrt, math.floor, math.ceil, math.trunc and torch.sym_*", st.name, n.target)
 		}
@@ -470,12 +476,19 @@ func (p *planner) planNumbers(n *node, s scope, st *step, code, operands int) {
 	for i := range args {
 		p.appendArg(s, &args[i], st)
 	}
-	out := int64(-1)
-	if results := flattenResults(n.results); len(results) > 1 {
+	st.words = append(st.words, p.defineResult(n, s, st))
+}
+
+// defineResult returns the number of the value that is the only result of a node; -1 if it has none.
+func (p *planner) defineResult(n *node, s scope, st *step) int64 {
+	results := flattenResults(n.results)
+	if len(results) > 1 {
 		p.setError("node %.100q has %d results", st.name, len(results))
-	} else if len(results) == 1 && results[0].kind == argValue {
-		out = p.defineValue(s, results[0].text)
-		st.uses = append(st.uses, out)
 	}
-	st.words = append(st.words, out)
+	if len(results) != 1 || results[0].kind != argValue {
+		return -1
+	}
+	out := p.defineValue(s, results[0].text)
+	st.uses = append(st.uses, out)
+	return out
 }

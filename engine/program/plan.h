@@ -88,8 +88,14 @@ enum {
   LT_SYM_CONSTRAIN,    // a number, its least and largest value or none
   LT_SYM_ASSERT_META,  // a tensor, sizes, strides, dtype, and others that are not checked
   LT_SYM_ASSERT_TENSOR,
-  LT_SYM_SET_GRAD,  // whether the steps that follow record gradients
-  LT_SYM_CLONE      // a tensor, whose copy has its strides and storage offset
+  LT_SYM_SET_GRAD,        // whether the steps that follow record gradients
+  LT_SYM_CLONE,           // a tensor, whose copy has its strides and storage offset
+  LT_SYM_ENTER_AUTOCAST,  // a type of device, a dtype or none, whether it is enabled, and caches
+  LT_SYM_LEAVE_AUTOCAST,  // a type of device, and the result of LT_SYM_ENTER_AUTOCAST
+  LT_SYM_VMAP_BEGIN,      // a size and the mode of random numbers; the result is a level
+  LT_SYM_VMAP_END,        // a level
+  LT_SYM_VMAP_WRAP,       // a tensor, its batch dimension, and a level
+  LT_SYM_VMAP_UNWRAP      // the same
 };
 
 // The code of a dimension: numbers on a stack.

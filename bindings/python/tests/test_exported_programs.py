@@ -322,8 +322,12 @@ def test_weights_of_other_dtypes_and_layouts(change, fact):
 
 
 UNSUPPORTED = {
-    "autocast": ("torch.ops.higher_order.wrap_with_autocast", [{"as_string": "cpu"}, {"as_scalar_type": 13}, True, False], "enables autocast"),
-    "vmap": ("torch._functorch.predispatch._vmap_increment_nesting", [4, {"as_string": "error"}], "a part of vmap"),
+    "autocast": (
+        "torch.ops.higher_order.wrap_with_autocast",
+        [{"as_string": "mps"}, {"as_scalar_type": 13}, True, False],
+        "sets autocast of the device .*mps.*; it is supported for cpu and cuda",
+    ),
+    "jvp": ("torch._functorch.predispatch._jvp_increment_nesting", [], "a part of another transform than vmap"),
     "a higher-order operator": ("torch.ops.higher_order.flex_attention", [], "calls .*flex_attention"),
     "a function of Python": ("math.log", [2], "neither an operator nor a function of numbers; those are .*math.sqrt"),
     "a custom object": (

@@ -77,7 +77,8 @@ def list_all_names(graph: dict[str, Any]) -> set[str]:
 
 
 def inline(lowering: Lowering, graph: dict[str, Any]) -> None:
-    """Replaces calls of graphs under no_grad or autocast by the nodes of these graphs."""
+    """Replaces calls of graphs under no_grad, or with autocast disabled, by the nodes of these graphs. Raises NotImplementedError if autocast is
+    enabled."""
     made: list[dict[str, Any]] = []
     renamed: dict[str, str] = {}
     for node in graph["nodes"]:
@@ -89,6 +90,11 @@ def inline(lowering: Lowering, graph: dict[str, Any]) -> None:
         if at is None:
             made.append(node)
             continue
+        if at == INLINED["torch.ops.higher_order.wrap_with_autocast"] and node["inputs"][2]["arg"].get("as_bool") is not False:
+            raise NotImplementedError(
+                f"run_decompositions: node {node['name']!r} enables autocast, which decomposed operators would ignore; run the program as it is, "
+                "or call run_decompositions() in PyTorch before it is saved"
+            )
         inner = node["inputs"][at]["arg"]["as_graph"]["graph"]
         names = dict(zip(list_names(inner["inputs"]), list_names([x["arg"] for x in node["inputs"][at + 1 :]]), strict=True))
         for part in inner["nodes"]:
