@@ -48,6 +48,11 @@ tensor_status lt_convert_dtype(const tensor_t *t, tensor_dtype dtype, tensor_t *
 // Returns the error of an argument that is no dimension of a tensor of n dimensions.
 tensor_status lt_reject_dim(tensor_status status, const char *argument, int64_t dim, int64_t n);
 
+// Returns a view of the argument `name`, a vector whose elements belong to the slices of 'input'
+// along an axis, that is broadcast with 'input'.
+tensor_t *lt_view_along_axis(lt_temporaries *t, const char *name, const tensor_t *vector,
+                             const tensor_t *input, int64_t axis);
+
 // Computes a function of tensors, for its gradients.
 typedef tensor_status (*lt_forward)(const lt_value *a, tensor_t *const *inputs, tensor_t **out);
 // Computes the gradients of a function with respect to its inputs: NULL for those that are NULL,

@@ -90,10 +90,8 @@ tensor_status lt_compute_quantized_decomposed_dequantize_per_tensor_tensor(lt_va
   return dequantize(&t, a[0].pointer, scale, (int64_t)zero, a[6].i, r);
 }
 
-// Returns a view of the argument `name`, a vector whose elements belong to the slices of 'input'
-// along an axis, that is broadcast with 'input'.
-static tensor_t *view_along_axis(lt_temporaries *t, const char *name, const tensor_t *vector,
-                                 const tensor_t *input, int64_t axis) {
+tensor_t *lt_view_along_axis(lt_temporaries *t, const char *name, const tensor_t *vector,
+                             const tensor_t *input, int64_t axis) {
   int64_t shape[64];
   const int64_t n = tensor_dim(input), dim = axis < 0 ? axis + n : axis;
   tensor_t *made = NULL;
@@ -115,8 +113,8 @@ static tensor_t *view_along_axis(lt_temporaries *t, const char *name, const tens
 tensor_status lt_compute_quantized_decomposed_quantize_per_channel(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   const tensor_t *input = a[0].pointer;
-  tensor_t *scales = view_along_axis(&t, "scales", a[1].pointer, input, a[3].i), *inverse = NULL;
-  tensor_t *zeros = view_along_axis(&t, "zero_points", a[2].pointer, input, a[3].i);
+  tensor_t *scales = lt_view_along_axis(&t, "scales", a[1].pointer, input, a[3].i), *inverse = NULL;
+  tensor_t *zeros = lt_view_along_axis(&t, "zero_points", a[2].pointer, input, a[3].i);
   RUN(&t, inverse, tensor_reciprocal(scales, &inverse));
   return quantize(&t, input, inverse, 1, zeros, 0, a[4].i, a[5].i, (tensor_dtype)a[6].i, r);
 }
@@ -125,10 +123,10 @@ tensor_status lt_compute_quantized_decomposed_quantize_per_channel(lt_value *a, 
 tensor_status lt_compute_quantized_decomposed_dequantize_per_channel(lt_value *a, lt_value *r) {
   lt_temporaries t = {0};
   const tensor_t *input = a[0].pointer;
-  tensor_t *scales = view_along_axis(&t, "scales", a[1].pointer, input, a[3].i), *zeros = NULL,
+  tensor_t *scales = lt_view_along_axis(&t, "scales", a[1].pointer, input, a[3].i), *zeros = NULL,
            *made = NULL;
   if (a[2].pointer) {
-    zeros = view_along_axis(&t, "zero_points", a[2].pointer, input, a[3].i);
+    zeros = lt_view_along_axis(&t, "zero_points", a[2].pointer, input, a[3].i);
     RUN(&t, made, tensor_sub(input, zeros, tensor_int(1), &made));
   }
   RUN(&t, made, tensor_mul(made ? made : input, scales, &made));

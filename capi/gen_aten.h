@@ -86,14 +86,22 @@ enum {
   LT_COMPOSITE_nll_loss_forward,
   LT_COMPOSITE_numel,
   LT_COMPOSITE_quantized_decomposed_choose_qparams_tensor,
+  LT_COMPOSITE_quantized_decomposed_choose_qparams_per_token,
+  LT_COMPOSITE_quantized_decomposed_choose_qparams_per_token_asymmetric,
   LT_COMPOSITE_quantized_decomposed_choose_qparams_symmetric_tensor,
+  LT_COMPOSITE_quantized_decomposed_convert_element_type_no_fuse,
   LT_COMPOSITE_quantized_decomposed_dequantize_per_channel,
+  LT_COMPOSITE_quantized_decomposed_dequantize_per_channel_group,
   LT_COMPOSITE_quantized_decomposed_dequantize_per_tensor,
   LT_COMPOSITE_quantized_decomposed_dequantize_per_tensor_tensor,
+  LT_COMPOSITE_quantized_decomposed_dequantize_per_token,
+  LT_COMPOSITE_quantized_decomposed_fake_quant_per_channel,
   LT_COMPOSITE_quantized_decomposed_quantize_per_channel,
+  LT_COMPOSITE_quantized_decomposed_quantize_per_channel_group,
   LT_COMPOSITE_quantized_decomposed_quantize_per_tensor,
   LT_COMPOSITE_quantized_decomposed_quantize_per_tensor_tensor,
   LT_COMPOSITE_quantized_decomposed_quantize_per_tensor_tensor2,
+  LT_COMPOSITE_quantized_decomposed_quantize_per_token,
   LT_COMPOSITE_rrelu_with_noise_functional,
   LT_COMPOSITE_select_backward,
   LT_COMPOSITE_sigmoid_backward,
@@ -211,14 +219,22 @@ tensor_status lt_compute_nll_loss2d_forward(lt_value *a, lt_value *r);
 tensor_status lt_compute_nll_loss_forward(lt_value *a, lt_value *r);
 tensor_status lt_compute_numel(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_choose_qparams_tensor(lt_value *a, lt_value *r);
+tensor_status lt_compute_quantized_decomposed_choose_qparams_per_token(lt_value *a, lt_value *r);
+tensor_status lt_compute_quantized_decomposed_choose_qparams_per_token_asymmetric(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_choose_qparams_symmetric_tensor(lt_value *a, lt_value *r);
+tensor_status lt_compute_quantized_decomposed_convert_element_type_no_fuse(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_dequantize_per_channel(lt_value *a, lt_value *r);
+tensor_status lt_compute_quantized_decomposed_dequantize_per_channel_group(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_dequantize_per_tensor(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_dequantize_per_tensor_tensor(lt_value *a, lt_value *r);
+tensor_status lt_compute_quantized_decomposed_dequantize_per_token(lt_value *a, lt_value *r);
+tensor_status lt_compute_quantized_decomposed_fake_quant_per_channel(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_quantize_per_channel(lt_value *a, lt_value *r);
+tensor_status lt_compute_quantized_decomposed_quantize_per_channel_group(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_quantize_per_tensor(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_quantize_per_tensor_tensor(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_quantize_per_tensor_tensor2(lt_value *a, lt_value *r);
+tensor_status lt_compute_quantized_decomposed_quantize_per_token(lt_value *a, lt_value *r);
 tensor_status lt_compute_rrelu_with_noise_functional(lt_value *a, lt_value *r);
 tensor_status lt_compute_select_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_sigmoid_backward(lt_value *a, lt_value *r);
