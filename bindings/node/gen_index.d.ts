@@ -418,9 +418,9 @@ export function load<T = Loaded>(path: Path, options?: LoadOptions & { mmap?: bo
 /** Asynchronous `load`, executed off the event loop. */
 export function loadAsync<T = Loaded>(path: Path, options?: LoadOptions & { mmap?: boolean }): Promise<T>;
 /** Loads the contents of a file in PyTorch's format. */
-export function loadBytes<T = Loaded>(data: Uint8Array, options?: LoadOptions): T;
+export function loadBytes<T = Loaded>(data: Uint8Array | Untyped, options?: LoadOptions): T;
 /** Asynchronous `loadBytes`, executed off the event loop. */
-export function loadBytesAsync<T = Loaded>(data: Uint8Array, options?: LoadOptions): Promise<T>;
+export function loadBytesAsync<T = Loaded>(data: Uint8Array | Untyped, options?: LoadOptions): Promise<T>;
 /** Tensors by name: a plain object, a Map, or pairs. */
 export type ByName = { readonly [name: string]: Tensor } | ReadonlyMap<string, Tensor> | List<readonly [string, Tensor]>;
 /** Tensors by name, as loaded from a file. */
@@ -469,13 +469,13 @@ export function safetensorsSaveList(names: List<string>, tensors: List<Tensor>, 
 /** Asynchronous `safetensorsSaveList`, executed off the event loop. */
 export function safetensorsSaveListAsync(names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null; metadata?: string | null }): Promise<Tensor>;
 /** Loads the contents of a safetensors file. */
-export function safetensorsLoad(data: TensorLike): Named;
+export function safetensorsLoad(data: TensorLike | Untyped): Named;
 /** Asynchronous `safetensorsLoad`, executed off the event loop. */
-export function safetensorsLoadAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<Named>;
+export function safetensorsLoadAsync(data: TensorLike | Untyped, options?: { signal?: Signal | null }): Promise<Named>;
 /** `safetensorsLoad` with two lists as a result, and the metadata as JSON. */
-export function safetensorsLoadList(data: TensorLike): { names: string[]; tensors: Tensor[]; metadata: string };
+export function safetensorsLoadList(data: TensorLike | Untyped): { names: string[]; tensors: Tensor[]; metadata: string };
 /** Asynchronous `safetensorsLoadList`, executed off the event loop. */
-export function safetensorsLoadListAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
+export function safetensorsLoadListAsync(data: TensorLike | Untyped, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
 /** Saves tensors by name in the format of numpy.savez. */
 export function npzSave(path: Path, tensors: ByName): void;
 /** Asynchronous `npzSave`, executed off the event loop. */
@@ -501,13 +501,13 @@ export function npzSaveBytesList(names: List<string>, tensors: List<Tensor>): Te
 /** Asynchronous `npzSaveBytesList`, executed off the event loop. */
 export function npzSaveBytesListAsync(names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** Loads the contents of a file of numpy.savez. */
-export function npzLoadBytes(data: TensorLike): Named;
+export function npzLoadBytes(data: TensorLike | Untyped): Named;
 /** Asynchronous `npzLoadBytes`, executed off the event loop. */
-export function npzLoadBytesAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<Named>;
+export function npzLoadBytesAsync(data: TensorLike | Untyped, options?: { signal?: Signal | null }): Promise<Named>;
 /** `npzLoadBytes` with two lists as a result. */
-export function npzLoadBytesList(data: TensorLike): { names: string[]; tensors: Tensor[] };
+export function npzLoadBytesList(data: TensorLike | Untyped): { names: string[]; tensors: Tensor[] };
 /** Asynchronous `npzLoadBytesList`, executed off the event loop. */
-export function npzLoadBytesListAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
+export function npzLoadBytesListAsync(data: TensorLike | Untyped, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
 /**
  * Sets the number of asynchronous calls that the process executes concurrently. Default: the number
  * of processors, or LIBTENSOR_ASYNC_THREADS.
@@ -632,9 +632,9 @@ export namespace program {
    * error with the names of all operators that libtensor lacks. With `gradients` (default: false),
    * runs are recorded on the autograd graph, and parameters require grad as in the export.
    */
-  function load(source: Path | Uint8Array, options?: { gradients?: boolean }): ExportedProgram;
+  function load(source: Path | Uint8Array | Untyped, options?: { gradients?: boolean }): ExportedProgram;
   /** Asynchronous `load`, executed off the event loop. The bytes are copied first. */
-  function loadAsync(source: Path | Uint8Array, options?: { gradients?: boolean; signal?: Signal }): Promise<ExportedProgram>;
+  function loadAsync(source: Path | Uint8Array | Untyped, options?: { gradients?: boolean; signal?: Signal }): Promise<ExportedProgram>;
 }
 export namespace testing {
   /**
@@ -8039,9 +8039,9 @@ export function archiveLoadAsync(path: Path, options?: { mmap?: boolean; signal?
  *
  * Dtypes: bool, integers, floats and complex.
  */
-export function archiveLoadBytes(data: TensorLike): { names: string[]; records: Tensor[] };
+export function archiveLoadBytes(data: TensorLike | Untyped): { names: string[]; records: Tensor[] };
 /** Asynchronous `archiveLoadBytes`, executed off the event loop. */
-export function archiveLoadBytesAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; records: Tensor[] }>;
+export function archiveLoadBytesAsync(data: TensorLike | Untyped, options?: { signal?: Signal | null }): Promise<{ names: string[]; records: Tensor[] }>;
 /**
  * Returns a pickle, a contiguous uint8 tensor, in which globals of the module `old`, and of its
  * submodules, are those of the module `new`. Strings are unchanged. Nothing is imported or
@@ -8049,10 +8049,10 @@ export function archiveLoadBytesAsync(data: TensorLike, options?: { signal?: Sig
  *
  * Dtypes: bool, integers, floats and complex.
  */
-export function pickleRename(data: TensorLike, options: { old: string; new: string }): Tensor;
+export function pickleRename(data: TensorLike | Untyped, options: { old: string; new: string }): Tensor;
 export function pickleRename(data: TensorLike, old: string, new_: string): Tensor;
 /** Asynchronous `pickleRename`, executed off the event loop. */
-export function pickleRenameAsync(data: TensorLike, options: { old: string; new: string; signal?: Signal | null }): Promise<Tensor>;
+export function pickleRenameAsync(data: TensorLike | Untyped, options: { old: string; new: string; signal?: Signal | null }): Promise<Tensor>;
 export function pickleRenameAsync(data: TensorLike, old: string, new_: string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Maps a safetensors file without reading its data: returns the validated header in JSON, and the
@@ -8081,9 +8081,9 @@ export function ggufLoadFileAsync(path: Path, options?: { only?: List<string> | 
  *
  * Dtypes: bool, integers, floats and complex.
  */
-export function ggufLoad(data: TensorLike): { names: string[]; tensors: Tensor[]; types: string[]; metadata: string };
+export function ggufLoad(data: TensorLike | Untyped): { names: string[]; tensors: Tensor[]; types: string[]; metadata: string };
 /** Asynchronous `ggufLoad`, executed off the event loop. */
-export function ggufLoadAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; types: string[]; metadata: string }>;
+export function ggufLoadAsync(data: TensorLike | Untyped, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; types: string[]; metadata: string }>;
 /**
  * Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
  * not support bfloat16 and complex32.
@@ -8118,9 +8118,9 @@ export function npyLoadAsync(path: Path, options?: { mmap?: boolean; signal?: Si
  *
  * Dtypes: bool, integers, floats and complex.
  */
-export function npyLoadBytes(data: TensorLike): Tensor;
+export function npyLoadBytes(data: TensorLike | Untyped): Tensor;
 /** Asynchronous `npyLoadBytes`, executed off the event loop. */
-export function npyLoadBytesAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function npyLoadBytesAsync(data: TensorLike | Untyped, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the length of a .npy file in bytes, from its first bytes, a contiguous uint8 tensor, to
  * read it from a stream. For 12 bytes it returns the number of bytes that are required; for these,

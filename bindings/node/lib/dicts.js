@@ -2,6 +2,7 @@
 
 // Files of tensors by name, as objects. As two lists, which keep the order, equal names and metadata, they are under names that end with List.
 const { types } = require('node:util');
+const { asBytes } = require('./memory.js');
 const native = require('./native.js');
 const { inNameOf, kindOf, renamed, typeError } = require('./options.js');
 const { pathOf } = require('./paths.js');
@@ -26,7 +27,7 @@ function listsOf(op, tensors) {
 
 const byName = ({ names, tensors }) => Object.fromEntries(names.map((name, i) => [name, tensors[i]]));
 
-const located = (hasPath, args) => (hasPath ? [pathOf(args[0]), ...args.slice(1)] : args);
+const located = (hasPath, args) => (hasPath ? [pathOf(args[0]), ...args.slice(1)] : args.map(asBytes));
 
 function saving(op, hasPath, args) {
   const first = hasPath ? [pathOf(args[0])] : [];

@@ -248,8 +248,9 @@ async function loadAsync(path, options) {
 }
 
 function bytesFor(op, data) {
-  if (memory.nameOf(data) !== 'Uint8Array') throw typeError(`${op}: the data must be a Uint8Array`);
-  return tensor(data);
+  const bytes = memory.asBytes(data);
+  if (memory.nameOf(bytes) !== 'Uint8Array') throw typeError(`${op}: the data must be a Uint8Array, an ArrayBuffer, a SharedArrayBuffer or a DataView`);
+  return tensor(bytes);
 }
 
 function loadBytes(data, options) {

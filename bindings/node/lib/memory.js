@@ -34,4 +34,11 @@ function bytes(data) {
 // Whether a buffer keeps its length.
 const isFixed = (buffer) => (types.isSharedArrayBuffer(buffer) ? !growable(buffer) : !resizable(buffer));
 
-module.exports = { isTyped, isUntyped, nameOf, bytes, isFixed, isShared: types.isSharedArrayBuffer };
+// The contents of a file: a Uint8Array over a buffer or a DataView, and other values as they are.
+function asBytes(data) {
+  if (!isUntyped(data)) return data;
+  const { buffer, offset, length } = bytes(data);
+  return new Uint8Array(buffer, offset, length);
+}
+
+module.exports = { isTyped, isUntyped, nameOf, bytes, isFixed, asBytes, isShared: types.isSharedArrayBuffer };

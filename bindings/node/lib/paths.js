@@ -1,7 +1,8 @@
 'use strict';
 
-// Functions of the addon's that take the path of a file: a URL of one, too.
+// Functions of the addon's that take the path of a file, or a URL of one, and those that take the contents of a file, or a buffer with them.
 const { fileURLToPath } = require('node:url');
+const { asBytes } = require('./memory.js');
 const native = require('./native.js');
 
 const isURL = (value) => typeof value === 'object' && value !== null && !native.isTensor(value) && typeof value.href === 'string' && typeof value.protocol === 'string';
@@ -20,10 +21,16 @@ function withPath(args) {
 const names = ['safetensorsOpen', 'ggufLoadFile', 'archiveSave', 'archiveLoad', 'npySave', 'npyLoad', 'fromFile', 'storageFromFile', 'fileWrite'];
 
 const functions = {};
-for (const name of names.flatMap((each) => [each, `${each}Async`]).filter((each) => each in native)) {
-  const call = native[name];
-  const taking = { [name](...args) { return call(...withPath(args)); } }[name];
-  functions[name] = Object.defineProperty(taking, 'length', { value: call.length, configurable: true });
+
+function add(names, convert) {
+  for (const name of names.flatMap((each) => [each, `${each}Async`]).filter((each) => each in native)) {
+    const call = native[name];
+    const taking = { [name](...args) { return call(...convert(args)); } }[name];
+    functions[name] = Object.defineProperty(taking, 'length', { value: call.length, configurable: true });
+  }
 }
+
+add(names, withPath);
+add(['ggufLoad', 'archiveLoadBytes', 'npyLoadBytes', 'pickleRename'], (args) => args.map(asBytes));
 
 module.exports = { functions, pathOf };

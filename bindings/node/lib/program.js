@@ -2,6 +2,7 @@
 
 // Exported programs: structures of arguments and results, as PyTorch's pytrees describe them in JSON.
 const { asTensor, tensor } = require('./create.js');
+const { asBytes } = require('./memory.js');
 const native = require('./native.js');
 const { definesOperators } = require('./operators.js');
 const { failure, typeError } = require('./options.js');
@@ -239,9 +240,10 @@ if (Symbol.dispose) Object.defineProperty(ExportedProgram.prototype, Symbol.disp
 
 // The path of a program, or a list with the tensor of its bytes.
 function sourceOf(op, source, tensorOf) {
-  const bytes = source instanceof Uint8Array ? [tensorOf(source)] : [];
+  const data = asBytes(source);
+  const bytes = data instanceof Uint8Array ? [tensorOf(data)] : [];
   const path = bytes.length ? '' : pathOf(source);
-  if (typeof path !== 'string') throw typeError(`program.${op}: argument 'source' must be a path or a Uint8Array`);
+  if (typeof path !== 'string') throw typeError(`program.${op}: argument 'source' must be a path or a Uint8Array, ArrayBuffer, SharedArrayBuffer or DataView`);
   return [path, bytes];
 }
 

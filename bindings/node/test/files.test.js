@@ -193,3 +193,36 @@ test('tensors of GGUF files stay in blocks, or are dequantized', async () => {
   }
   assert.throws(() => lt.ggufLoad(file.subarray(0, 70)), /tensor "q" has 18 bytes from byte 0 of the data on, and the file has 6/);
 });
+
+test('contents of files are bytes of any buffer', async () => {
+  const x = lt.tensor([1, 2, 3]);
+  const gguf = Buffer.alloc(64 + 16);
+  gguf.write('GGUF');
+  gguf.writeUInt32LE(3, 4); // version
+  gguf.writeBigUInt64LE(1n, 8); // tensors
+  gguf.writeBigUInt64LE(1n, 24); // length of the name
+  gguf.write('q', 32);
+  gguf.writeUInt32LE(1, 33); // dimensions
+  gguf.writeBigUInt64LE(3n, 37);
+  new Float32Array([1, 2, 3]).forEach((each, i) => gguf.writeFloatLE(each, 64 + 4 * i));
+  const loaders = [
+    [lt.saveBytes(x), (data) => lt.loadBytes(data), (data) => lt.loadBytesAsync(data)],
+    [lt.safetensorsSave({ x }), (data) => lt.safetensorsLoad(data).x, async (data) => (await lt.safetensorsLoadAsync(data)).x],
+    [lt.npySaveBytes(x), (data) => lt.npyLoadBytes(data), (data) => lt.npyLoadBytesAsync(data)],
+    [lt.npzSaveBytes({ x }), (data) => lt.npzLoadBytes(data).x, async (data) => (await lt.npzLoadBytesAsync(data)).x],
+    [lt.npzSaveBytes({ x }), (data) => lt.npzLoadBytesList(data).tensors[0], async (data) => (await lt.npzLoadBytesListAsync(data)).tensors[0]],
+    [gguf, (data) => lt.ggufLoad(data).tensors[0], async (data) => (await lt.ggufLoadAsync(data)).tensors[0]],
+  ];
+  for (const [saved, load, loadAsync] of loaders) {
+    const bytes = Uint8Array.from(lt.isTensor(saved) ? saved.toArray() : saved);
+    const shared = new SharedArrayBuffer(bytes.length + 8);
+    new Uint8Array(shared).set(bytes, 8);
+    const exact = new SharedArrayBuffer(bytes.length);
+    new Uint8Array(exact).set(bytes);
+    for (const data of [bytes, bytes.buffer, exact, new DataView(bytes.buffer), new DataView(shared, 8), new Uint8Array(shared, 8)]) {
+      assert.deepEqual(load(data).toArray(), [1, 2, 3]);
+      assert.deepEqual((await loadAsync(data)).toArray(), [1, 2, 3]);
+    }
+  }
+  assert.throws(() => lt.loadBytes([1, 2]), /loadBytes: the data must be a Uint8Array, an ArrayBuffer, a SharedArrayBuffer or a DataView/);
+});

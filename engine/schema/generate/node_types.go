@@ -172,9 +172,12 @@ func tsParameters(o *schema.Operator, method, out, async bool) []string {
 	}
 	for _, n := range prefixes {
 		var params []string
-		optional := "?"
+		optional, untyped := "?", ""
+		if o.Category == "file" && n == 1 && args[0].Name == "data" { // the contents of a file
+			untyped = " | Untyped"
+		}
 		for _, a := range args[:n] {
-			params = append(params, tsName(nodeArgName(a.Name))+": "+tsType(a))
+			params = append(params, tsName(nodeArgName(a.Name))+": "+tsType(a)+untyped)
 		}
 		if slices.ContainsFunc(args[n:], func(a schema.Arg) bool { return a.Default == "" }) {
 			optional = ""
