@@ -1,4 +1,4 @@
-"""Exceptions of PyTorch's compiler, which libtensor never raises."""
+"""Exceptions of PyTorch's compiler, of which libtensor raises UserError alone."""
 
 
 class TorchDynamoException(RuntimeError):
@@ -14,7 +14,7 @@ class Unsupported(TorchDynamoException):
 
 
 class UserError(Unsupported):
-    """A wrong use of the compiler."""
+    """A wrong use of the compiler, or of torch.export.export."""
 
 
 class BackendCompilerFailed(TorchDynamoException):

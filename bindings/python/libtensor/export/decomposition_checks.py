@@ -19,12 +19,14 @@ from ..library.aten import AtenOverload
 from ..nn import Module
 from .arguments import Node, Table, list_names, list_results, read_argument
 from .dims import Symbol
-from .guards import Collecting, Expressions, Guards, collecting, find_expressions, make_number, plain, write_python
+from .expressions import evaluate, write_python
+from .guards import Collecting, Expressions, Guards, collecting, find_expressions
 from .recording import Recording
-from .samples import KnownSizes, Plan, evaluate
+from .samples import KnownSizes, Plan
+from .size_numbers import make_number, plain
 from .thresholds import list_thresholds
 from .trace import is_close
-from .verify import ERRORS, FAR, LIMIT, SizeChooser, check_comparisons, find_difference, list_near
+from .verify import ERRORS, FAR, LIMIT, SizeChooser, SpecializationError, check_comparisons, find_difference, list_near
 
 __all__ = ["DecompositionCall", "find_numbers", "holds_for_sizes"]
 
@@ -256,7 +258,7 @@ def holds_for_sizes(call: DecompositionCall, first: Recording, recordings: list[
             made = checker.record(sizes)
             if made is not None and checker.compare(made[0], sizes) is not None:
                 return False
-    except NotImplementedError:
+    except (NotImplementedError, SpecializationError):
         return False
     return True
 

@@ -108,10 +108,10 @@ class ShapesCollection:
 
 
 class Symbol:
-    """A size that varies: its bounds, and its value in the sample inputs."""
+    """A size that varies: its bounds, and its value in the sample inputs. `label` is the name of its Dim, or the place of the size."""
 
-    def __init__(self, name: str, least: int, most: int | None, hint: int) -> None:
-        self.name, self.least, self.most, self.hint = name, least, most, hint
+    def __init__(self, name: str, least: int, most: int | None, hint: int, label: str = "") -> None:
+        self.name, self.least, self.most, self.hint, self.label = name, least, most, hint, label or name
 
 
 # A size of an input: factor * symbol + offset.
@@ -202,7 +202,7 @@ class _Reader:
                 if isinstance(entry, _Hint):
                     if shape[dim] < entry.min or (entry.max is not None and shape[dim] > entry.max):
                         raise ValueError(f"export: the size {shape[dim]} of dimension {dim} of {where} is no value of {entry}")
-                    symbol = Symbol(self.new_name(), entry.min, entry.max, shape[dim])
+                    symbol = Symbol(self.new_name(), entry.min, entry.max, shape[dim], f"{where}.shape[{dim}]")
                     self.hinted.append((symbol, entry))
                     found[dim] = symbol, 1, 0
                 else:
@@ -218,7 +218,7 @@ class _Reader:
         hint, rest = divmod(size - dim.offset, dim.factor)
         if rest or hint < root.min or (root.max is not None and hint > root.max):
             raise ValueError(f"export: the size {size} of {where} is no value of {dim}")
-        other, symbol = self.named.setdefault(root.__name__, (root, Symbol(self.new_name(), root.min, root.max, hint)))
+        other, symbol = self.named.setdefault(root.__name__, (root, Symbol(self.new_name(), root.min, root.max, hint, root.__name__)))
         if (other.min, other.max) != (root.min, root.max):
             raise ValueError(f"export: the Dims {other} and {root} have one name, but other bounds")
         if symbol.hint != hint:

@@ -21,7 +21,7 @@ from .guards import find_expressions
 from .program import ExportedProgram, Program
 from .recording import Recording
 from .trace import REGISTER, Sizes, record, sample, unify
-from .verify import check_elements, check_graphs, check_sizes, list_varying, record_variations
+from .verify import SpecializationError, check_elements, check_graphs, check_sizes, list_varying, record_variations
 from .writer import write_archive, write_model, write_samples
 
 __all__ = ["export", "save"]
@@ -148,10 +148,11 @@ def export(
     become operators of sizes. Numbers, strings and None in the arguments are constants. The program writes to buffers and inputs as the module
     does; export itself changes neither. The program has a copy of the weights.
 
-    Raises RuntimeError if Python code reads elements of a tensor (`if x.sum() > 0`), if the function fails for another size, or if two calls return
-    different results; NotImplementedError if the sequence of operators depends on a variable size, and for writes to a tensor that is neither an
-    input nor a buffer. The sizes of the calls are near those of the samples, the bounds of each `Dim`, and up to 4096 without an upper bound. If the
-    program is correct only for sizes of at least 2, that becomes the lower bound.
+    Raises RuntimeError if Python code reads elements of a tensor (`if x.sum() > 0`) or converts a variable size to a plain number or a string
+    (`int(n)`, `math.sqrt(n)`; a size of `Dim.AUTO` becomes static instead), if the function fails for another size, or if two calls return different
+    results; NotImplementedError if the sequence of operators depends on a variable size, and for writes to a tensor that is neither an input nor a
+    buffer. The sizes of the calls are near those of the samples, the bounds of each `Dim`, and up to 4096 without an upper bound. If the program is
+    correct only for sizes of at least 2, that becomes the lower bound.
     `strict` and the following arguments are accepted for compatibility with PyTorch, and not used.
 
     >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: torch.export.Dim("batch")},))
@@ -175,17 +176,28 @@ def export(
     names = _name_inputs({**dict(zip(argument_names, args, strict=True)), **kwargs}, set(state))
     dynamic_shapes = expand_rest(dynamic_shapes, rest, len(args) - count, count, len(kwargs))
     sizes, hinted = find_symbols(dynamic_shapes, argument_names, args, kwargs)
+
+    def record_with(sizes: list[dict[int, Size]]) -> tuple[list[Recording], list[Symbol], list[dict[Symbol, int]]]:
+        while True:
+            try:
+                return _record_all(mod, state, names, values, spec, sizes)
+            except SpecializationError as error:
+                automatic = {symbol for symbol, hint in hinted if hint.name == "AUTO"}
+                if not automatic.issuperset(error.symbols):
+                    raise
+                sizes = [{d: size for d, size in found.items() if size[0] not in error.symbols} for found in sizes]
+
     try:
-        recordings, symbols, samples = _record_all(mod, state, names, values, spec, sizes)
+        recordings, symbols, samples = record_with(sizes)
     except (RuntimeError, NotImplementedError):
         if not hinted:
             raise
         try:  # sizes that an operator requires to be equal
-            recordings, symbols, samples = _record_all(mod, state, names, values, spec, _merge(sizes, hinted, False))
+            recordings, symbols, samples = record_with(_merge(sizes, hinted, False))
         except (RuntimeError, NotImplementedError):
             if any(hint.name == "DYNAMIC" for _, hint in hinted):
                 raise
-            recordings, symbols, samples = _record_all(mod, state, names, values, spec, _merge(sizes, hinted, True))
+            recordings, symbols, samples = record_with(_merge(sizes, hinted, True))
     for tree in (spec, recordings[0].spec):
         check_keys(tree)
     modules = [name for name, _ in mod.named_modules() if name] if isinstance(mod, Module) else []

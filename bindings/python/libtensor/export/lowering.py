@@ -13,8 +13,9 @@ from ..library.aten import AtenOverload
 from ..library.core_table import TABLE
 from .arguments import Node, Table, find_operator, list_names, replace_names
 from .decomposition_checks import DecompositionCall, find_numbers, holds_for_sizes
+from .expressions import list_symbols
 from .recording import Recording
-from .samples import KnownSizes, Samples, list_symbols, walk_expressions
+from .samples import KnownSizes, Samples, walk_expressions
 from .trace import Sizes, unify
 from .writer import is_number, write_call, write_meta, write_size
 

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Iterator
-from types import CodeType
 from typing import Any
 
 from .dims import Symbol
-from .guards import FUNCTIONS, write_python
+from .expressions import evaluate, list_symbols, parse_expression
 from .trace import Sizes, write_symbol
 
-__all__ = ["KnownSizes", "Plan", "Samples", "evaluate", "list_symbols", "walk_expressions"]
+__all__ = ["KnownSizes", "Plan", "Samples", "walk_expressions"]
 
 # The steps of each sample after the first: the n-th symbol is its example plus step n, or its example times 1 + step n.
 STEPS = ((3, 5, 2, 7, 4), (7, 2, 5, 3, 8), (11, 13, 6, 9, 10))
 PARTITIONS = 64  # the number of partitions of symbols into tied ones that are tried
-
-
-@functools.lru_cache(4096)
-def compile_size(text: str) -> CodeType:
-    """Returns the code of an expression in sympy's srepr. Raises NotImplementedError for a function that is not known."""
-    return compile(write_python(text), "size", "eval")
-
-
-def evaluate(text: str, symbols: dict[str, int]) -> int:
-    """Returns the value of an expression in sympy's srepr."""
-    return int(eval(compile_size(text), {"__builtins__": {}, **FUNCTIONS}, symbols))  # only symbols, integers, operators, min() and max()
-
-
-def list_symbols(text: str) -> list[str]:
-    """Returns the names of the symbols of an expression."""
-    return [name for name in compile_size(text).co_names if name not in FUNCTIONS]
 
 
 def walk_expressions(value: Any) -> Iterator[dict[str, Any]]:
@@ -90,13 +71,18 @@ class Samples:
         self.symbols: dict[str, Symbol] = {}
         self.known: set[str] = set()  # symbols with an example
         for x in walk_expressions(text):
-            for found in re.finditer(r"Symbol\('([^']*)'[^)]*\)", x["expr_str"]):
-                bounds = text["range_constraints"].get(found[1]) or {}
+            try:
+                expression, names = parse_expression(x["expr_str"]), list_symbols(x["expr_str"])
+            except NotImplementedError:
+                continue
+            for name in names:
+                bounds = text["range_constraints"].get(name, {})
                 least, most = bounds.get("min_val") or 0, bounds.get("max_val")
-                symbol = self.symbols.setdefault(found[1], Symbol(found[1], least, most, max(least, 4 + len(self.symbols))))
-                if found[0] == x["expr_str"] and x.get("hint") and found[1] not in self.known:
-                    self.known.add(found[1])
-                    symbol.hint = x["hint"]["as_int"]
+                symbol = self.symbols.setdefault(name, Symbol(name, least, most, max(least, 4 + len(self.symbols))))
+                hint = (x.get("hint") or {}).get("as_int")
+                if expression.function == "Symbol" and hint is not None and name not in self.known:
+                    self.known.add(name)
+                    symbol.hint = hint
 
     def list_plans(self, names: list[str]) -> Iterator[Plan]:
         """Yields plans: first all symbols independent, then with symbols of equal example tied, each once with the examples plus steps and once with

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import enum
 from typing import Any
 
 from .._base.dtypes import EXPORTED
+from .expressions import show_expression
 
 __all__ = ["ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec"]
 
@@ -206,48 +206,9 @@ def value_of(arg: dict[str, Any]) -> Any:
     return value
 
 
-DIVISIONS = ("FloorDiv", "CleanDiv", "Mod", "PythonMod")  # functions that sympy prints in parentheses in sums and products
-
-
 def show_size(size: dict[str, Any]) -> str:
     """Returns a size as text; expressions as sympy prints them: 4*s0 + 1."""
-    if "as_int" in size:
-        return str(size["as_int"])
-    text: str = size["as_expr"]["expr_str"]
-    try:
-        return show_expression(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ValueError, IndexError, RecursionError):
-        return text
-
-
-def function_of(node: ast.AST) -> str:
-    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-
-
-def show_expression(node: ast.AST) -> str:
-    """Returns an expression in sympy's srepr as sympy prints it. Raises ValueError for other Python."""
-    name = function_of(node)
-    if not name or not isinstance(node, ast.Call):
-        raise ValueError(f"{ast.dump(node)} is no expression of sympy")
-    if name in ("Symbol", "Integer"):
-        return str(ast.literal_eval(node.args[0]))
-
-    def show(x: ast.AST, *names: str) -> str:
-        return f"({show_expression(x)})" if function_of(x) in names else show_expression(x)
-
-    if name == "Add":
-        numbers = [show(x) for x in node.args if function_of(x) == "Integer"]
-        terms = [show(x, *DIVISIONS) for x in node.args if function_of(x) != "Integer"]
-        terms = numbers + terms if all(x.startswith("-") for x in terms) else terms + numbers
-        return " + ".join(terms).replace("+ -", "- ")
-    if name == "Mul":
-        factors = [show(x, "Add", *DIVISIONS) for x in node.args]
-        return "-" + "*".join(factors[1:]) if factors[0] == "-1" else "*".join(factors)
-    if name in ("FloorDiv", "CleanDiv"):
-        return "({}//{})".format(*(show(x, "Add", "Mul", *DIVISIONS) for x in node.args))
-    if name == "Pow":
-        return "**".join(show(x, "Add", "Mul", "Pow", *DIVISIONS) for x in node.args)
-    return f"{name.removeprefix('Python')}({', '.join(map(show, node.args))})"
+    return str(size["as_int"]) if "as_int" in size else show_expression(size["as_expr"]["expr_str"])
 
 
 def show_type(graph: dict[str, Any], name: str) -> str:

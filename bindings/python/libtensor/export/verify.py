@@ -12,17 +12,19 @@ from .. import arange, no_grad
 from .. import bool as torch_bool
 from .. import uint8 as torch_uint8
 from .._core.tensor import Tensor
+from .._dynamo.exc import UserError
 from ..fx.node import Node
 from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
 from .dims import Size, Symbol
-from .guards import Expressions, Guard, Guards, record_guards
+from .guards import Expressions, Guards, record_guards
 from .recording import Recording
+from .size_numbers import Conversion, Guard
 from .thresholds import list_thresholds
 from .trace import call_plainly, copy_state, have_same_constants, is_close, record, sample
 
-__all__ = ["ERRORS", "FAR", "LIMIT", "SizeChooser", "check_comparisons", "check_elements", "check_graphs", "check_sizes", "find_difference"]
-__all__ += ["list_near", "list_varying", "record_variations"]
+__all__ = ["ERRORS", "FAR", "LIMIT", "SizeChooser", "SpecializationError", "check_comparisons", "check_elements", "check_graphs", "check_sizes"]
+__all__ += ["find_difference", "list_near", "list_varying", "record_variations"]
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
 NEAR = 24  # the number of thresholds of a function near which sizes are tried
@@ -116,8 +118,8 @@ class SizeChooser:
 
     def list_each(self, numbers: list[int], escaped: set[str]) -> Iterator[tuple[Symbol, list[int]]]:
         """Returns the sizes to try for each symbol alone: in each list until the function accepts one. `numbers` are those that code has, near
-        which all symbols are tried: functions of C, as those of `math`, read sizes unnoticed. The symbols in `escaped` are also tried near powers
-        of two."""
+        which all symbols are tried. The symbols in `escaped`, which operators of this package use as plain integers, are also tried near powers of
+        two."""
         near = list_near([n for n in numbers if n > 1])
         for symbol in self.symbols:
             for n in dict.fromkeys([*near, *list_near(POWERS)] if symbol.name in escaped else near):
@@ -191,15 +193,22 @@ class FunctionChecker:
         self.first, self.expressions, self.dims, self.call = recordings[0], expressions, dims, call
 
     def record(self, sizes: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
-        """Returns a recording for sizes, and the comparisons of sizes; None if the function fails, or if inputs are too large to compute with."""
-        made = None
+        """Returns a recording for sizes, and the comparisons of sizes; None if the function fails, or if inputs are too large to compute with.
+
+        Raises NotImplementedError if the function fails for the sizes of the samples, for which it has not failed with plain integers."""
+        made, is_example = None, all(symbol.hint == size for symbol, size in sizes.items())
         for device in ("meta", "cpu"):
             try:
                 inputs = sample([v.detach().to(device) if isinstance(v, Tensor) else v for v in self.values], self.dims, sizes, device)
-                if device == "cpu" and sum(v.numel() for v in inputs if isinstance(v, Tensor)) > LIMIT:
+                if device == "cpu" and not is_example and sum(v.numel() for v in inputs if isinstance(v, Tensor)) > LIMIT:
                     return made
                 made = record_guards(self.expressions, self.call, inputs, device)
-            except ERRORS:
+            except ERRORS as error:
+                if device == "cpu" and made is None and is_example:
+                    raise NotImplementedError(
+                        f"export: the function fails if variable sizes are not plain integers: {type(error).__name__}: {error}; compute with "
+                        "operators of Python and of torch, or make the sizes static"
+                    ) from error
                 continue
             if not has_unknown_constants(made[0]):
                 return made
@@ -235,6 +244,33 @@ def _raise_difference(difference: str, sizes: dict[Symbol, int], hints: dict[Sym
     )
 
 
+class SpecializationError(UserError):
+    """The function uses `symbols` as plain integers, so that its graph is valid for their sizes in the samples alone."""
+
+    def __init__(self, symbols: list[Symbol], conversion: Conversion) -> None:
+        self.symbols = symbols
+        labels = ", ".join(symbol.label for symbol in symbols)
+        sizes = " and ".join(
+            f"You marked {symbol.label} as dynamic but your code specialized it to be a constant ({symbol.hint})" for symbol in symbols
+        )
+        super().__init__(
+            f"export: Constraints violated ({labels})! {sizes}: {conversion.where} {conversion.what}. Compute and compare with the size itself "
+            "(n // 2, n > 3, math.floor(n / 2)), or make it static: with an integer or None in dynamic_shapes, or with Dim.AUTO"
+        )
+
+
+def check_conversions(guards: Guards, symbols: list[Symbol]) -> None:
+    """Raises SpecializationError if the function has converted sizes to plain numbers or strings: comparisons of these are not known."""
+    known = {symbol.name: symbol for symbol in symbols}
+    for conversion in guards.conversions:
+        if not known.keys() >= set(conversion.names):
+            raise NotImplementedError(
+                f"export: {conversion.where} uses a size that depends on elements of the inputs as a plain integer: it {conversion.what}; "
+                "compute with the size itself"
+            )
+        raise SpecializationError([known[name] for name in conversion.names], conversion)
+
+
 def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None:
     """Compares the graph with the function for sizes for which a comparison in its code has another result. Returns the names of the sizes that
     became plain numbers, whose comparisons are not known; None if the function cannot be called with sizes whose comparisons are collected."""
@@ -245,6 +281,7 @@ def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None
     queue, tried, known, calls = [(chooser.hints, made[1])], set(), {symbol.name for symbol in chooser.symbols}, 0
     while queue:
         current, guards = queue.pop()
+        check_conversions(guards, chooser.symbols)
         escaped |= guards.escaped
         for i, guard in enumerate(guards.found):
             if (guard.text, guard.outcome) in tried or (guard.is_own and not known.issuperset(guard.names)):
@@ -264,6 +301,7 @@ def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None
                 other = checker.record(sizes)
                 if other is None:
                     continue
+                check_conversions(other[1], chooser.symbols)
                 difference = checker.compare(other[0], sizes)
                 if difference is not None:
                     _raise_difference(difference, sizes, chooser.hints, guard)
