@@ -1,5 +1,6 @@
 """Loads and runs mutated exported programs: exported_fuzz.py COUNT [SEED] [FILE...]. Every mutation is an error or a run; prints their numbers.
 
+With the first argument --python, programs are also printed and decomposed in Python, where every error must be a RuntimeError, or an OSError of load.
 A crash ends the process. So does a load or run that takes more than a second of processor time or does not end, and a load that takes more memory
 than 16 times the file and 4 MB. Endless loops of programs are interrupted by a signal. The last mutation is in the file /tmp/exported_fuzz.SEED.
 Files are archives of small programs; without any, programs with all kinds of nodes are generated.
@@ -54,7 +55,11 @@ def examples():
         w.aten("clamp.default", "y", "d", -1.0, None),
     ]
     weights = [("p", "parameter", "p", w.meta("float32", [4, 4])), ("q", "parameter", "q", w.meta("float32", [4])), ("n", "buffer", "n", n)]
-    text = w.model({"x": x, "k": None}, nodes, ["y", "m", "z", w.sym("half"), None], weights=weights, ranges={"s0": {"min_val": 2, "max_val": None}})
+    values = dict.fromkeys(("h", "r", "d", "y"), x) | {name: w.meta("float32", [w.symbol("s0"), 2]) for name in ("a", "b")}
+    values |= {"m": w.meta("float32", [2]), "i": w.meta("int64", [2]), "c": w.meta("float32", [w.symbol("s0"), 8]), "s": w.meta("float32", [])}
+    values |= {"z": w.meta("float32", [f"FloorDiv({w.symbol('s0')}, Integer(2))", 3]), "g": w.meta("bool", []), "more": n}
+    outputs, ranges = ["y", "m", "z", w.sym("half"), None], {"s0": {"min_val": 2, "max_val": None}}
+    text = w.model({"x": x, "k": None}, nodes, outputs, weights=weights, ranges=ranges, values=values)
     records = [("weight_0", bytes(64)), ("weight_1", bytes(16)), ("weight_2", bytes(8))]
     yield w.archive(text, records, weights=[("p", "weight_0", weights[0][3]), ("q", "weight_1", weights[1][3]), ("n", "weight_2", n)])
     inner = w.subgraph("inner", ["a"], [w.aten("exp.default", "b", "a")], ["b"])
@@ -91,8 +96,55 @@ def examples():
     yield w.archive(w.model({"x": w.meta("float32", [3, 4]), "y": part}, nodes, ["a", "d", "e", "f", "g"], values={"a": scalar, "d": scalar}))
 
 
+class Module(torch.nn.Module):
+    """A module with buffers, views that it writes to, normalizations and control flow."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.linear = torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 2)
+        self.register_buffer("count", torch.zeros(2, dtype=torch.int64), persistent=False)
+
+    def forward(self, x, y, mode="sum"):
+        self.count[0].add_(1)
+        z = self.linear(self.norm(x)).reshape(x.shape[0] * 2)
+        z[1:] += torch.nn.functional.silu(z[:-1].clone())
+        torch.mul(z, 2, out=z)
+        y = torch.cond(y.sum() > 0, lambda y: torch.softmax(y, 0), lambda y: y.clone(), (y,))
+        return {"z": z, "y": y.view(y.shape[0] // 1, -1).expand(y.shape[0], 4), "n": x.shape[0] + 1}
+
+
+def exported():
+    """Returns archives of programs that export() has made, with variable sizes."""
+    for model, args, shapes in (
+        (Module(), (torch.ones(4, 3), torch.ones(5, 4)), ({0: torch.export.Dim("n", min=2)}, {0: torch.export.Dim("m", min=2, max=64)})),
+        (lambda x: x.squeeze().flip(0).std() + x.new_zeros(2 * x.shape[0]).sum(), (torch.ones(4, 1, 3),), ({0: torch.export.Dim("n")},)),
+        (lambda x, k: (torch.nonzero(x), x.masked_fill_(x > k, 0).T), (torch.ones(4, 3), 0.5), None),
+    ):
+        file = io.BytesIO()
+        torch.export.save(torch.export.export(model, args, dynamic_shapes=shapes), file)
+        yield file.getvalue()
+
+
 INTEGERS = [0, 1, -1, 2, 3, 5, 7, 8, 31, 255, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63), 2**64, 10**30]
+TARGETS = [f"torch.ops.{op}" for op in torch.export.default_decompositions()] + ["torch.ops.aten.add_.Tensor", "torch.ops.aten.mul.out"]
+TARGETS += [
+    f"torch.ops.aten.{name}" for name in ("t_.default", "squeeze_.dim", "transpose.int", "unbind.int", "_foreach_add_.List", "resize_.default")
+]
+TARGETS += ["_operator.pow", "_operator.truediv", "torch.ops.higher_order.cond", "torch.ops.aten.copy_.default", "torch.ops.aten.split.sizes"]
+HINTS = [None, {"as_int": 4}, {"as_int": -4}, {"as_bool": True}]
+EXPRESSIONS = [w.symbol("s0"), w.symbol("abs"), w.symbol("if"), "Symbol(s0)", "Symbol('s0'", "Integer('1')", "Integer(True)", "Pow()"]
+EXPRESSIONS += ["Pow(Integer(9), Pow(Integer(9), Integer(99999)))", f"FloorDiv({w.symbol('s0')}, Integer(0))", f"Pow({w.symbol('s0')}, Integer(-1))"]
+EXPRESSIONS += [f"Integer({10**40})", f"Integer({2**63 - 1})", f"Where({w.symbol('s0')}, Integer(1))", "Max()", "x.y(Integer(1))", "Add(*Integer(1))"]
+EXPRESSIONS += ["Pow(" * 40 + w.symbol("s0") + ", Integer(60))" * 40, "Add(" * 300 + "Integer(1)" + ")" * 300, "\ud800", "Symbol('\ud800')", "s0 + 1"]
+EXPRESSIONS += [
+    f"Mod(Integer(7), Add({w.symbol('s0')}, Mul(Integer(-1), {w.symbol('s0')})))",
+    f"FloorDiv({w.symbol('s0')})",
+    "'%s'",
+    "Integer(-1)",
+    "Mul(Integer(-1))",
+]
 OTHERS = [None, True, False, "", "x", "a", "NaN", "Infinity", 0.5, -1e308, [], {}, [[]], {"as_int": 1}, {"as_none": True}, {"name": "x"}]
+OTHERS += [{"as_expr": {"expr_str": text, "hint": hint}} for text, hint in zip(EXPRESSIONS, HINTS * 9, strict=False)] + EXPRESSIONS
 OTHERS += [{"as_bools": [True] * 2000}, w.tensors(*["x"] * 2000), {"as_strings": ["x"] * 2000}, {"as_sym_ints": [{"as_int": 1}] * 2000}]
 
 
@@ -114,8 +166,12 @@ def edit(text, rng):
             value = container[key]
         except (KeyError, IndexError):
             continue
-        kind = rng.randrange(8)
-        if kind == 0:
+        kind = rng.randrange(12)
+        if kind >= 8:  # another value of the same kind, with which more files are accepted
+            others = [c[k] for c, k in places if k == key and type(c) is dict and k in c and type(c[k]) is type(value)]
+            others += {"target": TARGETS, "expr_str": EXPRESSIONS, "as_int": INTEGERS[:8], "dtype": range(1, 30)}.get(key, [])
+            container[key] = copy.deepcopy(rng.choice(others)) if others else value
+        elif kind == 0:
             del container[key]
         elif kind == 1:
             container[key] = rng.choice(INTEGERS)
@@ -224,7 +280,7 @@ def interrupted():
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def attempt(data):
+def run(data):
     """Loads and runs a program; returns how far it came."""
     source = torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.zeros(0, dtype=torch.uint8)
     reset_peak()
@@ -248,13 +304,57 @@ def attempt(data):
     return "ran"
 
 
+USES = {
+    "str": str,
+    "graph_signature": lambda program: str(program.graph_signature),
+    "properties": lambda program: (program.range_constraints, program.operators, program.inputs, program.outputs, program.constants),
+    "state_dict": lambda program: dict(program.state_dict),
+    "module": lambda program: dict(program.module().named_parameters()),
+    "run_decompositions({})": lambda program: str(program.run_decompositions({})),
+    "run_decompositions": lambda program: str(program.run_decompositions()),
+    "save": lambda program: torch.export.load(save(program)),
+}
+
+
+def save(program):
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    return io.BytesIO(file.getvalue())
+
+
+def check(name, errors, function, *args):
+    """Calls a function, which must end within a second. Returns its result; None for one of the errors. Others end the process."""
+    try:
+        with limited(name):
+            return function(*args)
+    except RecursionError:
+        raise
+    except errors:
+        return None
+
+
+def use(data):
+    """Uses a program in Python; returns how far it came."""
+    program = check("load", (RuntimeError, OSError, MemoryError), torch.export.load, io.BytesIO(data))
+    if program is None:
+        return "rejected"
+    made = [check(name, RuntimeError, function, program) for name, function in USES.items()]
+    return "failed" if None in made else "ran"
+
+
 def main(count, seed=0, *files):
+    if count == "--python":
+        count, seed, files, attempt = seed, *(files[:1] or (0,)), files[1:], use
+        seeds = [*examples(), *exported()]
+    else:
+        attempt, seeds = run, list(examples())
     rng = random.Random(int(seed))
-    seeds = [pathlib.Path(x).read_bytes() for x in files] if files else list(examples())
+    seeds = [pathlib.Path(x).read_bytes() for x in files] or seeds
     signal.signal(signal.SIGPROF, interrupt)
     torch.set_num_threads(1)
     torch.set_memory_limit(LIMIT)
     for data in seeds:
+        attempt(data)  # imports modules
         if attempt(data) == "rejected":
             sys.exit("an example is rejected")
     numbers = {"rejected": 0, "failed": 0, "ran": 0}

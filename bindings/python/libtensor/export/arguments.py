@@ -10,7 +10,7 @@ from .. import preserve_format as torch_preserve_format
 from .. import strided as torch_strided
 from .._base.device import device as _device
 from .._base.dtypes import EXPORTED
-from .signature import FORMATS
+from .reader import FORMATS
 
 __all__ = ["Node", "Table", "find_operator", "list_names", "list_results", "read_argument", "replace_names"]
 

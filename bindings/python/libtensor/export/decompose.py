@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..library.aten import AtenOverload
@@ -11,6 +11,7 @@ from ..library.core_table_nn import TABLE
 from .arguments import Node, Table, find_operator, list_names, replace_names
 from .functionalize import find_returning, find_written, functionalize
 from .lowering import Lowering
+from .normalize import describe, normalize, walk_nodes
 from .writer import schema_of
 
 __all__ = ["CustomDecompTable", "decompose", "default_decompositions"]
@@ -57,15 +58,6 @@ def default_decompositions() -> CustomDecompTable:
     ['torch.ops.aten.linear.default']
     """
     return CustomDecompTable()
-
-
-def walk_nodes(graph: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the nodes of a graph and of the graphs of its control flow."""
-    for node in graph["nodes"]:
-        yield node
-        for x in node["inputs"]:
-            if "as_graph" in x["arg"]:
-                yield from walk_nodes(x["arg"]["as_graph"]["graph"])
 
 
 def list_all_names(graph: dict[str, Any]) -> set[str]:
@@ -124,7 +116,7 @@ def replace_out(lowering: Lowering, graph: dict[str, Any]) -> None:
         written = {a.name for a in op._schema.arguments if a.is_write}
         targets = [name for x in node["inputs"] if x["name"] in written for name in list_names(x["arg"])]
         values = [lowering.name(name) for name in targets]
-        graph["tensor_values"] |= {value: copy.deepcopy(graph["tensor_values"][name]) for name, value in zip(targets, values, strict=True)}
+        graph["tensor_values"] |= {value: copy.deepcopy(describe(graph, name)) for name, value in zip(targets, values, strict=True)}
         outputs: list[Any] = [{"as_tensor": {"name": value}} for value in values]
         if schema_of(plain).returns[0].endswith("[]"):
             outputs = [{"as_tensors": [{"name": value} for value in values]}]
@@ -132,7 +124,7 @@ def replace_out(lowering: Lowering, graph: dict[str, Any]) -> None:
         made.append({**node, "target": f"torch.ops.{plain}", "inputs": inputs, "outputs": outputs, "name": lowering.name(plain.op_name)})
         results = list(list_names(node["outputs"])) or [lowering.name(name) for name in targets]
         for target, value, result in zip(targets, values, results, strict=True):
-            graph["tensor_values"].setdefault(result, copy.deepcopy(graph["tensor_values"][target]))
+            graph["tensor_values"].setdefault(result, copy.deepcopy(describe(graph, target)))
             arguments = [{"name": k, "arg": {"as_tensor": {"name": v}}, "kind": 1} for k, v in (("self", target), ("src", value))]
             copied = {"target": "torch.ops.aten.copy_.default", "inputs": arguments, "outputs": [{"as_tensor": {"name": result}}], "metadata": {}}
             made.append({**copied, "is_hop_single_tensor_return": None, "name": result})
@@ -184,6 +176,7 @@ def decompose(text: dict[str, Any], table: Table | None) -> dict[str, Any]:
     text = copy.deepcopy(text)
     graph, signature = text["graph_module"]["graph"], text["graph_module"]["signature"]
     has_writes = any(updates_statistics(node) or find_written(find_operator(node["target"])) for node in walk_nodes(graph))
+    normalize(graph)
     lowering = Lowering(text, default_decompositions() if table is None else dict(table), list_all_names(graph), not has_writes)
     inline(lowering, graph)
     replace_out(lowering, graph)

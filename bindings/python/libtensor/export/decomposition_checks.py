@@ -52,11 +52,9 @@ class _Collector(Collecting, _Tracer):
     """Also collects the comparisons of sizes in the code of the decompositions."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if isinstance(func, AtenOverload) and func in self.decompositions:
-            with self:
-                result = self.decompositions[func](*args, **(kwargs or {}))
-            if result is not NotImplemented:
-                return result
+        result = self.decompose(func, args, kwargs or {}) if isinstance(func, AtenOverload) else NotImplemented
+        if result is not NotImplemented:
+            return result
         return super().__torch_function__(func, types, args, kwargs)
 
 
@@ -126,6 +124,21 @@ class DecompositionCall:
                 "use torch.full"
             )
         return Recording(recorded, None, {})
+
+    def check_example(self, sizes: dict[str, int]) -> None:
+        """Raises an error if the decomposition does not fit the example inputs."""
+        try:
+            self.record_graph(sizes)
+        except Exception as error:
+            raise self.describe_failure(error) from error
+
+    def describe_failure(self, error: Exception) -> Exception:
+        """Returns an error that names the operator; an error of a function of the caller's table unchanged."""
+        is_own = getattr(self.function, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
+        if str(error).startswith("run_decompositions: ") or not (is_own or isinstance(error, RuntimeError)):
+            return error
+        kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
+        return RuntimeError(f"run_decompositions: the decomposition of {self.node['target']} fails: {kind}{error}")
 
     def accepts_sizes(self, sizes: dict[str, int]) -> bool:
         """Returns whether the operator accepts the arguments for the values of symbols."""

@@ -12,6 +12,7 @@ from ..library.core_table import aten
 from ..library.operators import OpOverload
 from .arguments import Node, find_operator, list_names, replace_names
 from .lowering import Lowering
+from .normalize import describe
 from .writer import schema_of
 
 __all__ = ["functionalize"]
@@ -155,7 +156,7 @@ class _Functionalizer:
             title = fresh[outputs[0]] if len(outputs) == 1 else self.lowering.name(node.get("name") or "view")
             self.made.append({**node, "inputs": inputs, "outputs": replace_names(node["outputs"], fresh), "name": title})
             for x in outputs:
-                self.graph["tensor_values"][fresh[x]] = copy.deepcopy(self.graph["tensor_values"][x])
+                self.graph["tensor_values"][fresh[x]] = copy.deepcopy(describe(self.graph, x))
             self.names[name] = fresh[outputs[index]]
         return self.names.get(name, name)
 
@@ -166,7 +167,7 @@ class _Functionalizer:
     def expand(self, node: Node, function: Callable[..., Any], base: str) -> str:
         """Adds the nodes of a function of a node's inputs; returns the name of its result."""
         name = self.lowering.name(base)
-        self.graph["tensor_values"][name] = copy.deepcopy(self.graph["tensor_values"][base])
+        self.graph["tensor_values"][name] = copy.deepcopy(describe(self.graph, base))
         found = self.lowering.expand(self.graph, {**node, "outputs": [{"as_tensor": {"name": name}}]}, function)
         if found is None:
             raise RuntimeError(f"run_decompositions: a write by {node['target']} is not supported")
@@ -179,7 +180,7 @@ class _Functionalizer:
         if plain is None:
             return None
         name = self.lowering.name(target)
-        self.graph["tensor_values"][name] = copy.deepcopy(self.graph["tensor_values"][target])
+        self.graph["tensor_values"][name] = copy.deepcopy(describe(self.graph, target))
         self.made.append({**node, "target": f"torch.ops.{plain}", "outputs": [{"as_tensor": {"name": name}}], "name": name})
         return name
 
@@ -212,7 +213,7 @@ class _Functionalizer:
         targets = list(list_names(node["inputs"][0]["arg"]))
         values = [self.lowering.name(name) for name in targets]
         for name, value in zip(targets, values, strict=True):
-            self.graph["tensor_values"][value] = copy.deepcopy(self.graph["tensor_values"][name])
+            self.graph["tensor_values"][value] = copy.deepcopy(describe(self.graph, name))
         outputs = [{"as_tensors": [{"name": value} for value in values]}]
         inputs = replace_names(node["inputs"], self.present)
         name = self.lowering.name(plain.op_name)
@@ -229,7 +230,7 @@ class _Functionalizer:
         for root in dict.fromkeys(map(self.root, list_names(written))):
             self.check_write(root, constant)
             copied = self.lowering.name(root)
-            self.graph["tensor_values"][copied] = copy.deepcopy(self.graph["tensor_values"][root])
+            self.graph["tensor_values"][copied] = copy.deepcopy(describe(self.graph, root))
             clone = {"name": "self", "arg": {"as_tensor": {"name": self.present(root)}}, "kind": 1}
             outputs = [{"as_tensor": {"name": copied}}]
             self.made.append({**ALIAS, "target": "torch.ops.aten.clone.default", "inputs": [clone], "outputs": outputs, "name": copied})

@@ -96,7 +96,9 @@ class Lowering:
                 if call.has_empty_tensor(plan.values[0]):
                     return None  # the operator may accept empty tensors where its decomposition does not
                 if self.samples.known.issuperset(symbols):
-                    call.record_graph(plan.values[0])  # raises if the decomposition does not fit the example
+                    call.check_example(plan.values[0])
+            except Exception as error:  # of the code of a decomposition, or for arguments of other types than the operator has
+                raise call.describe_failure(error) from error
         return None
 
     def _describe(self, graph: dict[str, Any], name: str) -> Any:

@@ -6,7 +6,6 @@ import copy
 import ctypes
 import functools
 import io
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Collection
@@ -28,6 +27,7 @@ from .._storages.files import load as load_tensors
 from ..autograd.profiler import observed_operators
 from ..nn import Module, Parameter
 from ..utils import _pytree
+from .reader import read_model
 from .signature import ExportGraphSignature, InputKind, read_signature, show_graph
 
 __all__ = ["ExportedProgram", "load"]
@@ -98,13 +98,17 @@ def store(value: Any, to: Value, kept: list[Any]) -> None:
         raise TypeError(f"an exported program takes integers of 64 bits and strings without NUL, not {plain!r}") from None
 
 
-def read_structure(text: bytes | None, name: str) -> _pytree.TreeSpec | None:
-    """Returns the structure of arguments or results in a file. Raises RuntimeError for a damaged one."""
+def read_structure(text: bytes | None, name: str, count: int) -> _pytree.TreeSpec | None:
+    """Returns the structure of arguments or results in a file, which has `count` leaves. Raises RuntimeError for a damaged one."""
     if not text:
         return None
     try:
         spec = _pytree.treespec_loads(text.decode())
         check_structure(spec)
+        if spec.num_leaves != count:
+            raise ValueError(f"it has {spec.num_leaves} leaves, but the program {count} values")
+        if name == "in_spec" and [spec.type, *(child.type for child in spec.children_specs)] != [tuple, tuple, dict]:
+            raise ValueError("it is not a tuple of positional arguments and a dict of keyword arguments")
     except NotImplementedError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
@@ -133,7 +137,8 @@ class Program:
         self.inputs, self.outputs, self.state = (self._list(name) for name in ("inputs", "outputs", "state"))
         inputs, outputs = c_char_p(), c_char_p()
         check(c_structure(self._h, byref(inputs), byref(outputs)))
-        self.in_spec, self.out_spec = read_structure(inputs.value, "in_spec"), read_structure(outputs.value, "out_spec")
+        self.in_spec = read_structure(inputs.value, "in_spec", len(self.inputs))
+        self.out_spec = read_structure(outputs.value, "out_spec", len(self.outputs))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Program:
         """Returns the program itself: runs receive the state, which alone changes."""
@@ -183,8 +188,10 @@ class ExportedModule(Module):
             owner: Any = self
             for folder in folders:
                 if folder not in owner._modules:
+                    check_attribute(owner, folder, item.name)
                     owner.add_module(folder, Module())
                 owner = owner._modules[folder]
+            check_attribute(owner, name, item.name)
             if isinstance(tensors[i], Parameter):
                 owner.register_parameter(name, tensors[i])
                 slots.append((owner._parameters, name))
@@ -208,10 +215,14 @@ class ExportedModule(Module):
         return outputs if program.out_spec is None else program.out_spec.unflatten(outputs)
 
 
+def check_attribute(owner: Module, name: str, full: str) -> None:
+    """Raises RuntimeError if a module cannot have an attribute of a name, which is a part of the name of a parameter or a buffer."""
+    if not name or hasattr(owner, name):
+        raise RuntimeError(f"the program cannot be a module: {full!r:.100} is not a name of a parameter or a buffer")
+
+
 def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpec, names: list[str]) -> list[Any]:
     """Returns the leaves of arguments, whose inputs have `names`, in the order of the exported ones. Raises TypeError for another structure."""
-    if spec.type is not tuple or len(spec.children_specs) != 2:
-        raise TypeError(f"the arguments have the structure {_pytree.tree_structure((args, kwargs))}; the program was exported with {spec}")
     positional, keywords = spec.children_specs
     if len(args) != positional.num_children:
         known = ", ".join(names[: positional.num_leaves])
@@ -240,6 +251,10 @@ class ExportedProgram:
         self._program, self._text = program, text
         self._samples = samples  # the bytes of data/sample_inputs/model.pt
         self.graph_signature: ExportGraphSignature = read_signature(text["graph_module"]["signature"])
+        known = {item.name for item in program.state}
+        unknown = next((x.target for x in self.graph_signature.input_specs if x.target is not None and x.target not in known), None)
+        if unknown is not None:
+            raise RuntimeError(f"load: the file is damaged: the program has no tensor {unknown!r:.100}, which its signature names")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ExportedProgram:
         copied = ExportedProgram(self._program, copy.deepcopy(self._text, memo), self._samples)
@@ -349,9 +364,10 @@ class ExportedProgram:
 def read_records(source: str | Tensor) -> tuple[dict[str, Any], Tensor | None]:
     """Returns the JSON of the model in an archive, and the bytes of the sample inputs."""
     names, records = _f.archive_load(source, mmap=True) if isinstance(source, str) else _f.archive_load_bytes(source)
-    found = {name.partition("/")[2].rpartition("/")[0]: record for name, record in zip(names, records, strict=True)}
-    text: dict[str, Any] = json.loads(raw_bytes(found["models"]))
-    return text, found.get("data/sample_inputs")
+    found = {name.partition("/")[2]: record for name, record in zip(names, records, strict=True)}
+    model = next(record for name, record in found.items() if name.startswith("models/") and name.endswith(".json"))
+    samples = next((record for name, record in found.items() if name.startswith("data/sample_inputs/")), None)
+    return read_model(bytes(raw_bytes(model))), samples
 
 
 def load(f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:

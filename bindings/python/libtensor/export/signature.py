@@ -8,6 +8,7 @@ from typing import Any
 
 from .._base.dtypes import EXPORTED
 from .expressions import show_expression
+from .reader import FORMATS
 
 __all__ = ["ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec"]
 
@@ -171,9 +172,6 @@ class Name(str):
 
     __slots__ = ()
     __repr__ = str.__str__
-
-
-FORMATS = {1: "contiguous_format", 2: "channels_last", 3: "channels_last_3d", 4: "preserve_format"}
 
 
 def value_of(arg: dict[str, Any]) -> Any:

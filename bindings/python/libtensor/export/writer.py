@@ -24,8 +24,8 @@ from ..library.schemas import Schema
 from ..utils import _pytree as pytree
 from .control import ControlFlow
 from .dims import Symbol
+from .reader import FORMATS
 from .recording import Recording
-from .signature import FORMATS
 from .trace import Sizes
 
 __all__ = ["schema_of", "write_archive", "write_model", "write_samples"]

@@ -29,6 +29,7 @@ __all__ += ["maybe_disable_fake_tensor_mode"]
 
 # Calls whose results are elements of their arguments, or depend on them.
 VALUES = frozenset(("item", "tolist", "__bool__", "__int__", "__float__", "__index__", "equal", "allclose", "is_nonzero"))
+MOST_NESTED = 30  # calls of an operator within its own decomposition
 GRADIENTS = ("backward", "autograd_backward", "autograd_grad")
 
 
@@ -42,6 +43,7 @@ class OperatorTracer(TorchDispatchMode):
 
     def __init__(self, graph: Graph, root: Module, decompositions: dict[Any, Callable[..., Any]] | None = None) -> None:
         self.graph, self.root, self.decompositions = graph, root, decompositions or {}
+        self.active: list[Any] = []  # the operators whose decompositions are being called, the innermost one last
         self._nodes: dict[int, tuple[Tensor, Node]] = {}
         self._constants: dict[int, tuple[Tensor, str]] = {}
 
@@ -104,17 +106,32 @@ class OperatorTracer(TorchDispatchMode):
         kwargs = kwargs or {}
         if is_autocast_enabled("cpu"):
             raise NotImplementedError("make_fx and export: autocast is not recorded; convert tensors with to(torch.bfloat16)")
-        decomposition = self.decompositions.get(func)
-        if decomposition is not None:
-            with self:
-                result = decomposition(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
+        result = self.decompose(func, args, kwargs)
+        if result is not NotImplemented:
+            return result
         executed, recorded = self.choose_keywords(func, args, kwargs)
         result = func(*args, **executed)
         node = self.graph.call_function(func, self.find(tuple(args)), self.find(recorded), name=func.__name__.partition(".")[0])
         self.track(result, node)
         return result
+
+    def decompose(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Returns the results of the decomposition of an operator; NotImplemented if it has none, or if it keeps the operator."""
+        decomposition = self.decompositions.get(func)
+        if decomposition is None:
+            return NotImplemented
+        if self.active.count(func) > MOST_NESTED:
+            first = len(self.active) - self.active[::-1].index(func) - 1
+            cycle = " -> ".join(map(str, [*self.active[first:], func]))
+            raise RuntimeError(
+                f"the decomposition of {func} calls {func} again, without end ({cycle}); call other operators in it, or return NotImplemented"
+            )
+        self.active.append(func)
+        try:
+            with self:
+                return decomposition(*args, **kwargs)
+        finally:
+            self.active.pop()
 
     def choose_keywords(self, func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Returns the keyword arguments that an operator is executed with, and those that its node has."""
