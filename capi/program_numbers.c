@@ -44,6 +44,22 @@ static bool power(int64_t a, int64_t b, int64_t *to) {
   return true;
 }
 
+static int count_bits(uint64_t a) { return a ? 64 - __builtin_clzll(a) : 0; }
+
+static uint64_t magnitude(int64_t a) { return a < 0 ? -(uint64_t)a : (uint64_t)a; }
+
+// Returns the quotient of two integers, rounded once. The divisor is not 0.
+static double divide(int64_t a, int64_t b) {
+  const uint64_t n = magnitude(a), d = magnitude(b);
+  // A quotient of at least 55 bits, whose last bit is also set if there is a remainder: its
+  // conversion to a double of 53 bits is the only rounding.
+  const int bits = 56 + count_bits(d) - count_bits(n), shift = bits > 0 ? bits : 0;
+  const unsigned __int128 shifted = (unsigned __int128)n << shift;
+  const uint64_t quotient = (uint64_t)(shifted / d) | (shifted % d != 0);
+  const double q = ldexp((double)quotient, -shift);
+  return (a < 0) != (b < 0) ? -q : q;
+}
+
 // Computes with two integers. Returns false if the result has more than 64 bits, or a divisor is 0.
 bool lt_compute_ints(int64_t code, int64_t a, int64_t b, tensor_value *to) {
   int64_t i = 0;
@@ -64,7 +80,7 @@ bool lt_compute_ints(int64_t code, int64_t a, int64_t b, tensor_value *to) {
       if (code == LT_SYM_MOD) i = a - i * b;
       break;
     case LT_SYM_POW:
-      if (b < 0) return *to = lt_make_float(pow((double)a, (double)b)), true;
+      if (b < 0) return a != 0 && (*to = lt_make_float(pow((double)a, (double)b)), true);
       if (!power(a, b, &i)) return false;
       break;
     case LT_SYM_AND:
@@ -92,6 +108,26 @@ bool lt_compute_ints(int64_t code, int64_t a, int64_t b, tensor_value *to) {
   return *to = lt_make_int(i), true;
 }
 
+// Returns the remainder of two floats, which has the sign of the divisor.
+static double remainder_of(double a, double b) {
+  const double rest = fmod(a, b);
+  return rest != 0 ? ((rest < 0) != (b < 0) ? rest + b : rest) : copysign(0, b);
+}
+
+static double floor_quotient(double a, double b) {
+  const double rest = fmod(a, b), exact = (a - rest) / b;
+  const double q = rest != 0 && (rest < 0) != (b < 0) ? exact - 1 : exact, down = floor(q);
+  return q == 0 ? copysign(0, a / b) : q - down > 0.5 ? down + 1 : down;
+}
+
+// Returns whether a power is a float in Python, which raises an exception or returns a complex
+// number otherwise.
+static bool has_power(double a, double b) {
+  if (a == 0 && b < 0) return false;
+  if (isfinite(a) && isfinite(b)) return (a >= 0 || b == floor(b)) && isfinite(pow(a, b));
+  return true;
+}
+
 static bool compute_floats(int64_t code, double a, double b, tensor_value *to) {
   double f = 0;
   switch (code) {
@@ -110,13 +146,14 @@ static bool compute_floats(int64_t code, double a, double b, tensor_value *to) {
       break;
     case LT_SYM_FLOORDIV:
       if (b == 0) return false;
-      f = floor(a / b);
+      f = floor_quotient(a, b);
       break;
     case LT_SYM_MOD:
       if (b == 0) return false;
-      f = a - floor(a / b) * b;
+      f = remainder_of(a, b);
       break;
     case LT_SYM_POW:
+      if (!has_power(a, b)) return false;
       f = pow(a, b);
       break;
     case LT_SYM_MAX:
@@ -131,26 +168,33 @@ static bool compute_floats(int64_t code, double a, double b, tensor_value *to) {
   return *to = lt_make_float(f), true;
 }
 
+// Returns a number as a long double, which has the precision of integers of 64 bits and of doubles:
+// comparisons are exact.
+static long double widen(const tensor_value *v) {
+  return v->kind == TENSOR_VALUE_FLOAT ? v->as.f : (long double)lt_number_to_int(v);
+}
+
 bool lt_compute_pair(int64_t code, const tensor_value *a, const tensor_value *b, tensor_value *to) {
   if (!lt_is_number(a) || !lt_is_number(b)) return false;
-  const bool floats = a->kind == TENSOR_VALUE_FLOAT || b->kind == TENSOR_VALUE_FLOAT;
-  const double x = lt_number_to_float(a), y = lt_number_to_float(b);
-  const int64_t i = floats ? 0 : lt_number_to_int(a), j = floats ? 0 : lt_number_to_int(b);
+  const long double x = widen(a), y = widen(b);
   switch (code) {
     case LT_SYM_EQ:
-      return *to = lt_make_bool(floats ? x == y : i == j), true;
+      return *to = lt_make_bool(x == y), true;
     case LT_SYM_NE:
-      return *to = lt_make_bool(floats ? x != y : i != j), true;
+      return *to = lt_make_bool(x != y), true;
     case LT_SYM_LT:
-      return *to = lt_make_bool(floats ? x < y : i < j), true;
+      return *to = lt_make_bool(x < y), true;
     case LT_SYM_LE:
-      return *to = lt_make_bool(floats ? x <= y : i <= j), true;
+      return *to = lt_make_bool(x <= y), true;
     case LT_SYM_GT:
-      return *to = lt_make_bool(floats ? x > y : i > j), true;
+      return *to = lt_make_bool(x > y), true;
     case LT_SYM_GE:
-      return *to = lt_make_bool(floats ? x >= y : i >= j), true;
+      return *to = lt_make_bool(x >= y), true;
   }
-  if (floats || code == LT_SYM_TRUEDIV) return compute_floats(code, x, y, to);
+  if (a->kind == TENSOR_VALUE_FLOAT || b->kind == TENSOR_VALUE_FLOAT)
+    return compute_floats(code, lt_number_to_float(a), lt_number_to_float(b), to);
+  const int64_t i = lt_number_to_int(a), j = lt_number_to_int(b);
+  if (code == LT_SYM_TRUEDIV) return j != 0 && (*to = lt_make_float(divide(i, j)), true);
   if (!lt_compute_ints(code, i, j, to)) return false;
   if (a->kind == TENSOR_VALUE_BOOL && b->kind == TENSOR_VALUE_BOOL && code >= LT_SYM_AND &&
       code <= LT_SYM_XOR)

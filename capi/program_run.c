@@ -240,6 +240,14 @@ static const int64_t *run_cond(run *r, const int64_t *w, const char *step) {
   tensor_value predicate, item;
   char *scratch = r->scratch;
   w = lt_evaluate(r, w, &predicate, &scratch);
+  if (predicate.kind == TENSOR_VALUE_TENSOR && tensor_numel(predicate.as.tensor) != 1) {
+    char shape[100];
+    lt_show_shape(tensor_sizes(predicate.as.tensor), tensor_dim(predicate.as.tensor), shape,
+                  sizeof shape);
+    return lt_fail_step(
+        r, step, "the predicate must be a bool or a tensor with one element; it has the shape %s",
+        shape);
+  }
   if (!lt_read_item(r, step, &predicate, &item))
     return lt_fail_step(r, step, "the predicate is not a bool or a tensor with one element");
   const int64_t *true_uses = w, *false_uses = true_uses + 1 + *true_uses;

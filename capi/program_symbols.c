@@ -251,8 +251,10 @@ const int64_t *lt_run_numbers(run *r, const int64_t *w, const char *step) {
     char first[100], second[100] = "";
     lt_show_value(a, first, sizeof first);
     if (n > 1) lt_show_value(a + 1, second, sizeof second);
-    return lt_fail_step(r, step, "cannot compute %s(%s%s%s)", symbolic_names[code], first,
-                        n > 1 ? ", " : "", second);
+    const bool has_numbers = lt_is_number(a) && (n < 2 || lt_is_number(a + 1));
+    return lt_fail_step(
+        r, step, "cannot compute %s(%s%s%s)%s", symbolic_names[code], first, n > 1 ? ", " : "",
+        second, has_numbers ? ": numbers of programs are integers of 64 bits and floats" : "");
   }
   if (*w >= 0) lt_store(r, *w, to);
   return w + 1;
