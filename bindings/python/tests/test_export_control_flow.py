@@ -262,3 +262,24 @@ def test_missing_memory_for_slices_has_the_error_of_the_operator():
     finally:
         torch.set_memory_limit(0)
     assert (run(x) == 1).all()
+
+
+@pytest.mark.parametrize("how", ["eager", "export"])
+def test_a_predicate_is_a_bool_or_one_element(how):
+    """PyTorch's message, with the shape."""
+
+    def run(pred, x):
+        return cond(pred(x), torch.sin, torch.cos, (x,))
+
+    def call(pred, x):
+        return run(pred, x) if how == "eager" else export(lambda x: run(pred, x), (x,)).module()(x)
+
+    x = torch.tensor([1.0, -2.0])
+    for pred in (lambda x: x > 0, lambda x: x.reshape(2, 1) > 0, lambda x: x[:0] > 0):
+        with pytest.raises(RuntimeError, match=r"torch.cond: Expected pred to be bool or single-element tensor, but got a tensor of shape \["):
+            call(pred, x)
+    for pred in ("yes", None, [True]):
+        with pytest.raises(RuntimeError, match="torch.cond: Expected pred to be bool or tensor, but got"):
+            call(lambda _, pred=pred: pred, x)
+    for pred in (True, 1, 0.5, torch.tensor([[2]])):
+        assert torch.equal(call(lambda _, pred=pred: pred, x), x.sin())
