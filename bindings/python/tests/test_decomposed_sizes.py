@@ -1,6 +1,7 @@
 """run_decompositions() for variable sizes: decompositions of the core table and of users have the results of operators for all sizes."""
 
 import io
+import json
 
 import exported_writer as w
 import pytest
@@ -183,9 +184,10 @@ def test_a_decomposition_that_depends_on_a_size_within_the_bounds_keeps_the_oper
         return aten.squeeze.default(x).square()
 
     text = w.model({"x": describe(torch.randn(4, 1, 3), 4)}, [w.aten("squeeze.default", "y", "x")], ["y"])
-    free = load(io.BytesIO(w.archive(text))).run_decompositions()
-    bounded = load(io.BytesIO(w.archive(text | {"range_constraints": {"s0": {"min_val": 2, "max_val": None}}}))).run_decompositions()
-    assert names(free) == {"squeeze.default"} and names(bounded) == {"squeeze.dims"}
+    table = {aten.squeeze.default: lambda x: aten.squeeze.dims(x, [d for d, n in enumerate(x.shape) if n == 1])}
+    free = load(io.BytesIO(w.archive(text))).run_decompositions(table)
+    bounded = load(io.BytesIO(w.archive(text | {"range_constraints": {"s0": {"min_val": 2, "max_val": None}}}))).run_decompositions(table)
+    assert names(free) == {"squeeze.default"} and "squeeze.dims" in names(bounded)
     assert free.module()(torch.randn(1, 1, 3)).shape == (3,) and bounded.module()(torch.randn(2, 1, 3)).shape == (2, 3)
 
 
@@ -253,6 +255,7 @@ def test_results_that_nothing_uses_may_have_other_shapes():
     graph = program._text["graph_module"]["graph"]
     graph["outputs"] = graph["outputs"][:1]
     program._text["graph_module"]["signature"]["output_specs"] = program._text["graph_module"]["signature"]["output_specs"][:1]
+    program._text["graph_module"]["module_call_graph"][0]["signature"]["out_spec"] = json.dumps([1, w.LEAF])
     graph["tensor_values"] |= {"y0": w.meta("float32", [2, 3]), "y1": w.meta("int64", [0]), "y2": w.meta("int64", [2]), "y3": w.meta("int64", [2])}
     check_equal(
         program.run_decompositions()._program.run(*inputs)[0],
@@ -280,3 +283,44 @@ def test_sizes_of_several_factors_have_expressions():
     x = torch.randn(7, 2, 1, 3)
     for one, other in zip(lowered.module()(x), function(x), strict=True):
         check_equal(one, other)
+
+
+def squeezed(least, is_guarded):
+    """Returns the program of x.squeeze() of PyTorch with a variable size of at least `least`, followed by an operator of its result."""
+    symbol = w.symbol("s77")
+    x, y = (w.meta("float32", [symbol, 3, *last]) for last in ([1], []))
+    for meta in (x, y):
+        meta["sizes"][0]["as_expr"]["hint"] = {"as_int": 5}
+    nodes = [w.aten("squeeze.default", "y", "x"), w.aten("silu.default", "z", "y")]
+    text = w.model({"x": x}, nodes, ["z"], ranges={"s77": {"min_val": least, "max_val": None}}, values={"y": y, "z": y})
+    if not is_guarded:
+        del text["guards_code"]
+    return load(io.BytesIO(w.archive(text)))
+
+
+@pytest.mark.parametrize(("least", "is_guarded"), [(0, True), (1, True), (2, True), (3, True), (2, False)])
+def test_sizes_below_the_range_of_a_decomposition_are_an_error(least, is_guarded):
+    """Runs of PyTorch's files accept smaller sizes than 2. They do not after a decomposition that is only valid for 2 or more."""
+    program = squeezed(least, is_guarded)
+    lowered = reload(program.run_decompositions())
+    for n in (1, 2, 3, 4, 9):
+        x = torch.randn(n, 3, 1)
+        if n >= least:
+            check_equal(lowered.module()(x), torch.nn.functional.silu(x.squeeze()))
+        else:
+            with pytest.raises(RuntimeError, match=r"Guard failed: x.size\(\)\[0\] >= 2|<= s77 is required"):
+                lowered.module()(x)
+    assert ("squeeze.dims" in names(lowered)) == (least >= 2)
+
+
+def test_decompositions_that_hold_for_every_size_have_no_guard():
+    symbol = w.symbol("s77")
+    x = w.meta("float32", [symbol, 3])
+    x["sizes"][0]["as_expr"]["hint"] = {"as_int": 5}
+    nodes = [w.aten("silu.default", "y", "x"), w.aten("layer_norm.default", "z", "y", [3])]
+    text = w.model({"x": x}, nodes, ["z"], ranges={"s77": {"min_val": 2, "max_val": None}}, values={"y": x, "z": x})
+    lowered = reload(load(io.BytesIO(w.archive(text))).run_decompositions())
+    assert not names(lowered) & {"_assert_scalar.default", "silu.default"}
+    for n in (1, 2, 7):
+        x = torch.randn(n, 3)
+        check_equal(lowered.module()(x), torch.nn.functional.layer_norm(torch.nn.functional.silu(x), [3]))

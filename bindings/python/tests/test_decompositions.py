@@ -11,7 +11,7 @@ from decomposition_samples import LINES, list_samples, make_arguments
 from exported_models import MODELS, flat
 
 import libtensor as torch
-from libtensor.export import CustomDecompTable, default_decompositions, export, load, save
+from libtensor.export import CustomDecompTable, Dim, default_decompositions, export, load, save
 from libtensor.export.arguments import find_operator
 from libtensor.export.writer import code_of
 from libtensor.fx.experimental.proxy_tensor import make_fx
@@ -252,10 +252,57 @@ def test_a_decomposition_can_decline():
     assert names(program) == {"silu.default"}
 
 
-def test_a_decomposition_that_creates_a_constant_is_an_error():
-    program = export(torch.nn.SiLU(), (torch.ones(2),))
-    with pytest.raises(RuntimeError, match=r"silu.default creates a tensor from numbers, .* use torch.full"):
-        program.run_decompositions({torch.ops.aten.silu.default: lambda x: x * torch.tensor([1.0, 2.0])})
+SCALE, WEIGHT = torch.tensor([[2.0, 3.0], [5.0, 7.0]]), torch.nn.Parameter(torch.tensor([0.5, -1.0]))
+USING = {
+    "a tensor": lambda x: x * SCALE[0],
+    "several tensors": lambda x: x @ SCALE + WEIGHT * SCALE[:, 1] + SCALE.sum(),
+    "a parameter": lambda x: x + WEIGHT,
+    "a list": lambda x: torch.cat([x, SCALE])[: x.shape[0]],
+    "a tensor of numbers": lambda x: x * torch.tensor([1.0, 2.0]),
+    "a result": lambda x: x * 0 + WEIGHT,
+}
+
+
+@pytest.mark.parametrize("is_variable", [False, True])
+@pytest.mark.parametrize("name", USING)
+def test_decompositions_can_use_tensors_that_are_not_arguments(name, is_variable):
+    """Such tensors become constants of the program, after the parameters, once for all calls."""
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.SiLU(), torch.nn.SiLU())
+    program = export(model, (torch.randn(4, 2),), dynamic_shapes=({0: Dim("n")},) if is_variable else None)
+    lowered = reload(program.run_decompositions({torch.ops.aten.silu.default: USING[name]}))
+    assert "silu.default" not in names(lowered) and 1 <= len(lowered.constants) <= 2
+    assert list(lowered.state_dict) == ["0.weight", "0.bias"] and not any(t.requires_grad for t in lowered.constants.values())
+    for rows in (4, 9) if is_variable else (4,):
+        x = torch.randn(rows, 2)
+        check_equal(lowered.module()(x), USING[name](USING[name](model[0](x))))
+    again = reload(lowered.run_decompositions({torch.ops.aten.linear.default: lambda x, w, b: x @ w.t() + b + SCALE[0]}))
+    x = torch.randn(4, 2)
+    check_equal(again.module()(x), USING[name](USING[name](model[0](x) + SCALE[0])))
+
+
+SILU, SIGMOID = torch.ops.aten.silu.default, torch.ops.aten.sigmoid.default
+WRONG = {
+    "itself": ({SILU: lambda x: SILU(x) * 2}, r"decomposition of aten.silu.default calls aten.silu.default again, without end"),
+    "one another": ({SILU: lambda x: SIGMOID(x), SIGMOID: lambda x: SILU(x)}, r"without end \(.*aten.silu.default -> aten.sigmoid.default"),
+    "torch.cond": ({SILU: lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))}, "aten.silu.default calls torch.cond .*torch.where"),
+    "a branch": ({SILU: lambda x: x if x.sum() > 0 else -x}, "aten.silu.default fails: .*values of tensors"),
+    "a write": ({SILU: lambda x: x * SCALE.add_(1)[0]}, "writes to c_lifted_tensor, which is neither a buffer, a parameter nor an input"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_decompositions_that_have_no_graph_name_the_operator(name):
+    table, error = WRONG[name]
+    before = SCALE.clone()
+    with pytest.raises(RuntimeError, match=error) as raised:
+        export(torch.nn.SiLU(), (torch.ones(2),)).run_decompositions(table)
+    assert not isinstance(raised.value, RecursionError) and torch.equal(SCALE, before)
+
+
+def test_a_constant_in_control_flow_is_an_error():
+    program = export(lambda x: torch.cond(x.sum() > 0, torch.nn.functional.silu, lambda x: x.clone(), (x,)), (torch.ones(2),))
+    with pytest.raises(RuntimeError, match=r"silu.default, which a function of torch.cond .* uses a tensor that is not an argument"):
+        program.run_decompositions({SILU: lambda x: x * SCALE[0]})
 
 
 def test_custom_operators_have_decompositions():

@@ -6,12 +6,14 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from .._core.tensor import Tensor
 from ..library.aten import AtenOverload
 from ..library.core_table_nn import TABLE
 from .arguments import Node, Table, find_operator, list_names, replace_names
 from .functionalize import find_returning, find_written, functionalize
 from .lowering import Lowering
 from .normalize import describe, normalize, walk_nodes
+from .trace import write_symbol
 from .writer import schema_of
 
 __all__ = ["CustomDecompTable", "decompose", "default_decompositions"]
@@ -171,8 +173,34 @@ def replace_update(decomposition: Callable[..., Any], given: Callable[..., Any] 
     return apply
 
 
-def decompose(text: dict[str, Any], table: Table | None) -> dict[str, Any]:
-    """Returns the JSON of a program after decompositions, the default ones for None."""
+def add_guards(lowering: Lowering, graph: dict[str, Any]) -> None:
+    """Adds assertions that sizes of inputs are at least 2, for the symbols that decompositions require to be so and that runs do not check."""
+    sizes = [(x, d, size) for x in list_names(graph["inputs"]) for d, size in enumerate(graph["tensor_values"].get(x, {"sizes": []})["sizes"])]
+    nodes: list[Node] = []
+
+    def add(target: str, inputs: dict[str, Any], outputs: list[dict[str, Any]], name: str) -> None:
+        arguments = [{"name": key, "arg": arg, "kind": 1} for key, arg in inputs.items()]
+        node: Node = {"target": target, "inputs": arguments, "outputs": outputs, "metadata": {}, "is_hop_single_tensor_return": None, "name": name}
+        nodes.append(node)
+
+    for symbol in sorted(lowering.required):
+        name, dim, size = next((x for x in sizes if x[2].get("as_expr", {}).get("expr_str") == write_symbol(symbol)), (None, 0, {}))
+        if name is None:
+            continue
+        number, holds, text = lowering.name("sym_size_int"), lowering.name("ge"), f"Guard failed: {name}.size()[{dim}] >= 2"
+        dimension = {"self": {"as_tensor": {"name": name}}, "dim": {"as_int": dim}}
+        add("torch.ops.aten.sym_size.int", dimension, [{"as_sym_int": {"as_name": number}}], number)
+        compared = {"a": {"as_sym_int": {"as_name": number}}, "b": {"as_int": 2}}
+        add("_operator.ge", compared, [{"as_sym_bool": {"as_name": holds}}], holds)
+        asserted = {"self": {"as_sym_bool": {"as_name": holds}}, "assert_msg": {"as_string": text}}
+        add("torch.ops.aten._assert_scalar.default", asserted, [], lowering.name("_assert_scalar_default"))
+        graph["sym_int_values"][number] = copy.deepcopy(size)
+        graph["sym_bool_values"][holds] = {"as_expr": {"expr_str": f"GreaterThan({write_symbol(symbol)}, Integer(2))", "hint": {"as_bool": True}}}
+    graph["nodes"] = nodes + graph["nodes"]
+
+
+def decompose(text: dict[str, Any], table: Table | None) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Returns the JSON of a program after decompositions, the default ones for None, and the constants that these use, by name."""
     text = copy.deepcopy(text)
     graph, signature = text["graph_module"]["graph"], text["graph_module"]["signature"]
     has_writes = any(updates_statistics(node) or find_written(find_operator(node["target"])) for node in walk_nodes(graph))
@@ -191,6 +219,7 @@ def decompose(text: dict[str, Any], table: Table | None) -> dict[str, Any]:
         spec["arg"] = output["as_tensor"] if "name" in spec["arg"] else output
     functionalize(lowering, text)
     remove_unused(graph)
+    add_guards(lowering, graph)
     # PyTorch's verifier of ATen programs accepts no operators that write, which custom ones may.
     text["verifiers"] = ["TRAINING" if any(find_written(find_operator(node["target"])) for node in walk_nodes(graph)) else "ATEN"]
-    return text
+    return text, {name: value for value, _, name in lowering.constants.values()}

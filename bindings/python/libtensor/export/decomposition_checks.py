@@ -28,18 +28,46 @@ from .thresholds import list_thresholds
 from .trace import is_close
 from .verify import ERRORS, FAR, LIMIT, SizeChooser, SpecializationError, check_comparisons, find_difference, list_near
 
-__all__ = ["DecompositionCall", "find_numbers", "holds_for_sizes"]
+__all__ = ["DecompositionCall", "find_numbers", "find_required", "holds_for_sizes"]
 
 SMALL = (0, 1, 2, 3, 5)  # sizes that are tried where no bound forbids them
 
 
 class _Tracer(OperatorTracer):
-    """Records the operators of decompositions as operators on the CPU. The decompositions are called with tensors on the device meta."""
+    """Records the operators of the decomposition of `target` as operators on the CPU. Decompositions are called with tensors on the device meta;
+    other tensors that they use are constants."""
+
+    def __init__(self, target: str, table: Table) -> None:
+        super().__init__(Graph(), Module(), table)
+        self.target = target
+        self.lifted: dict[int, tuple[Tensor, Tensor, str]] = {}  # constants, with their copies on the device meta and the names of their nodes
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        args, kwargs = self.lift(args), self.lift(kwargs or {})
         if isinstance(func, AtenOverload):
             return self.__torch_dispatch__(func, types, args, kwargs)
         return super().__torch_function__(func, types, args, kwargs)
+
+    def lift(self, value: Any) -> Any:
+        """Returns an argument with copies on the device meta of tensors that have elements."""
+        if isinstance(value, Tensor) and not value.is_meta:
+            if id(value) not in self.lifted:
+                node = self.graph.get_attr(f"constant_{len(self.lifted)}")
+                copied = empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+                self.track(copied, node)
+                self.lifted[id(value)] = value, copied, node.name
+            return self.lifted[id(value)][1]
+        if type(value) in (list, tuple):
+            return type(value)(map(self.lift, value))
+        return {k: self.lift(v) for k, v in value.items()} if type(value) is dict else value
+
+    def refuse_control(self, *_: Any) -> Any:
+        raise RuntimeError(
+            f"run_decompositions: the decomposition of {self.target} calls torch.cond or another function of control flow, which decompositions "
+            "cannot; select with torch.where, or return NotImplemented"
+        )
+
+    record_cond = record_while = record_map = record_scan = refuse_control
 
     def choose_keywords(self, func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         creates = isinstance(func, AtenOverload) and any(a.name == "device" for a in func._schema.arguments)
@@ -90,8 +118,8 @@ class DecompositionCall:
     def record_graph(self, sizes: dict[str, int], guards: Guards | None = None) -> Recording:
         """Records a call of the function for the values of symbols. Collects its comparisons of sizes in `guards`. Raises NotImplementedError if the
         function returns NotImplemented."""
-        recorded, root = Graph(), Module()
-        tracer = _Tracer(recorded, root, self.table) if guards is None else _Collector(recorded, root, self.table)
+        tracer = (_Tracer if guards is None else _Collector)(self.node["target"], self.table)
+        recorded = tracer.graph
         if isinstance(tracer, _Collector) and guards is not None:
             tracer.guards = guards
         values: dict[str, Any] = {}
@@ -115,15 +143,16 @@ class DecompositionCall:
                 guards.release()
         if result is NotImplemented:
             raise NotImplementedError(f"run_decompositions: {self.node['target']} is not decomposed")
-        flat = [plain(x) for x in (result if isinstance(result, list | tuple) else [result])]
+        flat = [tracer.lift(plain(x)) for x in (result if isinstance(result, list | tuple) else [result])]
         check_results(self.graph, self.node, flat)
         recorded.output(tracer.find(flat))
-        if any(n.op == "get_attr" for n in recorded.nodes):
+        constants = {name: (name, value.detach()) for value, _, name in tracer.lifted.values()}
+        if any(n.op == "get_attr" and n.name not in constants for n in recorded.nodes):
             raise RuntimeError(
                 f"run_decompositions: the decomposition of {self.node['target']} creates a tensor from numbers, which is not an operator; "
                 "use torch.full"
             )
-        return Recording(recorded, None, {})
+        return Recording(recorded, None, constants)
 
     def check_example(self, sizes: dict[str, int]) -> None:
         """Raises an error if the decomposition does not fit the example inputs."""
@@ -274,6 +303,24 @@ def holds_for_sizes(call: DecompositionCall, first: Recording, recordings: list[
     except (NotImplementedError, SpecializationError):
         return False
     return True
+
+
+def find_required(
+    call: DecompositionCall, first: Recording, recordings: list[Recording], plan: Plan, known: KnownSizes, assumed: set[str]
+) -> set[str]:
+    """Returns the `assumed` symbols for whose size 1 the graph does not have the results of the operator."""
+    checker, hints = DecompositionChecker(call, first, plan, find_expressions(recordings, known.express)), SizeChooser(plan.symbols).hints
+    required = set()
+    for symbol in plan.symbols:
+        sizes = {**hints, symbol: 1}
+        try:
+            made = checker.record(sizes) if symbol.name in assumed else None
+            holds = made is None or checker.compare(made[0], sizes) is None
+        except NotImplementedError:
+            holds = False
+        if not holds:
+            required |= {symbol.name, *(name for name, other in plan.same.items() if other == symbol.name)}
+    return required
 
 
 def check_results(graph: dict[str, Any], node: Node, found: list[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -12,14 +13,16 @@ from .._core.tensor import Tensor
 from ..library.aten import AtenOverload
 from ..library.core_table import TABLE
 from .arguments import Node, Table, find_operator, list_names, replace_names
-from .decomposition_checks import DecompositionCall, find_numbers, holds_for_sizes
+from .decomposition_checks import DecompositionCall, find_numbers, find_required, holds_for_sizes
 from .expressions import list_symbols
 from .recording import Recording
 from .samples import KnownSizes, Samples, walk_expressions
 from .trace import Sizes, unify
-from .writer import is_number, write_call, write_meta, write_size
+from .writer import is_number, packed, write_call, write_meta, write_size
 
 __all__ = ["Lowering"]
+
+STATE = frozenset(("token", "parameter", "buffer", "tensor_constant"))  # the kinds of inputs before those of the caller
 
 
 class Lowering:
@@ -29,6 +32,9 @@ class Lowering:
         self.table, self.taken, self.may_copy = table, taken, may_copy
         self.moved: set[str] = set()  # values with other strides than in the file
         self.samples = Samples(text)
+        self.graph, self.signature = text["graph_module"]["graph"], text["graph_module"]["signature"]
+        self.constants: dict[tuple[Any, ...], tuple[Tensor, str, str]] = {}  # tensors that decompositions use, their values and names
+        self.required: set[str] = set()  # symbols whose size must be at least 2 for the results of a decomposition to be right
         self.checked: dict[tuple[Callable[..., Any], str], bool] = {}  # whether decompositions hold for all sizes
 
     def name(self, base: str) -> str:
@@ -89,7 +95,8 @@ class Lowering:
                 known = KnownSizes(plan, texts + [text for text in results if set(list_symbols(text)) <= set(symbols)])
                 if symbols and key not in self.checked:
                     self.checked[key] = function is operator or holds_for_sizes(call, first, recordings, plan, known)
-                return self._write(graph, node, recordings, first, known) if not symbols or self.checked[key] else None
+                    if self.checked[key] and function is not operator and self.samples.assumed.intersection(symbols):
+                        self.required |= find_required(call, first, recordings, plan, known, self.samples.assumed)
             except NotImplementedError:
                 return None
             except (RuntimeError, ValueError, IndexError, ArithmeticError):
@@ -99,7 +106,16 @@ class Lowering:
                     call.check_example(plan.values[0])
             except Exception as error:  # of the code of a decomposition, or for arguments of other types than the operator has
                 raise call.describe_failure(error) from error
-        return None
+            else:
+                break
+        else:
+            return None
+        if symbols and not self.checked[key]:
+            return None
+        try:
+            return self._write(graph, node, recordings, first, known)
+        except NotImplementedError:  # a size of a new value has no expression
+            return None
 
     def _describe(self, graph: dict[str, Any], name: str) -> Any:
         """Returns the description of a tensor or a number."""
@@ -107,6 +123,25 @@ class Lowering:
             if name in graph[kind]:
                 return graph[kind][name]
         raise NotImplementedError(f"run_decompositions: the value {name} is neither a tensor nor a number")
+
+    def lift(self, graph: dict[str, Any], node: Node, value: Tensor) -> str:
+        """Returns the value of a tensor that the decomposition of a node uses, which becomes a constant of the program."""
+        if graph is not self.graph:
+            raise RuntimeError(
+                f"run_decompositions: the decomposition of {node['target']}, which a function of torch.cond or other control flow calls, uses a "
+                "tensor that is not an argument; this is supported outside of control flow alone"
+            )
+        key = value.data_ptr(), value.dtype, value.shape, value.stride()
+        if key not in self.constants:
+            name, specs = self.name("c_lifted_tensor"), self.signature["input_specs"]
+            targets = {x.get("tensor_constant_name") for union in specs for x in union.values()}
+            target = next(x for x in (f"lifted_tensor_{i}" for i in itertools.count()) if x not in targets)
+            self.constants[key] = value, name, target
+            at = next((i for i, x in enumerate(specs) if not x.keys() & STATE), len(specs))
+            specs.insert(at, {"tensor_constant": {"arg": {"name": name}, "tensor_constant_name": target}})
+            graph["inputs"].insert(at, {"as_tensor": {"name": name}})
+            graph["tensor_values"][name] = write_meta((packed(value),), Sizes([], [{}]), False)
+        return self.constants[key][1]
 
     def _write(
         self, graph: dict[str, Any], node: Node, recordings: list[Recording], first: Recording, sizes: Sizes
@@ -120,6 +155,8 @@ class Lowering:
         for x in first.graph.nodes:
             if x.op == "placeholder":
                 named[x] = x.meta["name"]
+            elif x.op == "get_attr":
+                named[x] = self.lift(graph, node, first.constants[x.name][1])
         for name, x in zip(expected, outputs, strict=False):
             if name is None or x is None:
                 continue

@@ -316,8 +316,8 @@ class ExportedProgram:
         from .decompose import decompose
         from .writer import write_archive
 
-        text = decompose(self._text, decomp_table)
-        tensors = {x.name: t for t, x in zip(self._tensors, self._program.state, strict=True)}
+        text, constants = decompose(self._text, decomp_table)
+        tensors = {x.name: t for t, x in zip(self._tensors, self._program.state, strict=True)} | constants
         return ExportedProgram(Program(_f.archive_save_bytes(*write_archive(text, tensors, self._samples))), text, self._samples)
 
     @property

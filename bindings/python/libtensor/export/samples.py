@@ -70,6 +70,9 @@ class Samples:
     def __init__(self, text: dict[str, Any]) -> None:
         self.symbols: dict[str, Symbol] = {}
         self.known: set[str] = set()  # symbols with an example
+        # Symbols of at least 2 only because PyTorch's export assumes so: runs of files with guards accept smaller sizes.
+        ranges = text["range_constraints"].items() if "guards_code" in text else ()
+        self.assumed = {name for name, bounds in ranges if 1 <= (bounds["min_val"] or 0) <= 2}
         for x in walk_expressions(text):
             try:
                 expression, names = parse_expression(x["expr_str"]), list_symbols(x["expr_str"])

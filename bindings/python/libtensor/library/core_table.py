@@ -373,7 +373,7 @@ decomposition("t")(lambda x: x if x.dim() < 2 else aten.permute.default(x, [1, 0
 decomposition("numpy_T")(lambda x: aten.permute.default(x, list(range(x.dim()))[::-1]))
 decomposition("mT")(lambda x: aten.transpose.int(x, -2, -1))
 decomposition("movedim.int", "moveaxis.int")(lambda x, source, destination: movedim(x, [source], [destination]))
-decomposition("squeeze")(lambda x: aten.squeeze.dims(x, [d for d, n in enumerate(x.shape) if n == 1]))
+decomposition("squeeze")(lambda x: aten.squeeze.dims(x, list(range(x.dim()))))
 decomposition("fliplr")(lambda x: aten.flip.default(x, [1]))
 decomposition("flipud")(lambda x: aten.flip.default(x, [0]))
 
