@@ -30,7 +30,9 @@ func inheritSlots(parents *table) {
 	heirs, thread := tensor.NewHeirs(), *(**C.lt_thread)(unsafe.Pointer(&C.lt_threads))
 	var free *C.lt_slot
 	var length int64
-	slots.made = int64(C.lt_made_slots())
+	// Another thread of the parent may have been in addChunk when the process forked.
+	slots.made = parents.made
+	C.lt_shrink(C.int64_t(slots.made))
 	for i := range slots.made / chunkSlots {
 		slots.chunks[i] = new(chunk)
 		for j := range slots.chunks[i] {

@@ -140,7 +140,7 @@ func addChunk() error {
 			next = nil
 		}
 	}
-	slots.made += chunkSlots
+	slots.made += chunkSlots // last: a child that is forked before has none of these slots
 	return nil
 }
 

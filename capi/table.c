@@ -41,10 +41,13 @@ lt_slot *lt_grow(int64_t slots) {
   return first;
 }
 
-int64_t lt_made_slots(void) {
-  int64_t made = 0;
-  for (int i = 0; i < filled; i++) made += (int64_t)(segments[i].usable / LT_SLOT_BYTES);
-  return made;
+void lt_shrink(int64_t made) {
+  for (int i = 0; i < filled; i++) {
+    const int64_t usable = (int64_t)(segments[i].usable / LT_SLOT_BYTES);
+    const int64_t kept = made < usable ? made : usable;
+    segments[i].usable = (size_t)kept * LT_SLOT_BYTES;
+    made -= kept;
+  }
 }
 
 // The place of a handle: a slot and the tag of one of its generations; NULL for other pointers.

@@ -76,8 +76,8 @@ typedef struct lt_thread {
 // Adds slots to the table; returns the first, or NULL with errno if there is no memory or the table
 // is full. They are adjacent.
 lt_slot *lt_grow(int64_t slots);
-// How many slots lt_grow has made, in a forked child those of its parent included.
-int64_t lt_made_slots(void);
+// Removes slots of the last lt_grow from the table, until it has `made`, and no handle of them.
+void lt_shrink(int64_t made);
 // Clears the state of the parent's threads and runtime, in a forked child.
 void lt_forget_threads(void);
 
