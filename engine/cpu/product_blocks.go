@@ -23,6 +23,8 @@ const (
 	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs
 	// the second operand once more.
 	leastBlockRows, leastBlockColumns = 32, 32
+	// leastTileColumns is that of columns where each block reads its rows of the first operand into tile registers.
+	leastTileColumns = 256
 	// leastBlockBytes is the smallest part of the second operand's rows in a block of few rows: shorter ones are no streams for the memory.
 	leastBlockBytes = 2 << 10
 	// blocksPerThread is about how many blocks each thread gets, so that a late one costs little.
@@ -37,11 +39,12 @@ const (
 	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
 )
 
-// productKernel computes products with a first operand of one dtype; kernel.Gemm describes its operands. function is 0 if there is no
-// kernel.
+// productKernel computes products with a first operand of one dtype; kernel.Gemm describes its operands, or with tiles, which uses tile
+// registers, kernel.GemmAmx. function is 0 if there is no kernel.
 type productKernel struct {
 	function uintptr
 	left     dtype.DType
+	tiles    bool
 }
 
 // productKernels are the kernels for products of one dtype: with packed panels of the second operand, and with dot products of both.
@@ -64,19 +67,19 @@ func productKernelsOf(d dtype.DType, rows, columns, work int64) productKernels {
 	case d == dtype.Int8 || d == dtype.Uint8:
 		left = dtype.Int16
 	}
-	k := productKernels{productKernel{gemmKernel.Row(d), left}, productKernel{dotsKernel.Row(d), left}}
+	k := productKernels{productKernel{gemmKernel.Row(d), left, false}, productKernel{dotsKernel.Row(d), left, false}}
 	if work <= smallProduct {
 		return k
 	}
 	if left != d && d != dtype.Float16 && min(rows, columns) > skinny {
 		if tiles := kernel.OfTiles(kernelapi.GemmAmx); tiles.Has(d) {
-			return productKernels{panels: productKernel{tiles.Row(d), d}}
+			return productKernels{panels: productKernel{tiles.Row(d), d, true}}
 		}
 	}
 	if bfloat16GemmKernel.Has(d) {
-		k.dots = productKernel{bfloat16GemmDotsKernel.Row(d), d}
+		k.dots = productKernel{bfloat16GemmDotsKernel.Row(d), d, false}
 		if !productTraits.WidensBFloat16 {
-			k.panels = productKernel{bfloat16GemmKernel.Row(d), d}
+			k.panels = productKernel{bfloat16GemmKernel.Row(d), d, false}
 		}
 	}
 	return k
@@ -124,7 +127,25 @@ func (s *products) multiplyBlocks(w backend.Product) {
 	}
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), w.Alpha)
 	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), w.Beta)
-	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(fn.function, unsafe.Pointer(&p)) })
+	blocks := productBlocks{Gemm: g, left: fn.left, right: d, result: d, leastColumns: leastBlockColumns}
+	if fn.tiles {
+		blocks.leastColumns = leastTileColumns
+		s.shareTiles(&blocks, fn.function)
+		return
+	}
+	blocks.share(func(p kernel.Gemm, _, _ int64) { kernel.Call(fn.function, unsafe.Pointer(&p)) })
+}
+
+// shareTiles computes blocks with a function that uses tile registers, and scratch memory for each thread.
+func (s *products) shareTiles(blocks *productBlocks, function uintptr) {
+	whole := kernel.GemmAmx{Gemm: blocks.Gemm}
+	kernel.Call(function, unsafe.Pointer(&whole))
+	rooms := newScratchPool(&s.Scope, whole.Bytes, 1+blocks.Batch*blocks.work()/productGrain)
+	blocks.share(func(p kernel.Gemm, _, _ int64) {
+		room := <-rooms
+		defer func() { rooms <- room }()
+		kernel.Call(function, unsafe.Pointer(&kernel.GemmAmx{Gemm: p, Room: room}))
+	})
 }
 
 // readsAlong reports whether dot products of rows of depth elements are at least as fast as packing.
@@ -182,25 +203,35 @@ func partOf(n, parts, least int64) int64 {
 	return (part + least - 1) / least * least
 }
 
-// shareBlocks cuts a product of matrices of the given dtypes into blocks and shares them out to run, which gets the first row and
-// column of each. How it is cut does not show in the results.
-func shareBlocks(g kernel.Gemm, da, db, dc dtype.DType, run func(p kernel.Gemm, i, j int64)) {
-	work := max(g.M, packingRows)*g.N*g.K + matrixCost
-	if g.Batch*work <= productGrain {
-		run(g, 0, 0)
+// productBlocks is a product of matrices of the given dtypes, to be divided into blocks of at least leastColumns columns.
+type productBlocks struct {
+	kernel.Gemm
+	left, right, result dtype.DType
+	leastColumns        int64
+}
+
+// share divides the product into blocks, which the threads share, and calls run with the first row and column of each. The results do not
+// depend on the division.
+func (g *productBlocks) share(run func(p kernel.Gemm, i, j int64)) {
+	if g.Batch*g.work() <= productGrain {
+		run(g.Gemm, 0, 0)
 	} else {
-		shareWork(g, work, da, db, dc, run)
+		g.shareWork(run)
 	}
 }
 
-// shareWork is shareBlocks where each matrix of the batch takes so much work that there may be several blocks.
-func shareWork(g kernel.Gemm, work int64, da, db, dc dtype.DType, run func(p kernel.Gemm, i, j int64)) {
+// work returns the time of each matrix in multiplications.
+func (g *productBlocks) work() int64 { return max(g.M, packingRows)*g.N*g.K + matrixCost }
+
+// shareWork is share where the batch takes so much work that there may be several blocks.
+func (g *productBlocks) shareWork(run func(p kernel.Gemm, i, j int64)) {
+	work := g.work()
 	rows, columns := g.M, g.N
 	blocks := func() (down, across int64) { return (g.M + rows - 1) / rows, (g.N + columns - 1) / columns }
 	if wanted := productParts(g.Batch, work); wanted > 1 {
-		least := int64(leastBlockColumns)
+		least := g.leastColumns
 		if g.M <= skinny && g.BCol == 1 {
-			least = max(least, leastBlockBytes/db.Size())
+			least = max(least, leastBlockBytes/g.right.Size())
 		}
 		columns = partOf(g.N, wanted, least)
 		_, across := blocks()
@@ -210,17 +241,17 @@ func shareWork(g kernel.Gemm, work int64, da, db, dc dtype.DType, run func(p ker
 	each := down * across
 	parallel.ForInterruptible(g.Batch*each, max(productGrain*each/work, 1), func(begin, end int64) {
 		for t := begin; t < end; t++ {
-			p := g
+			p := g.Gemm
 			batch, i, j := t/each, t%each/across*rows, t%across*columns
 			p.Batch, p.M, p.N = 1, min(rows, g.M-i), min(columns, g.N-j)
 			if each == 1 {
 				p.Batch = end - begin
 				t = end
 			}
-			p.A += uintptr((batch*g.ABatch + i*g.ARow) * da.Size())
-			p.B += uintptr((batch*g.BBatch + j*g.BCol) * db.Size())
-			p.C += uintptr((batch*g.CBatch + i*g.CRow + j*g.CCol) * dc.Size())
-			p.D += uintptr((batch*g.DBatch + i*g.DRow + j*g.DCol) * dc.Size())
+			p.A += uintptr((batch*g.ABatch + i*g.ARow) * g.left.Size())
+			p.B += uintptr((batch*g.BBatch + j*g.BCol) * g.right.Size())
+			p.C += uintptr((batch*g.CBatch + i*g.CRow + j*g.CCol) * g.result.Size())
+			p.D += uintptr((batch*g.DBatch + i*g.DRow + j*g.DCol) * g.result.Size())
 			run(p, i, j)
 		}
 	})

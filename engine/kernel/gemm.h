@@ -18,6 +18,15 @@ typedef struct {
   uint8_t alpha[16], beta[16];
 } lt_gemm;
 
+// A product whose second operand the kernel gemm_amx packs, a group of columns at a time, into
+// room, of `bytes` bytes: if room is NULL, only bytes is set. No product of fewer rows or columns
+// takes more.
+typedef struct {
+  lt_gemm g;
+  uintptr_t room;
+  int64_t bytes;
+} lt_gemm_amx;
+
 // A product of quantized matrices; b is int8, a int16, or uint8 for the kernel gemm_bytes, or of
 // the kernel's dtype for gemm_quantized_amx, and a's columns are adjacent. If packed is not NULL,
 // it has the columns of b, as the kernel's name with _pack wrote them, and the first is that of

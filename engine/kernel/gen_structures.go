@@ -111,6 +111,13 @@ type Gemm struct {
 	Alpha, Beta                                        [16]uint8
 }
 
+// GemmAmx mirrors lt_gemm_amx of gemm.h.
+type GemmAmx struct {
+	Gemm
+	Room  uintptr
+	Bytes int64
+}
+
 // GemmPacking mirrors lt_gemm_packing of gemm.h.
 type GemmPacking struct {
 	B, Packed               uintptr
@@ -193,6 +200,7 @@ var (
 	_ [unsafe.Sizeof(FFTPlan{})]struct{}                   = [C.sizeof_lt_fft_plan]struct{}{}
 	_ [unsafe.Sizeof(dtype.Float8Format{})]struct{}        = [C.sizeof_lt_float8_format]struct{}{}
 	_ [unsafe.Sizeof(Gemm{})]struct{}                      = [C.sizeof_lt_gemm]struct{}{}
+	_ [unsafe.Sizeof(GemmAmx{})]struct{}                   = [C.sizeof_lt_gemm_amx]struct{}{}
 	_ [unsafe.Sizeof(GemmPacking{})]struct{}               = [C.sizeof_lt_gemm_packing]struct{}{}
 	_ [unsafe.Sizeof(GemmQuantized{})]struct{}             = [C.sizeof_lt_gemm_quantized]struct{}{}
 	_ [unsafe.Sizeof(GemmRounded{})]struct{}               = [C.sizeof_lt_gemm_rounded]struct{}{}

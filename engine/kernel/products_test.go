@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -126,7 +127,12 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 				DCol: c.col}
 			tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
 			tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
-			call(fn, g, [][]byte{a.bytes, b.bytes, c.bytes}, func(g *Gemm, at []uintptr) { g.A, g.B, g.C, g.D = at[0], at[1], at[2], at[2] })
+			fill := func(g *Gemm, at []uintptr) { g.A, g.B, g.C, g.D = at[0], at[1], at[2], at[2] }
+			if operands := [][]byte{a.bytes, b.bytes, c.bytes}; name == "gemm_amx" {
+				callWithRoom(fn, g, operands, fill)
+			} else {
+				call(fn, g, operands, fill)
+			}
 			old := &matrix{d, c.row, c.col, before}
 			for i := range m {
 				for j := range n {
@@ -138,6 +144,20 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 			}
 		}
 	}
+}
+
+// callWithRoom is call with scratch memory for a product in tile registers.
+func callWithRoom(fn uintptr, g Gemm, operands [][]byte, fill func(g *Gemm, at []uintptr)) {
+	size := &GemmAmx{Gemm: g}
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(size)
+	Call(fn, unsafe.Pointer(size))
+	room := make([]byte, size.Bytes)
+	call(fn, GemmAmx{Gemm: g}, append(operands, room), func(w *GemmAmx, at []uintptr) {
+		fill(&w.Gemm, at)
+		w.Room = at[len(at)-1]
+	})
 }
 
 // near reports whether element i, j of c equals alpha*a*b + beta*old up to rounding.

@@ -1,5 +1,6 @@
 """Products of bfloat16 and of bytes, of sizes around those of tile registers: 16 rows of 64 bytes, 32 by 32 elements at a time, and
-parts of 512 or 1,024 products.
+parts of 512 or 1,024 products; and around those of what is packed and copied at a time: 4,096 bytes along the summed dimension,
+1 MiB of columns and 1,024 rows.
 
 make test-amx runs this file, too, with a library that emulates the registers."""
 
@@ -52,7 +53,23 @@ def test_products_of_sizes_around_tiles(dtype, m):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("m, k, n", [(17, 511, 33), (33, 512, 16), (40, 513, 17), (300, 1024, 20), (35, 1025, 34), (257, 2100, 9)])
+@pytest.mark.parametrize(
+    "m, k, n",
+    [
+        (17, 511, 33),
+        (33, 512, 16),
+        (40, 513, 17),
+        (300, 1024, 20),
+        (35, 1025, 34),
+        (257, 2100, 9),
+        (9, 2048, 288),
+        (70, 2049, 257),
+        (1060, 2100, 34),
+        (33, 4096, 290),
+        (40, 4099, 130),
+        (65, 1024, 1100),
+    ],
+)
 def test_products_in_parts(dtype, m, k, n):
     a, b, c = numbers(m, k), numbers(k, n), numbers(n)
     whole = torch.mm(a, b)

@@ -3,6 +3,7 @@
 #ifndef LIBTENSOR_KERNEL_SRC_CONVOLUTION_H
 #define LIBTENSOR_KERNEL_SRC_CONVOLUTION_H
 
+#include "arena.h"
 #include "convolution_depthwise.h"
 
 namespace lt {
@@ -135,7 +136,7 @@ struct Convolver {
         Placed<P, E>::kTurns && step == W && g->result_row == 1 && g->axes[2].position_step != 1;
     lanes = packs ? s.positions() : s.lanes();
     parts = tapping.sets() * ((g->channels + tapping.channels - 1) / tapping.channels);
-    Pieces room{(char *)g->room};
+    Arena room{(char *)g->room};
     slab = room.take<Unit>(tapping.channels * s.plane + 8 * N);
     panel = room.take<Unit>(packs ? depth(tapping.channels) * W + N : 0);
     sums = room.take<Sum>(parts > 1 ? g->rows * ((lanes + step - 1) / step * step)

@@ -3,6 +3,7 @@
 #ifndef LIBTENSOR_KERNEL_SRC_CONVOLUTION_AMX_H
 #define LIBTENSOR_KERNEL_SRC_CONVOLUTION_AMX_H
 
+#include "arena.h"
 #include "convolution.h"
 #include "gemm_amx.h"
 
@@ -43,7 +44,7 @@ struct AmxConvolver {
     lanes = s.positions();
     parts = tapping.sets() * ((g->channels + tapping.channels - 1) / tapping.channels);
     const int64_t most = depth(tapping.channels);
-    Pieces room{(char *)g->room};
+    Arena room{(char *)g->room};
     slab = room.take<Unit>(tapping.channels * s.plane + W);
     columns = room.take<Unit>((most + 1) * W);
     weights = room.take<BFloat16>(tapping.whole ? 0 : g->rows * most);

@@ -3,6 +3,7 @@
 #ifndef LIBTENSOR_KERNEL_SRC_CONVOLUTION_DEPTHWISE_H
 #define LIBTENSOR_KERNEL_SRC_CONVOLUTION_DEPTHWISE_H
 
+#include "arena.h"
 #include "slab.h"
 
 namespace lt {
@@ -34,7 +35,7 @@ struct Depthwise {
   }
 
   explicit Depthwise(lt_convolution *g) : g(g), taps(taps_of(g)) {
-    Pieces room{(char *)g->room};
+    Arena room{(char *)g->room};
     weights = room.take<T>(taps * g->groups);
     met = room.take<Tap>(taps);
     g->bytes = room.used;

@@ -3,6 +3,7 @@
 #ifndef LIBTENSOR_KERNEL_SRC_CONVOLUTION_WEIGHT_H
 #define LIBTENSOR_KERNEL_SRC_CONVOLUTION_WEIGHT_H
 
+#include "arena.h"
 #include "convolution.h"
 
 namespace lt {
@@ -57,7 +58,7 @@ struct Weigher {
     int64_t begin[LT_AXES] = {};
     const Slab<Unit> s(g->axes, tapping.set(0), begin, g->box);
     most = few ? s.z.positions * s.y.positions * round_up(s.x.positions) : s.positions() * W;
-    Pieces room{(char *)g->room};
+    Arena room{(char *)g->room};
     slab = room.take<Unit>(g->channels * s.plane + N);
     packed = room.take<Unit>(panels * most);
     sums = room.take<Sum>(panels * g->channels * tapping.all * (few ? N : W));

@@ -139,6 +139,10 @@ struct Scaled {
   }
   // Writes w columns of row i from column j on; the sums are changed.
   void row(Sum *sums, int64_t s, int64_t i, int64_t j, int64_t w) const {
+    constexpr int64_t W = kPanel<typename P::Unit>;
+    if constexpr (!kWhole)
+      if (w == W && alpha == Sum(1) && beta == Sum(0) && g->c_col == 1)
+        return cast_run(sums, at(s, i, j), W);
     finish(sums, alpha, beta, added(s, i, j), g->d_col, at(s, i, j), g->c_col, w);
   }
 };

@@ -1,10 +1,11 @@
 // Matrix products in tile registers: b is copied to packed panels of two registers' columns, and
-// two registers of rows of a at a time, in place, are multiplied with a packed panel. Every element
-// of c is summed in the order of k, whatever part of the matrix contains it.
+// two registers of rows of a at a time are multiplied with a packed panel. Every element of c is
+// summed in the order of k, whatever part of the matrix contains it.
 #ifndef LIBTENSOR_KERNEL_SRC_GEMM_AMX_H
 #define LIBTENSOR_KERNEL_SRC_GEMM_AMX_H
 
 #include "amx.h"
+#include "arena.h"
 #include "gemm_quantized.h"
 
 #if LT_AMX
@@ -259,9 +260,133 @@ void multiply_amx(const lt_gemm *g, uintptr_t packed, int64_t packed_k, int64_t 
       [&](auto... at) { write_amx<P>(out, at...); });
 }
 
+// How products are divided whose second operand is packed on the way: into groups of columns, whose
+// packed panels stay in the L2 cache while all rows of a pass, parts of k, and blocks of rows where
+// sums of several parts are kept. Rows are copied if they begin within cache lines, or all in the
+// same lines of the L1 cache.
+template <class P>
+struct AmxGroups {
+  using Left = typename P::Left;
+  static constexpr int64_t kGroupBytes = 1 << 20, kDeepest = 4096, kMostRows = 1024, kPage = 4096,
+                           kFewColumns = 64, kLine = 64, kSize = sizeof(Left);
+  int64_t parts, part, columns, rows;  // parts of k, and values of each; sizes of blocks of c
+  int64_t panel, copied_row;           // units of a packed panel, values between copied rows
+  bool copies;
+
+  explicit AmxGroups(const lt_gemm *g) {
+    parts = g->k * kSize > kDeepest ? (g->k * kSize + kDeepest - 1) / kDeepest : 1;
+    part = amx_depth<P>((g->k + parts - 1) / parts);
+    const int64_t all = (g->n + kAmxAcross - 1) / kAmxAcross * kAmxAcross;
+    columns = kGroupBytes / (part * kSize + 1) / kAmxAcross * kAmxAcross;
+    if (columns > all) columns = all;
+    rows = parts > 1 && g->m > kMostRows ? kMostRows : g->m;
+    // The gap keeps panels and rows from beginning in the same lines of the L1 cache.
+    panel = (part / P::kSteps + 1) * kAmxAcross;
+    copied_row = part + kLine / kSize;
+    const int64_t row = g->a_row * kSize;
+    copies = g->n > kFewColumns && (g->a % kLine != 0 || row % kLine != 0 || row % kPage == 0);
+  }
+
+  struct Room {
+    int32_t *packed;
+    Left *copied;
+    typename P::Sum *sums;
+    int64_t bytes;
+  };
+  Room take(uintptr_t room) const {
+    Arena from{(char *)room};
+    Room r;
+    r.packed = from.take<int32_t>(columns / kAmxAcross * panel);
+    r.copied = from.take<Left>(kAmxDown * copied_row);
+    const int64_t down = (rows + kAmxDown - 1) / kAmxDown * kAmxDown;
+    r.sums = from.take<typename P::Sum>(parts > 1 ? down * columns : kAmxDown * kAmxAcross);
+    r.bytes = from.used;
+    return r;
+  }
+};
+
+// Packs depth rows of columns, with zeros up to whole registers. Rows are read as far as the group
+// has columns, in the order of memory.
 template <class P, class T>
-void gemm_amx(const lt_gemm *g) {
-  multiply_amx<P, T, T, T>(g, 0, 0, 0);
+void pack_group(const T *b, int64_t row, int64_t col, int64_t depth, int64_t columns,
+                int32_t *panels, int64_t panel) {
+  constexpr int64_t W = kAmxAcross;
+  constexpr int N = Vec<int32_t>::N;
+  const int64_t units = (depth + P::kSteps - 1) / P::kSteps, all = amx_depth<P>(depth) / P::kSteps;
+  const int64_t whole = col == 1 ? columns / W : 0;
+  for (int64_t u = 0; u < units; u++) {
+    const int64_t p = u * P::kSteps, values = depth - p < P::kSteps ? depth - p : P::kSteps;
+    for (int64_t q = 0; q < whole; q++)
+      for (int v = 0; v < W / N; v++)
+        store(panels + q * panel + u * W + v * N,
+              across<P>(b + p * row + q * W + v * N, row, values));
+  }
+  for (int64_t j = whole * W; j < columns; j += W)
+    pack<P, T, W>(b + j * col, row, col, depth, columns - j < W ? columns - j : W,
+                  panels + j / W * panel);
+  for (int64_t q = 0; q * W < columns; q++)
+    memset(panels + q * panel + units * W, 0, size_t((all - units) * W) * sizeof(int32_t));
+}
+
+// Copies rows of depth values, with zeros up to whole registers.
+template <class P, class T>
+void copy_padded(const T *a, int64_t row, int64_t rows, int64_t depth, T *to, int64_t to_row) {
+  const int64_t rest = amx_depth<P>(depth) - depth;
+  for (int64_t r = 0; r < rows; r++, a += row, to += to_row) {
+    memcpy((void *)to, a, size_t(depth) * sizeof(T));
+    memset((void *)(to + depth), 0, size_t(rest) * sizeof(T));
+  }
+}
+
+// Operands and result are of type T.
+template <class P, class T>
+void gemm_amx(lt_gemm_amx *w) {
+  using Sum = typename P::Sum;
+  using Left = typename P::Left;
+  constexpr int64_t W = kAmxAcross;
+  const lt_gemm *const g = &w->g;
+  const AmxGroups<P> groups(g);
+  const auto room = groups.take(w->room);
+  w->bytes = room.bytes;
+  if (!w->room) return;
+  const Scaled<P, T> out{g, factor<Sum, T>(g->alpha), factor<Sum, T>(g->beta)};
+  AmxRows<P> product;
+
+  // Multiplies rows of a with the packed panels of a group.
+  const auto multiply = [&](const Left *a, int64_t s, int64_t i, int64_t rows, int64_t j,
+                            int64_t columns, int64_t k, int64_t depth, Sum *sums) {
+    int64_t row = g->a_row;
+    if (groups.copies) {
+      row = groups.copied_row;
+      copy_padded<P>(a, g->a_row, rows, depth, room.copied, row);
+      a = room.copied, depth = amx_depth<P>(depth);
+    }
+    for (int64_t c = 0; c < columns; c += W) {
+      const int64_t w = columns - c < W ? columns - c : W;
+      Sum *const to = groups.parts > 1 ? sums + c * kAmxDown : sums;
+      product.multiply(a, row, rows, room.packed + c / W * groups.panel, depth, w, to, k == 0);
+      if (k == groups.parts - 1) write_amx<P>(out, to, s, i, rows, j + c, w);
+    }
+  };
+  const auto each = [](int64_t n, int64_t step, auto &&f) {
+    for (int64_t i = 0; i < n; i += step) f(i, n - i < step ? n - i : step);
+  };
+  for (int64_t s = 0; s < g->batch; s++)
+    each(g->m, groups.rows, [&](int64_t i, int64_t rows) {
+      each(g->n, groups.columns, [&](int64_t j, int64_t columns) {
+        for (int64_t k = 0; k < groups.parts; k++) {
+          const int64_t p = k * groups.part, left = g->k - p;
+          const int64_t depth = left < groups.part ? left : groups.part;
+          const T *b = (const T *)g->b + s * g->b_batch + p * g->b_row + j * g->b_col;
+          pack_group<P>(b, g->b_row, g->b_col, depth, columns, room.packed, groups.panel);
+          const Left *a = (const Left *)g->a + s * g->a_batch + i * g->a_row + p;
+          each(rows, kAmxDown, [&](int64_t r, int64_t n) {
+            Sum *const sums = groups.parts > 1 ? room.sums + r * groups.columns : room.sums;
+            multiply(a + r * g->a_row, s, i + r, n, j, columns, k, depth, sums);
+          });
+        }
+      });
+    });
 }
 template <class A>
 void gemm_rounded_amx(const lt_gemm_rounded *r) {

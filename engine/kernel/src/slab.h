@@ -289,18 +289,6 @@ struct Tapping {
   }
 };
 
-// Memory that is allocated consecutively, or only counted without memory.
-struct Pieces {
-  char *base;
-  int64_t used = 0;
-  template <class U>
-  U *take(int64_t n) {
-    char *at = base + used;
-    used += (n * int64_t(sizeof(U)) + 63) / 64 * 64;
-    return (U *)at;
-  }
-};
-
 }  // namespace
 }  // namespace lt
 #endif
