@@ -172,7 +172,8 @@ func (s *Storage) retainIfUsed() bool {
 	}
 }
 
-// Share moves the bytes into memory that other processes can map. It does nothing when they are there already.
+// Share moves the bytes into memory that other processes can map. It does nothing when they are there already. A slice of a mapped file
+// no longer shares the mapping.
 func (s *Storage) Share(op string) error {
 	switch {
 	case s.Shared():
@@ -181,6 +182,9 @@ func (s *Storage) Share(op string) error {
 		return status.Runtimef("%s: a storage on device %v cannot be shared; only storages on the cpu can be", op, s.device)
 	case s.fixed.Load():
 		return status.Runtimef("%s: the storage cannot be moved to shared memory: an array of the host language shares its memory; share the storage before exporting it, or share a clone()",
+			op)
+	case s.slicesMemory():
+		return status.Runtimef("%s: the storage cannot be moved to shared memory: it is a slice of another storage, which shares its memory; share that storage, or a clone()",
 			op)
 	}
 	return s.moveBytes(op, func() error { return s.moveToShared(op) })

@@ -151,7 +151,6 @@ func (s *Storage) Slice(op string, start, stop int64) (*Storage, error) {
 	}
 	s.Fix()
 	made := &Storage{nbytes: stop - start, device: s.device, refs: 1, backing: sliceBacking{s.Retain()}, readOnly: s.readOnly}
-	made.Fix()
 	if s.data != nil {
 		made.data = unsafe.Add(s.data, start)
 	}
@@ -180,6 +179,17 @@ func (s *Storage) ReadOnly() bool { return s.readOnly }
 
 // Owned reports whether the bytes are a block of libtensor's own.
 func (s *Storage) Owned() bool { return s.backing == nil }
+
+// slicesMemory reports whether the storage is a slice of one that is not a private mapping of a file. Loaders slice such mappings, in which
+// no two storages share bytes.
+func (s *Storage) slicesMemory() bool {
+	b, ok := s.backing.(sliceBacking)
+	if !ok {
+		return false
+	}
+	_, mapped := b.owner.backing.(*fileRegion)
+	return !mapped
+}
 
 // Resizable reports whether Resize can change the size.
 func (s *Storage) Resizable() bool { return s.Owned() && !s.fixed.Load() }

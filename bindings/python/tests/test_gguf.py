@@ -134,6 +134,28 @@ def test_special_activations():
     assert torch.gguf_linear(torch.ones(0, 64), weight, "Q4_0").shape == (0, 2)
 
 
+@pytest.mark.parametrize("kind", ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"])
+@pytest.mark.parametrize("scale", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("minimum", [0.25, math.inf, math.nan])
+def test_scales_that_are_infinite_or_nan(kind, scale, minimum):
+    size = 34 if kind == "Q8_0" else 16 + 2 + 2 * kind.endswith("1") + 4 * kind.startswith("Q5")
+    block = numpy.arange(size, dtype=numpy.uint8)
+    block[:2] = numpy.float16([1.0]).view(numpy.uint8)
+    if kind.endswith("1"):
+        block[2:4] = numpy.float16([0]).view(numpy.uint8)
+    blocks = torch.from_numpy(block.copy())
+    integers = gguf.Blocks(blocks, kind).dequantize()
+    blocks[:2] = torch.tensor([scale], dtype=torch.float16).view(torch.uint8)
+    if kind.endswith("1"):
+        blocks[2:4] = torch.tensor([minimum], dtype=torch.float16).view(torch.uint8)
+    values = gguf.Blocks(blocks, kind).dequantize()
+    expected = integers * scale + (minimum if kind.endswith("1") else 0)
+    torch.testing.assert_close(values, expected, rtol=0, atol=0, equal_nan=True)
+    layer = gguf.Linear(gguf.Blocks(blocks.repeat(8, 1), kind))
+    made = layer(torch.ones(40, 32))
+    assert not made.isfinite().any() and torch.testing.assert_close(made, made[:1, :1].expand_as(made), equal_nan=True) is None
+
+
 def test_modules():
     weight = gguf.Blocks(torch.from_numpy(files.random_blocks("Q4_K", 3, 256)), "Q4_K")
     layer = gguf.Linear(weight, torch.ones(3))

@@ -15,6 +15,7 @@ import pytest
 
 import libtensor as torch
 import libtensor.multiprocessing
+from libtensor import safetensors
 
 mp = spawn = libtensor.multiprocessing.get_context("spawn")
 
@@ -308,3 +309,45 @@ def test_descriptors_of_received_tensors_do_not_leak():
     worker = None
     del tensors
     assert shared() == before
+
+
+@pytest.mark.parametrize("kind", ["torch.save", "safetensors"])
+def test_tensors_of_mapped_files_move_to_shared_memory(tmp_path, kind):
+    x, path = torch.arange(8.0), str(tmp_path / "x")
+    if kind == "torch.save":
+        torch.save([x, x + 1], path)
+        found = torch.load(path, mmap=True)
+    else:
+        safetensors.save_file({"a": x, "b": x + 1}, path)
+        found = list(safetensors.load_file(path).values())
+    first, view = found[0], found[0][2:]
+    assert first.share_memory_() is first and first.is_shared() and not found[1].is_shared()
+    view.zero_()
+    received = ForkingPickler.loads(ForkingPickler.dumps(first))
+    assert received.tolist() == [0, 1] + [0] * 6 and received.data_ptr() == first.data_ptr()
+    assert torch.equal(found[1], x + 1)
+
+
+def test_slices_of_memory_and_exported_tensors_do_not_move():
+    storage = torch.arange(8.0).untyped_storage()
+    with pytest.raises(RuntimeError, match=r"share_memory_: .* it is a slice of another storage.*; share that storage, or a clone\(\)"):
+        storage[4:8].share_memory_()
+    x = torch.ones(3)
+    x.numpy()
+    with pytest.raises(RuntimeError, match=r"an array of the host language shares its memory"):
+        x.share_memory_()
+
+
+def test_storages_of_shared_files_are_mapped_by_the_receiver(tmp_path):
+    path = tmp_path / "x.bin"
+    x = torch.from_file(str(path), shared=True, size=4)
+    sent = bytes(ForkingPickler.dumps(x))
+    received = ForkingPickler.loads(sent)
+    received[1] = 7
+    assert x[1] == 7 and np.fromfile(path, np.float32)[1] == 7
+    path.rename(tmp_path / "other.bin")
+    with pytest.raises(RuntimeError, match="was removed or replaced after it was sent"):
+        ForkingPickler.loads(sent)
+    with pytest.raises(RuntimeError, match=r"was removed or replaced, so another process cannot map it; send a clone\(\) instead"):
+        ForkingPickler.dumps(x)
+    assert not path.exists()

@@ -52,6 +52,9 @@ def movable(storage):
 def reduce_storage(storage: Any) -> tuple[Any, ...]:
     if not movable(storage):
         return storage.__reduce__()
+    filename = _f.storage_filename(storage)
+    if filename:
+        return reduce_file(storage, os.path.abspath(filename))
     _f.storage_share_memory_(storage)
     descriptor = _f.storage_descriptor(storage)
     process = spawning()
@@ -61,6 +64,31 @@ def reduce_storage(storage: Any) -> tuple[Any, ...]:
         if sent is not storage:
             return same, (sent,)
     return rebuild_storage, (parcel(descriptor, process), storage.nbytes())
+
+
+def reduce_file(storage, path):
+    """Reduces a storage whose changes are written to a file: the receiver maps the same file. Raises RuntimeError if the path no longer names it."""
+    found = os.fstat(_f.storage_descriptor(storage))
+    if identify(path) != (found.st_dev, found.st_ino):
+        raise RuntimeError(
+            f"the storage is mapped from file <{path}>, which was removed or replaced, so another process cannot map it; send a clone() instead"
+        )
+    return rebuild_file, (path, identify(path), storage.nbytes())
+
+
+def identify(path):
+    """Returns the device and the number of the file that a path names; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def rebuild_file(path, identity, nbytes):
+    if identify(path) != identity:
+        raise RuntimeError(f"file <{path}>, from which a received storage is mapped, was removed or replaced after it was sent")
+    return _f.storage_from_file(path, shared=True, nbytes=nbytes)
 
 
 def parcel(descriptor, process):
