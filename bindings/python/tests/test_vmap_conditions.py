@@ -95,7 +95,7 @@ def test_functions_that_differ_or_write_are_errors(true_fn, false_fn, text):
 
 
 def test_conditions_have_one_element():
-    with pytest.raises(RuntimeError, match=r"cond: the condition must have one element, but has the shape \[3\]"):
+    with pytest.raises(RuntimeError, match=r"torch.cond: Expected pred to be bool or single-element tensor, but got a tensor of shape \[3\]"):
         func.vmap(lambda x: torch.cond(x > 0, torch.sin, torch.cos, (x,)))(X)
 
 

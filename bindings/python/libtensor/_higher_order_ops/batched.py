@@ -61,8 +61,6 @@ def select_results(pred, true_fn, false_fn, operands):
 
     Raises RuntimeError if the results of the functions differ in structure, shape or dtype, or if a function writes to a tensor.
     """
-    if pred.numel() != 1:
-        raise RuntimeError(f"cond: the condition must have one element, but has the shape {list(pred.shape)}")
     pred = pred.reshape(()).bool()
     chosen, spec = pytree.tree_flatten(call_branch("true_fn", true_fn, operands))
     others, other_spec = pytree.tree_flatten(call_branch("false_fn", false_fn, operands))

@@ -29,15 +29,15 @@ def cond(pred, true_fn, false_fn, operands=()):
         if not isinstance(pred, bool | int | float):
             raise RuntimeError(f"torch.cond: Expected pred to be bool or tensor, but got {pred!r:.60}")
         return true_fn(*operands) if pred else false_fn(*operands)
-    if is_transforming() and _f.vmap_level(pred):
-        from .._higher_order_ops.batched import select_results
-
-        return select_results(pred, true_fn, false_fn, operands)
     if pred.numel() != 1:
         shape = list(pred.shape)
         raise RuntimeError(
             f"torch.cond: Expected pred to be bool or single-element tensor, but got a tensor of shape {shape}; reduce it with all() or any()"
         )
+    if is_transforming() and _f.vmap_level(pred):
+        from .._higher_order_ops.batched import select_results
+
+        return select_results(pred, true_fn, false_fn, operands)
     if recorder is not None:
         return recorder.record_cond(pred, true_fn, false_fn, tuple(operands))
     taken, untaken = (true_fn, false_fn) if pred else (false_fn, true_fn)
