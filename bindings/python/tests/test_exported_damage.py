@@ -3,6 +3,7 @@
 import io
 import json
 import pathlib
+import random
 import subprocess
 import sys
 import zipfile
@@ -64,6 +65,18 @@ def replace(data, change):
                 made = change(model)
                 content = made if isinstance(made, bytes) else json.dumps(model).encode()
             after.writestr(name, content)
+    return out.getvalue()
+
+
+def flip_bits(data, name, seed):
+    """Returns an archive with changed bits of a record."""
+    rng, out = random.Random(seed), io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(out, "w") as after:
+        for entry in before.namelist():
+            content = bytearray(before.read(entry))
+            for _ in range(1 + seed % 8 if name in entry else 0):
+                content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+            after.writestr(entry, bytes(content))
     return out.getvalue()
 
 
@@ -152,6 +165,16 @@ def test_expressions_of_sizes(name, archived):
         use(replace(archived, change))
     except RuntimeError as error:
         assert not isinstance(error, RecursionError) and "damaged" in str(error)
+
+
+def test_damaged_sample_inputs(archived):
+    results = []
+    for seed in range(60):
+        try:
+            results.append(load(io.BytesIO(flip_bits(archived, "sample_inputs", seed))).example_inputs is not None)
+        except RuntimeError:
+            results.append(False)
+    assert set(results) == {True, False}
 
 
 def test_names_that_modules_cannot_have():
