@@ -12,10 +12,17 @@ from .._base.device import device as _device
 from .._base.dtypes import EXPORTED
 from .reader import FORMATS
 
-__all__ = ["Node", "Table", "find_operator", "list_names", "list_results", "read_argument", "replace_names"]
+__all__ = ["Node", "Table", "create_node", "find_operator", "list_names", "list_results", "read_argument", "replace_names"]
 
 Table = dict[Any, Callable[..., Any]]
 Node = dict[str, Any]
+
+
+def create_node(target: str, inputs: dict[str, Any] | list[dict[str, Any]], outputs: list[dict[str, Any]], name: str | None = None) -> Node:
+    """Returns a node with the inputs of the format, or with positional ones by the names of parameters."""
+    if isinstance(inputs, dict):
+        inputs = [{"name": parameter, "arg": arg, "kind": 1} for parameter, arg in inputs.items()]
+    return {"target": target, "inputs": inputs, "outputs": outputs, "metadata": {}, "is_hop_single_tensor_return": None, "name": name}
 
 
 def list_names(value: Any) -> Iterator[str]:

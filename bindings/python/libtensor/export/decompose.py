@@ -9,7 +9,7 @@ from typing import Any
 from .._core.tensor import Tensor
 from ..library.aten import AtenOverload
 from ..library.core_table_nn import TABLE
-from .arguments import Node, Table, find_operator, list_names, replace_names
+from .arguments import Node, Table, create_node, find_operator, list_names, replace_names
 from .functionalize import find_returning, find_written, functionalize
 from .lowering import Lowering
 from .normalize import describe, normalize, walk_nodes
@@ -127,9 +127,8 @@ def replace_out(lowering: Lowering, graph: dict[str, Any]) -> None:
         results = list(list_names(node["outputs"])) or [lowering.name(name) for name in targets]
         for target, value, result in zip(targets, values, results, strict=True):
             graph["tensor_values"].setdefault(result, copy.deepcopy(describe(graph, target)))
-            arguments = [{"name": k, "arg": {"as_tensor": {"name": v}}, "kind": 1} for k, v in (("self", target), ("src", value))]
-            copied = {"target": "torch.ops.aten.copy_.default", "inputs": arguments, "outputs": [{"as_tensor": {"name": result}}], "metadata": {}}
-            made.append({**copied, "is_hop_single_tensor_return": None, "name": result})
+            arguments = {"self": {"as_tensor": {"name": target}}, "src": {"as_tensor": {"name": value}}}
+            made.append(create_node("torch.ops.aten.copy_.default", arguments, [{"as_tensor": {"name": result}}], result))
     graph["nodes"] = made
 
 
@@ -178,22 +177,17 @@ def add_guards(lowering: Lowering, graph: dict[str, Any]) -> None:
     sizes = [(x, d, size) for x in list_names(graph["inputs"]) for d, size in enumerate(graph["tensor_values"].get(x, {"sizes": []})["sizes"])]
     nodes: list[Node] = []
 
-    def add(target: str, inputs: dict[str, Any], outputs: list[dict[str, Any]], name: str) -> None:
-        arguments = [{"name": key, "arg": arg, "kind": 1} for key, arg in inputs.items()]
-        node: Node = {"target": target, "inputs": arguments, "outputs": outputs, "metadata": {}, "is_hop_single_tensor_return": None, "name": name}
-        nodes.append(node)
-
     for symbol in sorted(lowering.required):
         name, dim, size = next((x for x in sizes if x[2].get("as_expr", {}).get("expr_str") == write_symbol(symbol)), (None, 0, {}))
         if name is None:
             continue
         number, holds, text = lowering.name("sym_size_int"), lowering.name("ge"), f"Guard failed: {name}.size()[{dim}] >= 2"
         dimension = {"self": {"as_tensor": {"name": name}}, "dim": {"as_int": dim}}
-        add("torch.ops.aten.sym_size.int", dimension, [{"as_sym_int": {"as_name": number}}], number)
+        nodes.append(create_node("torch.ops.aten.sym_size.int", dimension, [{"as_sym_int": {"as_name": number}}], number))
         compared = {"a": {"as_sym_int": {"as_name": number}}, "b": {"as_int": 2}}
-        add("_operator.ge", compared, [{"as_sym_bool": {"as_name": holds}}], holds)
+        nodes.append(create_node("_operator.ge", compared, [{"as_sym_bool": {"as_name": holds}}], holds))
         asserted = {"self": {"as_sym_bool": {"as_name": holds}}, "assert_msg": {"as_string": text}}
-        add("torch.ops.aten._assert_scalar.default", asserted, [], lowering.name("_assert_scalar_default"))
+        nodes.append(create_node("torch.ops.aten._assert_scalar.default", asserted, [], lowering.name("_assert_scalar_default")))
         graph["sym_int_values"][number] = copy.deepcopy(size)
         graph["sym_bool_values"][holds] = {"as_expr": {"expr_str": f"GreaterThan({write_symbol(symbol)}, Integer(2))", "hint": {"as_bool": True}}}
     graph["nodes"] = nodes + graph["nodes"]

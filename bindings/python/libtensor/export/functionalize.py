@@ -10,7 +10,7 @@ from .._core.tensor import Tensor
 from ..library.aten import AtenOverload
 from ..library.core_table import aten
 from ..library.operators import OpOverload
-from .arguments import Node, find_operator, list_names, replace_names
+from .arguments import Node, create_node, find_operator, list_names, replace_names
 from .lowering import Lowering
 from .normalize import describe
 from .writer import schema_of
@@ -231,9 +231,8 @@ class _Functionalizer:
             self.check_write(root, constant)
             copied = self.lowering.name(root)
             self.graph["tensor_values"][copied] = copy.deepcopy(describe(self.graph, root))
-            clone = {"name": "self", "arg": {"as_tensor": {"name": self.present(root)}}, "kind": 1}
-            outputs = [{"as_tensor": {"name": copied}}]
-            self.made.append({**ALIAS, "target": "torch.ops.aten.clone.default", "inputs": [clone], "outputs": outputs, "name": copied})
+            clone = {"self": {"as_tensor": {"name": self.present(root)}}}
+            self.made.append(create_node("torch.ops.aten.clone.default", clone, [{"as_tensor": {"name": copied}}], copied))
             self.store(root, copied)
         self.made.append({**node, "inputs": replace_names(node["inputs"], self.present)})
 
@@ -306,13 +305,7 @@ def select_item(argument: dict[str, Any], i: int, count: int) -> dict[str, Any]:
     return {**argument, "arg": {kind: [value[i]]}} if is_list else argument
 
 
-ALIAS: Node = {
-    "target": "torch.ops.aten.alias.default",
-    "inputs": [{"name": "self", "arg": {"as_tensor": {"name": ""}}, "kind": 1}],
-    "outputs": [{"as_tensor": {"name": ""}}],
-    "metadata": {},
-    "is_hop_single_tensor_return": None,
-}
+ALIAS = create_node("torch.ops.aten.alias.default", {"self": {"as_tensor": {"name": ""}}}, [{"as_tensor": {"name": ""}}])
 
 
 def functionalize(lowering: Lowering, text: dict[str, Any]) -> None:

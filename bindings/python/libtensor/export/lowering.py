@@ -18,7 +18,7 @@ from .expressions import list_symbols
 from .recording import Recording
 from .samples import KnownSizes, Samples, walk_expressions
 from .trace import Sizes, unify
-from .writer import is_number, packed, write_call, write_meta, write_size
+from .writer import is_number, make_dense, write_call, write_meta, write_size
 
 __all__ = ["Lowering"]
 
@@ -140,7 +140,7 @@ class Lowering:
             at = next((i for i, x in enumerate(specs) if not x.keys() & STATE), len(specs))
             specs.insert(at, {"tensor_constant": {"arg": {"name": name}, "tensor_constant_name": target}})
             graph["inputs"].insert(at, {"as_tensor": {"name": name}})
-            graph["tensor_values"][name] = write_meta((packed(value),), Sizes([], [{}]), False)
+            graph["tensor_values"][name] = write_meta((make_dense(value),), Sizes([], [{}]), False)
         return self.constants[key][1]
 
     def _write(

@@ -21,7 +21,7 @@ USES = ("STORE_", "RETURN_", "YIELD_", "POP_JUMP_", "JUMP_IF_", "COMPARE_", "CON
 DISCARDS = ("POP_TOP", "RAISE_VARARGS")
 
 
-def list_names(code: CodeType) -> tuple[str, ...]:
+def list_size_names(code: CodeType) -> tuple[str, ...]:
     """Returns the names of the sizes in the code of an expression."""
     return tuple(name for name in code.co_names if name not in FUNCTIONS)
 
@@ -45,7 +45,7 @@ class Guard:
     def __init__(self, text: str, outcome: bool, where: str, is_own: bool) -> None:
         self.text, self.outcome, self.where, self.is_own = text, outcome, where, is_own
         self.code: CodeType = compile(text, "guard", "eval")
-        self.names = list_names(self.code)
+        self.names = list_size_names(self.code)
 
     def holds(self, values: dict[str, int]) -> bool:
         """Returns whether the comparison has the same result for other sizes; True if it has none."""
@@ -60,7 +60,7 @@ class Conversion:
 
     def __init__(self, text: str, what: str, where: str) -> None:
         self.text, self.what, self.where = text, what, where
-        self.names = list_names(compile(text, "guard", "eval"))
+        self.names = list_size_names(compile(text, "guard", "eval"))
 
 
 class GuardList:
@@ -85,7 +85,7 @@ class GuardList:
         if is_logging(frame):
             return number.value
         if is_own(frame):
-            self.escaped.update(list_names(compile(number.text, "guard", "eval")))
+            self.escaped.update(list_size_names(compile(number.text, "guard", "eval")))
         else:
             self.conversions.append(Conversion(number.text, what, locate(frame)))
         return number.value

@@ -22,6 +22,7 @@ from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
 from ..library.schemas import Schema
 from ..utils import _pytree as pytree
+from .arguments import create_node
 from .control import ControlFlow
 from .dims import Symbol
 from .reader import FORMATS
@@ -161,14 +162,7 @@ def write_call(node: Node) -> dict[str, Any]:
     else:
         inputs = [{"name": name, "arg": write_argument(v), "kind": 1} for name, v in zip("ab", node.args, strict=False)]
         target = f"_operator.{node.target.__name__}"
-    return {
-        "target": target,
-        "inputs": inputs,
-        "outputs": write_results(node),
-        "metadata": {},
-        "is_hop_single_tensor_return": None,
-        "name": node.name,
-    }
+    return create_node(target, inputs, write_results(node), node.name)
 
 
 def write_control(nodes: list[Node], sizes: Sizes) -> dict[str, Any]:
@@ -179,14 +173,7 @@ def write_control(nodes: list[Node], sizes: Sizes) -> dict[str, Any]:
         arg = {"as_graph": {"name": first.name, "graph": write_part(values, sizes)}} if isinstance(first, Recording) else write_operand(first)
         inputs.append({"name": "", "arg": arg, "kind": 1})
     node = nodes[0]
-    return {
-        "target": f"torch.ops.{node.target}",
-        "inputs": inputs,
-        "outputs": write_results(node),
-        "metadata": {},
-        "is_hop_single_tensor_return": False,
-        "name": node.name,
-    }
+    return create_node(f"torch.ops.{node.target}", inputs, write_results(node), node.name) | {"is_hop_single_tensor_return": False}
 
 
 def write_operand(value: Any) -> dict[str, Any]:
@@ -309,14 +296,14 @@ def write_model(
     }
 
 
-def raw(value: Tensor) -> Tensor:
+def view_bytes(value: Tensor) -> Tensor:
     """Returns the bytes of a tensor, whose elements fill its memory, as a 1-D tensor."""
     if not value.numel():
         return empty(0, dtype=uint8)
     return value.as_strided((value.numel(),), (1,)).view(uint8)
 
 
-def packed(value: Tensor) -> Tensor:
+def make_dense(value: Tensor) -> Tensor:
     """Returns a tensor with its strides if its elements fill its memory, and a contiguous one otherwise."""
     value, size = value.detach(), 1
     for stride, length in sorted((s, n) for s, n in zip(value.stride(), value.shape, strict=True) if n != 1):
@@ -326,7 +313,7 @@ def packed(value: Tensor) -> Tensor:
     return value
 
 
-def encode(text: str) -> Tensor:
+def encode_text(text: str) -> Tensor:
     return frombuffer(bytearray(text.encode()), dtype=uint8)
 
 
@@ -343,8 +330,8 @@ class _Folder:
         key = value.data_ptr(), value.dtype, tuple(value.shape), value.stride()
         if key not in self.paths:
             self.paths[key] = f"{self.prefix}_{len(self.paths)}"
-            self.write(f"{self.folder}/{self.paths[key]}", raw(packed(value)))
-        meta = write_meta((packed(value),), Sizes([], [{}]), value.requires_grad)
+            self.write(f"{self.folder}/{self.paths[key]}", view_bytes(make_dense(value)))
+        meta = write_meta((make_dense(value),), Sizes([], [{}]), value.requires_grad)
         meta["storage_offset"] = {"as_int": 0}
         self.config[name] = {"path_name": self.paths[key], "is_param": is_parameter, "use_pickle": False, "tensor_meta": meta}
 
@@ -374,11 +361,11 @@ def write_archive(text: dict[str, Any], tensors: dict[str, Tensor], samples: Ten
         elif kind in ("buffer", "tensor_constant"):
             name = spec.get("buffer_name") or spec["tensor_constant_name"]
             constants.add(name, tensors[name], False)
-    write("data/weights/model_weights_config.json", encode(json.dumps({"config": weights.config})))
-    write("data/constants/model_constants_config.json", encode(json.dumps({"config": constants.config})))
-    write("models/model.json", encode(json.dumps(text)))
+    write("data/weights/model_weights_config.json", encode_text(json.dumps({"config": weights.config})))
+    write("data/constants/model_constants_config.json", encode_text(json.dumps({"config": constants.config})))
+    write("models/model.json", encode_text(json.dumps(text)))
     write("data/sample_inputs/model.pt", write_samples((), {}) if samples is None else samples)
     for name, content in [("archive_format", "pt2"), ("archive_version", "0"), (".data/version", "6\n"), ("byteorder", "little")]:
-        write(name, encode(content))
-    write(".data/serialization_id", encode(f"{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(text)).int:040d}"[:40]))
+        write(name, encode_text(content))
+    write(".data/serialization_id", encode_text(f"{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(text)).int:040d}"[:40]))
     return names, records
