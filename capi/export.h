@@ -1,8 +1,10 @@
-// Macros of the generated exports: an export writes its arguments to an array, and calls the
-// operator's row of the table.
+// Macros of the generated exports. A line defines a function, which writes its arguments to an
+// array and calls the operator's row of the table. Results and arguments are pairs of a kind and a
+// name: LT_GIVE(tensor_abs, abs, false, (Tensor, out), (Tensor, self)).
 #ifndef LIBTENSOR_CAPI_EXPORT_H
 #define LIBTENSOR_CAPI_EXPORT_H
 
+#include "each.h"
 #include "gen_numbers.h"
 #include "handle.h"
 
@@ -20,8 +22,122 @@ tensor_status lt_give(const lt_operator *op, bool number, lt_value *a, void *out
 tensor_status lt_give_list(const lt_operator *op, bool number, lt_value *a, void *out,
                            int64_t *length);
 
-// Returns from an export that has no place for a result.
-#define LT_RESULT(pointer, op, argument) \
-  if (!(pointer) && !lt_check_pointer(pointer, op, argument)) return TENSOR_ERROR_VALUE
+// lt_run of an operator with results of any kind; `out` has their addresses, and that of the length
+// behind each list.
+tensor_status lt_give_all(const lt_operator *op, bool number, lt_value *a, void *const *out);
+
+// The kinds of arguments: one value or a list, its type, and how lt_value stores one.
+#define LT_ARGUMENT_Tensor ONE, const tensor_t *, pointer = (void *)
+#define LT_ARGUMENT_MutableTensor ONE, tensor_t *, pointer =
+#define LT_ARGUMENT_Storage ONE, const tensor_storage_t *, pointer = (void *)
+#define LT_ARGUMENT_MutableStorage ONE, tensor_storage_t *, pointer =
+#define LT_ARGUMENT_Generator ONE, tensor_generator_t *, pointer =
+#define LT_ARGUMENT_Node ONE, tensor_node_t *, pointer =
+#define LT_ARGUMENT_Scalar ONE, tensor_scalar, scalar =
+#define LT_ARGUMENT_Int ONE, int64_t, i =
+#define LT_ARGUMENT_Float ONE, double, f =
+#define LT_ARGUMENT_OptionalFloat ONE, const double *, pointer = (void *)
+#define LT_ARGUMENT_Bool ONE, bool, i =
+#define LT_ARGUMENT_OptionalBool ONE, int32_t, i =
+#define LT_ARGUMENT_Str ONE, const char *, text =
+#define LT_ARGUMENT_Dtype ONE, tensor_dtype, i =
+#define LT_ARGUMENT_Layout ONE, tensor_layout, i =
+#define LT_ARGUMENT_MemoryFormat ONE, tensor_memory_format, i =
+#define LT_ARGUMENT_Device ONE, tensor_device, device =
+#define LT_ARGUMENT_Pointer ONE, void *, pointer =
+#define LT_ARGUMENT_ConstPointer ONE, const void *, pointer = (void *)
+#define LT_ARGUMENT_Index LIST, const tensor_index *
+#define LT_ARGUMENT_Tensors LIST, const tensor_t *const *
+#define LT_ARGUMENT_Scalars LIST, const tensor_scalar *
+#define LT_ARGUMENT_Ints LIST, const int64_t *
+#define LT_ARGUMENT_Floats LIST, const double *
+#define LT_ARGUMENT_Bools LIST, const bool *
+#define LT_ARGUMENT_Strs LIST, const char *const *
+#define LT_ARGUMENT_tensor_callback ONE, tensor_callback, pointer = (void *)
+#define LT_ARGUMENT_tensor_deleter ONE, tensor_deleter, pointer = (void *)
+#define LT_ARGUMENT_tensor_pack ONE, tensor_pack, pointer = (void *)
+#define LT_ARGUMENT_tensor_unpack ONE, tensor_unpack, pointer = (void *)
+#define LT_ARGUMENT_tensor_watcher ONE, tensor_watcher, pointer = (void *)
+
+// The kinds of results: one value or a list, and its type.
+#define LT_RESULT_Tensor ONE, tensor_t *
+#define LT_RESULT_Storage ONE, tensor_storage_t *
+#define LT_RESULT_Generator ONE, tensor_generator_t *
+#define LT_RESULT_Node ONE, tensor_node_t *
+#define LT_RESULT_Scalar ONE, tensor_scalar
+#define LT_RESULT_Int ONE, int64_t
+#define LT_RESULT_Float ONE, double
+#define LT_RESULT_Bool ONE, bool
+#define LT_RESULT_Str ONE, char *
+#define LT_RESULT_Dtype ONE, tensor_dtype
+#define LT_RESULT_Device ONE, tensor_device
+#define LT_RESULT_Pointer ONE, void *
+#define LT_RESULT_Tensors LIST, tensor_t **
+#define LT_RESULT_Strs LIST, char **
+
+// Calls macro##_ONE or macro##_LIST with the rest of the kind's definition and the name.
+#define LT_BY_KIND(macro, ...) LT_BY_KIND_(macro, __VA_ARGS__)
+#define LT_BY_KIND_(macro, form, ...) macro##_##form(__VA_ARGS__)
+
+// The parameters of an argument and of a result.
+#define LT_PARAMETER(kind, name) LT_BY_KIND(LT_PARAMETER, LT_ARGUMENT_##kind, name)
+#define LT_PARAMETER_ONE(type, field, name) type name
+#define LT_PARAMETER_LIST(type, name) type name, int64_t name##_len
+#define LT_OUT_PARAMETER(kind, name) LT_BY_KIND(LT_OUT_PARAMETER, LT_RESULT_##kind, name)
+#define LT_OUT_PARAMETER_ONE(type, name) type *name
+#define LT_OUT_PARAMETER_LIST(type, name) type *name, int64_t *name##_len
+
+// The lt_value of an argument, and the addresses that a result is stored to.
+#define LT_VALUE(kind, name) LT_BY_KIND(LT_VALUE, LT_ARGUMENT_##kind, name)
+#define LT_VALUE_ONE(type, field, name) {.field name}
+#define LT_VALUE_LIST(type, name) \
+  {                               \
+    .list = { name, name##_len }  \
+  }
+#define LT_ADDRESS(kind, name) LT_BY_KIND(LT_ADDRESS, LT_RESULT_##kind, name)
+#define LT_ADDRESS_ONE(type, name) name
+#define LT_ADDRESS_LIST(type, name) name, name##_len
+
+// Function `name` of an operator that changes arguments or has a form for outputs.
+#define LT_RUN(name, op, form, number, ...)                           \
+  TENSOR_API tensor_status name(LT_EACH(LT_PARAMETER, __VA_ARGS__)) { \
+    lt_value a[] = {LT_EACH(LT_VALUE, __VA_ARGS__)};                  \
+    return lt_run(LT_OP(op), form, number, a);                        \
+  }
+
+// Function `name` of an operator that has one result, which is a handle.
+#define LT_GIVE(name, op, number, result, ...)                                                 \
+  TENSOR_API tensor_status name(LT_EACH(LT_PARAMETER, __VA_ARGS__), LT_OUT_PARAMETER result) { \
+    lt_value a[] = {LT_EACH(LT_VALUE, __VA_ARGS__)};                                           \
+    return lt_give(LT_OP(op), number, a, LT_ADDRESS result);                                   \
+  }
+
+// Function `name` of an operator that has one result, which is a list.
+#define LT_GIVE_LIST(name, op, number, result, ...)                                            \
+  TENSOR_API tensor_status name(LT_EACH(LT_PARAMETER, __VA_ARGS__), LT_OUT_PARAMETER result) { \
+    lt_value a[] = {LT_EACH(LT_VALUE, __VA_ARGS__)};                                           \
+    return lt_give_list(LT_OP(op), number, a, LT_ADDRESS result);                              \
+  }
+
+// Function `name` of an operator that has other results, which are in brackets.
+#define LT_GIVE_ALL(name, op, number, results, ...)                                               \
+  TENSOR_API tensor_status name(LT_EACH(LT_PARAMETER, __VA_ARGS__),                               \
+                                LT_EACH(LT_OUT_PARAMETER, LT_UNPACK results)) {                   \
+    lt_value a[LT_LARGER(LT_COUNT(__VA_ARGS__), LT_COUNT results)] = {                            \
+        LT_EACH(LT_VALUE, __VA_ARGS__)};                                                          \
+    return lt_give_all(LT_OP(op), number, a, (void *[]){LT_EACH(LT_ADDRESS, LT_UNPACK results)}); \
+  }
+
+// LT_RUN and LT_GIVE_ALL of an operator without arguments.
+#define LT_RUN_ALONE(name, op, form, number)   \
+  TENSOR_API tensor_status name(void) {        \
+    lt_value a[1] = {{0}};                     \
+    return lt_run(LT_OP(op), form, number, a); \
+  }
+#define LT_GIVE_ALONE(name, op, number, results)                                                  \
+  TENSOR_API tensor_status name(LT_EACH(LT_OUT_PARAMETER, LT_UNPACK results)) {                   \
+    lt_value a[LT_COUNT results] = {{0}};                                                         \
+    return lt_give_all(LT_OP(op), number, a, (void *[]){LT_EACH(LT_ADDRESS, LT_UNPACK results)}); \
+  }
 
 #endif

@@ -5,7 +5,7 @@
 #include "export.h"
 
 TENSOR_API tensor_status tensor_print(const tensor_t *self, FILE *stream) {
-  LT_RESULT(stream, "print", "stream");
+  if (!lt_check_pointer(stream, "print", "stream")) return TENSOR_ERROR_VALUE;
   // The defaults of the operator's schema.
   enum { PRECISION = 4, THRESHOLD = 1000, EDGEITEMS = 3, LINEWIDTH = 80, AS_NEEDED = -1 };
   char *text = NULL, message[512];

@@ -186,16 +186,74 @@ tensor_status lt_give(const lt_operator *op, bool number, lt_value *a, void *out
   return status;
 }
 
+// Checks where a list's length is stored to; `list` is the list's name.
+static _Bool check_length(const lt_operator *op, const int64_t *length, const char *list) {
+  if (length) return 1;
+  char name[64];
+  snprintf(name, sizeof name, "%s_len", list);
+  return lt_check_pointer(length, op->name, name);
+}
+
 tensor_status lt_give_list(const lt_operator *op, bool number, lt_value *a, void *out,
                            int64_t *length) {
   if (!out && !lt_check_pointer(out, op->name, op->out)) return TENSOR_ERROR_VALUE;
-  if (!length) {
-    char name[64];
-    snprintf(name, sizeof name, "%s_len", op->out);
-    lt_check_pointer(length, op->name, name);
-    return TENSOR_ERROR_VALUE;
-  }
+  if (!check_length(op, length, op->out)) return TENSOR_ERROR_VALUE;
   const tensor_status status = lt_run(op, LT_FUNCTION, number, a);
   if (!status) *(const void **)out = a->list.data, *length = a->list.length;
+  return status;
+}
+
+static _Bool is_list(char kind) { return kind == 'A' || kind == 'K'; }
+
+// Stores a result by the letter of its kind to the addresses; returns those of the next result.
+static void *const *store_result(char kind, const lt_value *v, void *const *out) {
+  switch (kind) {
+    case 'A':
+    case 'K':
+      *(const void **)out[0] = v->list.data;
+      *(int64_t *)out[1] = v->list.length;
+      return out + 2;
+    case 'B':
+      *(bool *)*out = v->i != 0;
+      break;
+    case 'D':
+      *(tensor_dtype *)*out = (tensor_dtype)v->i;
+      break;
+    case 'I':
+      *(int64_t *)*out = v->i;
+      break;
+    case 'F':
+      *(double *)*out = v->f;
+      break;
+    case 'S':
+      *(tensor_scalar *)*out = v->scalar;
+      break;
+    case 'C':
+      *(tensor_device *)*out = v->device;
+      break;
+    default:
+      *(void **)*out = v->pointer;
+  }
+  return out + 1;
+}
+
+// Sets the error of the first address that is NULL.
+static tensor_status reject_addresses(const lt_operator *op, void *const *out) {
+  const char *name = op->out;
+  for (const char *kind = op->results; *kind; kind++, name += strlen(name) + 1) {
+    if (!lt_check_pointer(*out++, op->name, name)) break;
+    if (is_list(*kind) && !check_length(op, *out++, name)) break;
+  }
+  return TENSOR_ERROR_VALUE;
+}
+
+tensor_status lt_give_all(const lt_operator *op, bool number, lt_value *a, void *const *out) {
+  void *const *address = out;
+  for (const char *kind = op->results; *kind; kind++) {
+    if (!*address++ || (is_list(*kind) && !*address++)) return reject_addresses(op, out);
+  }
+  const tensor_status status = lt_run(op, LT_FUNCTION, number, a);
+  if (status) return status;
+  for (const char *kind = op->results; *kind; kind++, a++) out = store_result(*kind, a, out);
   return status;
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -236,37 +237,24 @@ func headerDeclarations(ops []*schema.Operator) string {
 	return b.String()
 }
 
-// cValue returns the initializer of argument i in the array that an operator runs on.
-func (f cForm) cValue(i int) string {
-	a, name := f.op.Args[i], cArgName(f.op.Args[i].Name)
-	field := kinds[unqualifiedType(schema.Type{Base: f.baseType(i), List: a.Type.List})].field
+// cKind returns the kind of argument i in this form, which capi/export.h defines.
+func (f cForm) cKind(i int) string {
+	a := f.op.Args[i]
+	base := f.baseType(i)
+	kind := schema.Camel(base, true)
 	switch {
-	case field == "list":
-		return fmt.Sprintf("{.list = {%s, %s_len}}", name, name)
-	case field == "pointer", a.Type.Base == "float" && a.Type.Optional: // by address, as NULL is none
-		return fmt.Sprintf("{.pointer = (void *)%s}", name)
+	case a.Type.Function != "":
+		return a.Type.Function
+	case a.Type.List:
+		return kind + "s"
+	case base == "pointer" && a.Type.Const:
+		return "ConstPointer"
+	case (base == "Tensor" || base == "Storage") && (a.Mutated || f.mode == "inplace" && i == 0):
+		return "Mutable" + kind
+	case (base == "bool" || base == "float") && a.Type.Optional:
+		return "Optional" + kind
 	}
-	return fmt.Sprintf("{.%s = %s}", field, name)
-}
-
-// cResult returns the code that hands result i to the caller.
-func (f cForm) cResult(i int) (check, store string) {
-	r := f.op.Returns[i]
-	name := cArgName(r.Name)
-	check = fmt.Sprintf("LT_RESULT(%s, \"%s\", \"%s\");", name, f.op.ID(), r.Name)
-	if r.Type.List {
-		check += fmt.Sprintf(" LT_RESULT(%s_len, \"%s\", \"%s_len\");", name, f.op.ID(), r.Name)
-		return check, fmt.Sprintf("*%s = (%s*)a[%d].list.data, *%s_len = a[%d].list.length;", name, resultTypes[r.Type.Base], i, name, i)
-	}
-	field := kinds[unqualifiedType(r.Type)].field
-	cast := ""
-	if field == "text" {
-		field = "pointer"
-	}
-	if field == "pointer" || field == "i" {
-		cast = "(" + strings.TrimSpace(resultTypes[r.Type.Base]) + ")"
-	}
-	return check, fmt.Sprintf("*%s = %sa[%d].%s;", name, cast, i, field)
+	return kind
 }
 
 // returnsHandle reports whether the form has one result, which is a handle.
@@ -278,46 +266,40 @@ func (f cForm) returnsHandle() bool {
 // cMode returns the name of the form in capi/value.h.
 func (f cForm) cMode() string { return "LT_" + strings.ToUpper(f.mode) }
 
-// cDefinition returns the definition of the C function.
+// cDefinition returns the definition of the C function: a line with a macro of capi/export.h.
 func (f cForm) cDefinition() string {
-	var values []string
-	for i := range f.op.Args {
-		values = append(values, f.cValue(i))
+	var params, results []string
+	for i, a := range f.op.Args {
+		params = append(params, fmt.Sprintf("(%s, %s)", f.cKind(i), cArgName(a.Name)))
 	}
-	size := len(f.op.Args)
-	if f.mode == "out" {
-		for _, r := range f.op.Returns {
-			values = append(values, fmt.Sprintf("{.pointer = %s}", cArgName(r.Name)))
+	for _, r := range f.op.Returns {
+		kind := schema.Camel(r.Type.Base, true)
+		if r.Type.List {
+			kind += "s"
 		}
-		size = len(values)
+		results = append(results, fmt.Sprintf("(%s, %s)", kind, cArgName(r.Name)))
+		if f.mode == "out" {
+			params = append(params, fmt.Sprintf("(MutableTensor, %s)", cArgName(r.Name)))
+		}
 	}
-	if f.returnsResults() {
-		size = max(size, len(f.op.Returns))
-	}
-	if len(values) == 0 {
-		values = []string{"{0}"}
-	}
-	array := fmt.Sprintf("  lt_value a[%d] = {%s};\n", max(size, 1), strings.Join(values, ", "))
-	op := fmt.Sprintf("LT_OP(%s)", f.op.CName())
-	run := fmt.Sprintf("lt_run(%s, %s, %t, a)", op, f.cMode(), f.scalar)
-	head := fmt.Sprintf("TENSOR_API %s {\n", f.cSignature())
+	scalar := strconv.FormatBool(f.scalar)
+	all := "(" + strings.Join(results, ", ") + ")"
+	fields := []string{f.cName(), f.op.CName(), scalar, all}
+	macro := "LT_GIVE_ALL"
 	switch {
-	case f.returnsHandle():
-		return head + array + fmt.Sprintf("  return lt_give(%s, %t, a, %s);\n}\n\n", op, f.scalar, cArgName(f.op.Returns[0].Name))
 	case !f.returnsResults():
-		return head + array + fmt.Sprintf("  return %s;\n}\n\n", run)
-	case len(f.op.Returns) == 1 && f.op.Returns[0].Type.List:
-		name := cArgName(f.op.Returns[0].Name)
-		return head + array + fmt.Sprintf("  return lt_give_list(%s, %t, a, %s, %s_len);\n}\n\n", op, f.scalar, name, name)
+		macro, fields = "LT_RUN", []string{f.cName(), f.op.CName(), f.cMode(), scalar}
+		if len(params) == 0 {
+			macro = "LT_RUN_ALONE"
+		}
+	case len(params) == 0:
+		macro = "LT_GIVE_ALONE"
+	case f.returnsHandle():
+		macro, fields[3] = "LT_GIVE", results[0]
+	case len(results) == 1 && f.op.Returns[0].Type.List:
+		macro, fields[3] = "LT_GIVE_LIST", results[0]
 	}
-	var stores []string
-	for i := range f.op.Returns {
-		check, store := f.cResult(i)
-		head += "  " + check + "\n"
-		stores = append(stores, store)
-	}
-	return head + array + fmt.Sprintf("  const tensor_status status = %s;\n  if (status == TENSOR_OK) {\n    %s\n  }\n  return status;\n}\n\n",
-		run, strings.Join(stores, "\n    "))
+	return fmt.Sprintf("%s(%s)\n", macro, strings.Join(append(fields, params...), ", "))
 }
 
 // generateC writes the header, the exports and the version script.
