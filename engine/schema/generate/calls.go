@@ -147,16 +147,3 @@ func goCalls(out *output, ops []*schema.Operator) string {
 	b.WriteString("}\n")
 	return b.String()
 }
-
-// goOperators lists the dispatcher's methods for tests that run over all of them.
-func goOperators(ops []*schema.Operator) string {
-	var b strings.Builder
-	b.WriteString(goBanner + "package ops_test\n\n// operators maps the operators' C names to their methods of the dispatcher.\nvar operators = map[string]any{\n")
-	for _, o := range ops {
-		if !o.Runtime {
-			fmt.Fprintf(&b, "\t%q: ctx.%s,\n", o.CName(), o.GoName())
-		}
-	}
-	b.WriteString("}\n")
-	return b.String()
-}

@@ -97,7 +97,6 @@ func generateAll(out *output) error {
 	if err := generateFacade(out, all); err != nil {
 		return err
 	}
-	out.write("engine/ops/gen_operators_test.go", goOperators(all))
 	ops := schema.Public(all)
 	rows, err := dtypes.Load("engine")
 	if err != nil {
