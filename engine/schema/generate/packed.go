@@ -115,28 +115,32 @@ func cAbsent(a schema.Arg) string {
 	return fmt.Sprintf("{.i = %s}", d) // int, bool
 }
 
-// parameterArrays collects the arrays of parameters of the table. Operators with the same parameters share one.
-type parameterArrays struct {
-	names    map[string]string // by their elements
-	declared strings.Builder
+// parameterArray collects the parameters of all operators in one array. Operators with the same parameters share them.
+type parameterArray struct {
+	lines  []string
+	starts map[string]int // by the text of the parameters
 }
 
-// nameArray returns the name of the array with the given elements. The first operator with these declares it.
-func (p *parameterArrays) nameArray(elements, operator string) string {
-	if elements == "" {
+// addParameters returns the address of an operator's first parameter.
+func (p *parameterArray) addParameters(parameters []string, operator string) string {
+	if len(parameters) == 0 {
 		return "NULL"
 	}
-	if p.names[elements] == "" {
-		p.names[elements] = "of_" + operator
-		fmt.Fprintf(&p.declared, "static const lt_parameter of_%s[] = {\n%s};\n\n", operator, elements)
+	text := strings.Join(parameters, "")
+	start, known := p.starts[text]
+	if !known {
+		start = len(p.lines)
+		p.starts[text] = start
+		p.lines = append(p.lines, parameters...)
+		p.lines[start] += "  // " + operator
 	}
-	return p.names[elements]
+	return fmt.Sprintf("lt_parameters + %d", start)
 }
 
 // tableRow returns the operator's line of the table.
-func (v *pyOverload) tableRow(order int, arrays *parameterArrays) string {
+func (v *pyOverload) tableRow(order int, array *parameterArray) string {
 	o := v.op
-	var b strings.Builder
+	var parameters []string
 	for i, a := range o.Args {
 		var flags []string
 		if a.KwOnly {
@@ -162,7 +166,8 @@ func (v *pyOverload) tableRow(order int, arrays *parameterArrays) string {
 		if name := pyName(renameForPython(o).Args[i].Name); name != a.Name && (a.Name != "self" || name != "input") {
 			shown = strconv.Quote(name)
 		}
-		fmt.Fprintf(&b, "    {\"%s\", %s, '%s', %d, %s, %s},\n", a.Name, shown, v.kindOf(i), o.DimOf(i), joinFlags(flags), absent)
+		parameters = append(parameters, fmt.Sprintf("    {\"%s\", %s, '%s', %d, %s, %s},", a.Name, shown, v.kindOf(i), o.DimOf(i),
+			joinFlags(flags), absent))
 	}
 	var has []string
 	for _, f := range listForms(o) {
@@ -209,7 +214,7 @@ func (v *pyOverload) tableRow(order int, arrays *parameterArrays) string {
 	}
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated && !a.Type.List })
 	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, LT_OP_%s},\n",
-		o.ID(), o.Name, inplace, arrays.nameArray(b.String(), o.CName()), len(o.Args), results, named,
+		o.ID(), o.Name, inplace, array.addParameters(parameters, o.ID()), len(o.Args), results, named,
 		"("+(&pyOverload{op: renameForPython(o)}).formatSignature()+")", changed, joinFlags(flags), joinFlags(has), aliases, order, o.CName())
 }
 
@@ -266,7 +271,7 @@ func operatorNumbers(sorted []*schema.Operator) string {
 
 // operatorTable returns the table, in the order of the operators' names. That of the entries is that of a name's overloads.
 func operatorTable(ops, sorted []*schema.Operator) string {
-	arrays := parameterArrays{names: map[string]string{}}
+	array := parameterArray{starts: map[string]int{}}
 	var rows strings.Builder
 	order, overloads := map[*schema.Operator]int{}, map[string]int{}
 	for _, o := range ops {
@@ -274,8 +279,9 @@ func operatorTable(ops, sorted []*schema.Operator) string {
 		overloads[o.Name]++
 	}
 	for _, o := range sorted {
-		rows.WriteString((&pyOverload{op: o}).tableRow(order[o], &arrays))
+		rows.WriteString((&pyOverload{op: o}).tableRow(order[o], &array))
 	}
-	return cBanner + "#include \"export.h\"\n\n" + arrays.declared.String() + "lt_operator lt_operators[] = {\n" + rows.String() +
+	return cBanner + "#include \"export.h\"\n\n// The parameters of all operators, with the first operator that has them.\nstatic const lt_parameter lt_parameters[] = {\n" +
+		strings.Join(array.lines, "\n") + "\n};\n\nlt_operator lt_operators[] = {\n" + rows.String() +
 		"};\nconst int lt_operator_count = sizeof lt_operators / sizeof *lt_operators;\n"
 }
