@@ -435,11 +435,9 @@ struct NnFractionalMaxPool3dWithIndicesResult {
 inline Tensor add(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   return other.is_number() ? detail::make<Tensor>(::tensor_add_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_add, self.get(), other.get(), alpha.get());
 }
-
 inline Tensor add_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
   return detail::checked(self, other.is_number() ? ::tensor_add_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_add_(self.get(), other.get(), alpha.get()));
 }
-
 inline void add_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::check(other.is_number() ? ::tensor_add_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_add_out(self.get(), other.get(), alpha.get(), out.get()));
 }
@@ -449,11 +447,9 @@ inline void add_out(const Tensor &out, const Operand &self, const Operand &other
 inline Tensor sub(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   return other.is_number() ? detail::make<Tensor>(::tensor_sub_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_sub, self.get(), other.get(), alpha.get());
 }
-
 inline Tensor sub_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
   return detail::checked(self, other.is_number() ? ::tensor_sub_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_sub_(self.get(), other.get(), alpha.get()));
 }
-
 inline void sub_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::check(other.is_number() ? ::tensor_sub_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_sub_out(self.get(), other.get(), alpha.get(), out.get()));
 }
@@ -465,11 +461,9 @@ inline void sub_out(const Tensor &out, const Operand &self, const Operand &other
 inline Tensor subtract(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   return other.is_number() ? detail::make<Tensor>(::tensor_subtract_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_subtract, self.get(), other.get(), alpha.get());
 }
-
 inline Tensor subtract_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
   return detail::checked(self, other.is_number() ? ::tensor_subtract_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_subtract_(self.get(), other.get(), alpha.get()));
 }
-
 inline void subtract_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::check(other.is_number() ? ::tensor_subtract_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_subtract_out(self.get(), other.get(), alpha.get(), out.get()));
 }
@@ -485,11 +479,9 @@ inline Tensor rsub(const Tensor &self, const Operand &other, const Scalar &alpha
 inline Tensor mul(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_mul_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_mul, self.get(), other.get());
 }
-
 inline Tensor mul_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_mul_scalar_(self.get(), other.number()) : ::tensor_mul_(self.get(), other.get()));
 }
-
 inline void mul_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_mul_scalar_out(self.get(), other.number(), out.get()) : ::tensor_mul_out(self.get(), other.get(), out.get()));
 }
@@ -501,11 +493,9 @@ inline void mul_out(const Tensor &out, const Operand &self, const Operand &other
 inline Tensor multiply(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_multiply_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_multiply, self.get(), other.get());
 }
-
 inline Tensor multiply_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_multiply_scalar_(self.get(), other.number()) : ::tensor_multiply_(self.get(), other.get()));
 }
-
 inline void multiply_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_multiply_scalar_out(self.get(), other.number(), out.get()) : ::tensor_multiply_out(self.get(), other.get(), out.get()));
 }
@@ -518,11 +508,9 @@ inline void multiply_out(const Tensor &out, const Operand &self, const Operand &
 inline Tensor div(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   return other.is_number() ? detail::make<Tensor>(::tensor_div_scalar, self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : detail::make<Tensor>(::tensor_div, self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode));
 }
-
 inline Tensor div_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   return detail::checked(self, other.is_number() ? ::tensor_div_scalar_(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : ::tensor_div_(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode)));
 }
-
 inline void div_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::check(other.is_number() ? ::tensor_div_scalar_out(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.get()) : ::tensor_div_out(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.get()));
 }
@@ -537,11 +525,9 @@ inline void div_out(const Tensor &out, const Operand &self, const Operand &other
 inline Tensor divide(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   return other.is_number() ? detail::make<Tensor>(::tensor_divide_scalar, self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : detail::make<Tensor>(::tensor_divide, self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode));
 }
-
 inline Tensor divide_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   return detail::checked(self, other.is_number() ? ::tensor_divide_scalar_(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : ::tensor_divide_(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode)));
 }
-
 inline void divide_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::check(other.is_number() ? ::tensor_divide_scalar_out(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.get()) : ::tensor_divide_out(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.get()));
 }
@@ -551,11 +537,9 @@ inline void divide_out(const Tensor &out, const Operand &self, const Operand &ot
 inline Tensor true_divide(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_true_divide_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_true_divide, self.get(), other.get());
 }
-
 inline Tensor true_divide_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_true_divide_scalar_(self.get(), other.number()) : ::tensor_true_divide_(self.get(), other.get()));
 }
-
 inline void true_divide_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_true_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_true_divide_out(self.get(), other.get(), out.get()));
 }
@@ -565,11 +549,9 @@ inline void true_divide_out(const Tensor &out, const Operand &self, const Operan
 inline Tensor floor_divide(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_floor_divide_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_floor_divide, self.get(), other.get());
 }
-
 inline Tensor floor_divide_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_floor_divide_scalar_(self.get(), other.number()) : ::tensor_floor_divide_(self.get(), other.get()));
 }
-
 inline void floor_divide_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_floor_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_floor_divide_out(self.get(), other.get(), out.get()));
 }
@@ -580,11 +562,9 @@ inline void floor_divide_out(const Tensor &out, const Operand &self, const Opera
 inline Tensor remainder(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_remainder_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_remainder, self.get(), other.get());
 }
-
 inline Tensor remainder_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_remainder_scalar_(self.get(), other.number()) : ::tensor_remainder_(self.get(), other.get()));
 }
-
 inline void remainder_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_remainder_scalar_out(self.get(), other.number(), out.get()) : ::tensor_remainder_out(self.get(), other.get(), out.get()));
 }
@@ -595,11 +575,9 @@ inline void remainder_out(const Tensor &out, const Operand &self, const Operand 
 inline Tensor fmod(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_fmod_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_fmod, self.get(), other.get());
 }
-
 inline Tensor fmod_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_fmod_scalar_(self.get(), other.number()) : ::tensor_fmod_(self.get(), other.get()));
 }
-
 inline void fmod_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_fmod_scalar_out(self.get(), other.number(), out.get()) : ::tensor_fmod_out(self.get(), other.get(), out.get()));
 }
@@ -611,11 +589,9 @@ inline void fmod_out(const Tensor &out, const Tensor &self, const Operand &other
 inline Tensor pow(const Operand &self, const Operand &exponent) {
   return exponent.is_number() ? detail::make<Tensor>(::tensor_pow_scalar, self.get(), exponent.number()) : detail::make<Tensor>(::tensor_pow, self.get(), exponent.get());
 }
-
 inline Tensor pow_(const Tensor &self, const Operand &exponent) {
   return detail::checked(self, exponent.is_number() ? ::tensor_pow_scalar_(self.get(), exponent.number()) : ::tensor_pow_(self.get(), exponent.get()));
 }
-
 inline void pow_out(const Tensor &out, const Operand &self, const Operand &exponent) {
   detail::check(exponent.is_number() ? ::tensor_pow_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_pow_out(self.get(), exponent.get(), out.get()));
 }
@@ -626,11 +602,9 @@ inline void pow_out(const Tensor &out, const Operand &self, const Operand &expon
 inline Tensor float_power(const Operand &self, const Operand &exponent) {
   return exponent.is_number() ? detail::make<Tensor>(::tensor_float_power_scalar, self.get(), exponent.number()) : detail::make<Tensor>(::tensor_float_power, self.get(), exponent.get());
 }
-
 inline Tensor float_power_(const Tensor &self, const Operand &exponent) {
   return detail::checked(self, exponent.is_number() ? ::tensor_float_power_scalar_(self.get(), exponent.number()) : ::tensor_float_power_(self.get(), exponent.get()));
 }
-
 inline void float_power_out(const Tensor &out, const Operand &self, const Operand &exponent) {
   detail::check(exponent.is_number() ? ::tensor_float_power_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_float_power_out(self.get(), exponent.get(), out.get()));
 }
@@ -640,11 +614,9 @@ inline void float_power_out(const Tensor &out, const Operand &self, const Operan
 inline Tensor neg(const Tensor &self) {
   return detail::make<Tensor>(::tensor_neg, self.get());
 }
-
 inline Tensor neg_(const Tensor &self) {
   return detail::checked(self, ::tensor_neg_(self.get()));
 }
-
 inline void neg_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_neg_out(self.get(), out.get()));
 }
@@ -656,11 +628,9 @@ inline void neg_out(const Tensor &out, const Tensor &self) {
 inline Tensor negative(const Tensor &self) {
   return detail::make<Tensor>(::tensor_negative, self.get());
 }
-
 inline Tensor negative_(const Tensor &self) {
   return detail::checked(self, ::tensor_negative_(self.get()));
 }
-
 inline void negative_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_negative_out(self.get(), out.get()));
 }
@@ -674,11 +644,9 @@ inline Tensor positive(const Tensor &self) {
 inline Tensor square(const Tensor &self) {
   return detail::make<Tensor>(::tensor_square, self.get());
 }
-
 inline Tensor square_(const Tensor &self) {
   return detail::checked(self, ::tensor_square_(self.get()));
 }
-
 inline void square_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_square_out(self.get(), out.get()));
 }
@@ -687,11 +655,9 @@ inline void square_out(const Tensor &out, const Tensor &self) {
 inline Tensor reciprocal(const Tensor &self) {
   return detail::make<Tensor>(::tensor_reciprocal, self.get());
 }
-
 inline Tensor reciprocal_(const Tensor &self) {
   return detail::checked(self, ::tensor_reciprocal_(self.get()));
 }
-
 inline void reciprocal_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_reciprocal_out(self.get(), out.get()));
 }
@@ -702,11 +668,9 @@ inline void reciprocal_out(const Tensor &out, const Tensor &self) {
 inline Tensor abs(const Tensor &self) {
   return detail::make<Tensor>(::tensor_abs, self.get());
 }
-
 inline Tensor abs_(const Tensor &self) {
   return detail::checked(self, ::tensor_abs_(self.get()));
 }
-
 inline void abs_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_abs_out(self.get(), out.get()));
 }
@@ -719,11 +683,9 @@ inline void abs_out(const Tensor &out, const Tensor &self) {
 inline Tensor absolute(const Tensor &self) {
   return detail::make<Tensor>(::tensor_absolute, self.get());
 }
-
 inline Tensor absolute_(const Tensor &self) {
   return detail::checked(self, ::tensor_absolute_(self.get()));
 }
-
 inline void absolute_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_absolute_out(self.get(), out.get()));
 }
@@ -732,11 +694,9 @@ inline void absolute_out(const Tensor &out, const Tensor &self) {
 inline Tensor sign(const Tensor &self) {
   return detail::make<Tensor>(::tensor_sign, self.get());
 }
-
 inline Tensor sign_(const Tensor &self) {
   return detail::checked(self, ::tensor_sign_(self.get()));
 }
-
 inline void sign_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sign_out(self.get(), out.get()));
 }
@@ -745,11 +705,9 @@ inline void sign_out(const Tensor &out, const Tensor &self) {
 inline Tensor sgn(const Tensor &self) {
   return detail::make<Tensor>(::tensor_sgn, self.get());
 }
-
 inline Tensor sgn_(const Tensor &self) {
   return detail::checked(self, ::tensor_sgn_(self.get()));
 }
-
 inline void sgn_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sgn_out(self.get(), out.get()));
 }
@@ -759,11 +717,9 @@ inline void sgn_out(const Tensor &out, const Tensor &self) {
 inline Tensor copysign(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_copysign_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_copysign, self.get(), other.get());
 }
-
 inline Tensor copysign_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_copysign_scalar_(self.get(), other.number()) : ::tensor_copysign_(self.get(), other.get()));
 }
-
 inline void copysign_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_copysign_scalar_out(self.get(), other.number(), out.get()) : ::tensor_copysign_out(self.get(), other.get(), out.get()));
 }
@@ -773,11 +729,9 @@ inline void copysign_out(const Tensor &out, const Tensor &self, const Operand &o
 inline Tensor addcmul(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   return detail::make<Tensor>(::tensor_addcmul, self.get(), tensor1.get(), tensor2.get(), value.get());
 }
-
 inline Tensor addcmul_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   return detail::checked(self, ::tensor_addcmul_(self.get(), tensor1.get(), tensor2.get(), value.get()));
 }
-
 inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   detail::check(::tensor_addcmul_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
 }
@@ -788,11 +742,9 @@ inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &ten
 inline Tensor addcdiv(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   return detail::make<Tensor>(::tensor_addcdiv, self.get(), tensor1.get(), tensor2.get(), value.get());
 }
-
 inline Tensor addcdiv_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   return detail::checked(self, ::tensor_addcdiv_(self.get(), tensor1.get(), tensor2.get(), value.get()));
 }
-
 inline void addcdiv_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   detail::check(::tensor_addcdiv_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
 }
@@ -802,11 +754,9 @@ inline void addcdiv_out(const Tensor &out, const Tensor &self, const Tensor &ten
 inline Tensor lerp(const Tensor &self, const Tensor &end, const Operand &weight) {
   return weight.is_number() ? detail::make<Tensor>(::tensor_lerp_scalar, self.get(), end.get(), weight.number()) : detail::make<Tensor>(::tensor_lerp, self.get(), end.get(), weight.get());
 }
-
 inline Tensor lerp_(const Tensor &self, const Tensor &end, const Operand &weight) {
   return detail::checked(self, weight.is_number() ? ::tensor_lerp_scalar_(self.get(), end.get(), weight.number()) : ::tensor_lerp_(self.get(), end.get(), weight.get()));
 }
-
 inline void lerp_out(const Tensor &out, const Tensor &self, const Tensor &end, const Operand &weight) {
   detail::check(weight.is_number() ? ::tensor_lerp_scalar_out(self.get(), end.get(), weight.number(), out.get()) : ::tensor_lerp_out(self.get(), end.get(), weight.get(), out.get()));
 }
@@ -1157,11 +1107,9 @@ inline bool is_inference(const Tensor &self) {
 inline Tensor eq(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_eq_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_eq, self.get(), other.get());
 }
-
 inline Tensor eq_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_eq_scalar_(self.get(), other.number()) : ::tensor_eq_(self.get(), other.get()));
 }
-
 inline void eq_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_eq_scalar_out(self.get(), other.number(), out.get()) : ::tensor_eq_out(self.get(), other.get(), out.get()));
 }
@@ -1171,11 +1119,9 @@ inline void eq_out(const Tensor &out, const Tensor &self, const Operand &other) 
 inline Tensor ne(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_ne_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_ne, self.get(), other.get());
 }
-
 inline Tensor ne_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_ne_scalar_(self.get(), other.number()) : ::tensor_ne_(self.get(), other.get()));
 }
-
 inline void ne_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_ne_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ne_out(self.get(), other.get(), out.get()));
 }
@@ -1187,11 +1133,9 @@ inline void ne_out(const Tensor &out, const Tensor &self, const Operand &other) 
 inline Tensor not_equal(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_not_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_not_equal, self.get(), other.get());
 }
-
 inline Tensor not_equal_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_not_equal_scalar_(self.get(), other.number()) : ::tensor_not_equal_(self.get(), other.get()));
 }
-
 inline void not_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_not_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_not_equal_out(self.get(), other.get(), out.get()));
 }
@@ -1201,11 +1145,9 @@ inline void not_equal_out(const Tensor &out, const Tensor &self, const Operand &
 inline Tensor lt(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_lt_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_lt, self.get(), other.get());
 }
-
 inline Tensor lt_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_lt_scalar_(self.get(), other.number()) : ::tensor_lt_(self.get(), other.get()));
 }
-
 inline void lt_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_lt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_lt_out(self.get(), other.get(), out.get()));
 }
@@ -1217,11 +1159,9 @@ inline void lt_out(const Tensor &out, const Tensor &self, const Operand &other) 
 inline Tensor less(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_less_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_less, self.get(), other.get());
 }
-
 inline Tensor less_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_less_scalar_(self.get(), other.number()) : ::tensor_less_(self.get(), other.get()));
 }
-
 inline void less_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_less_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_out(self.get(), other.get(), out.get()));
 }
@@ -1231,11 +1171,9 @@ inline void less_out(const Tensor &out, const Tensor &self, const Operand &other
 inline Tensor le(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_le_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_le, self.get(), other.get());
 }
-
 inline Tensor le_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_le_scalar_(self.get(), other.number()) : ::tensor_le_(self.get(), other.get()));
 }
-
 inline void le_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_le_scalar_out(self.get(), other.number(), out.get()) : ::tensor_le_out(self.get(), other.get(), out.get()));
 }
@@ -1247,11 +1185,9 @@ inline void le_out(const Tensor &out, const Tensor &self, const Operand &other) 
 inline Tensor less_equal(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_less_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_less_equal, self.get(), other.get());
 }
-
 inline Tensor less_equal_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_less_equal_scalar_(self.get(), other.number()) : ::tensor_less_equal_(self.get(), other.get()));
 }
-
 inline void less_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_less_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_equal_out(self.get(), other.get(), out.get()));
 }
@@ -1261,11 +1197,9 @@ inline void less_equal_out(const Tensor &out, const Tensor &self, const Operand 
 inline Tensor gt(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_gt_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_gt, self.get(), other.get());
 }
-
 inline Tensor gt_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_gt_scalar_(self.get(), other.number()) : ::tensor_gt_(self.get(), other.get()));
 }
-
 inline void gt_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_gt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_gt_out(self.get(), other.get(), out.get()));
 }
@@ -1277,11 +1211,9 @@ inline void gt_out(const Tensor &out, const Tensor &self, const Operand &other) 
 inline Tensor greater(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_greater_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_greater, self.get(), other.get());
 }
-
 inline Tensor greater_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_greater_scalar_(self.get(), other.number()) : ::tensor_greater_(self.get(), other.get()));
 }
-
 inline void greater_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_greater_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_out(self.get(), other.get(), out.get()));
 }
@@ -1291,11 +1223,9 @@ inline void greater_out(const Tensor &out, const Tensor &self, const Operand &ot
 inline Tensor ge(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_ge_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_ge, self.get(), other.get());
 }
-
 inline Tensor ge_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_ge_scalar_(self.get(), other.number()) : ::tensor_ge_(self.get(), other.get()));
 }
-
 inline void ge_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_ge_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ge_out(self.get(), other.get(), out.get()));
 }
@@ -1307,11 +1237,9 @@ inline void ge_out(const Tensor &out, const Tensor &self, const Operand &other) 
 inline Tensor greater_equal(const Tensor &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_greater_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_greater_equal, self.get(), other.get());
 }
-
 inline Tensor greater_equal_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_greater_equal_scalar_(self.get(), other.number()) : ::tensor_greater_equal_(self.get(), other.get()));
 }
-
 inline void greater_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_greater_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_equal_out(self.get(), other.get(), out.get()));
 }
@@ -1363,7 +1291,6 @@ inline Tensor isreal(const Tensor &self) {
 inline Tensor isposinf(const Tensor &self) {
   return detail::make<Tensor>(::tensor_isposinf, self.get());
 }
-
 inline void isposinf_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_isposinf_out(self.get(), out.get()));
 }
@@ -1372,7 +1299,6 @@ inline void isposinf_out(const Tensor &out, const Tensor &self) {
 inline Tensor isneginf(const Tensor &self) {
   return detail::make<Tensor>(::tensor_isneginf, self.get());
 }
-
 inline void isneginf_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_isneginf_out(self.get(), out.get()));
 }
@@ -1382,7 +1308,6 @@ inline void isneginf_out(const Tensor &out, const Tensor &self) {
 inline Tensor signbit(const Tensor &self) {
   return detail::make<Tensor>(::tensor_signbit, self.get());
 }
-
 inline void signbit_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_signbit_out(self.get(), out.get()));
 }
@@ -1392,7 +1317,6 @@ inline void signbit_out(const Tensor &out, const Tensor &self) {
 inline Tensor complex(const Tensor &real, const Tensor &imag) {
   return detail::make<Tensor>(::tensor_complex_parts, real.get(), imag.get());
 }
-
 inline void complex_out(const Tensor &out, const Tensor &real, const Tensor &imag) {
   detail::check(::tensor_complex_parts_out(real.get(), imag.get(), out.get()));
 }
@@ -1402,7 +1326,6 @@ inline void complex_out(const Tensor &out, const Tensor &real, const Tensor &ima
 inline Tensor polar(const Tensor &abs, const Tensor &angle) {
   return detail::make<Tensor>(::tensor_polar, abs.get(), angle.get());
 }
-
 inline void polar_out(const Tensor &out, const Tensor &abs, const Tensor &angle) {
   detail::check(::tensor_polar_out(abs.get(), angle.get(), out.get()));
 }
@@ -1448,11 +1371,9 @@ inline Tensor neg_view(const Tensor &self) {
 inline Tensor conj_physical(const Tensor &self) {
   return detail::make<Tensor>(::tensor_conj_physical, self.get());
 }
-
 inline Tensor conj_physical_(const Tensor &self) {
   return detail::checked(self, ::tensor_conj_physical_(self.get()));
 }
-
 inline void conj_physical_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_conj_physical_out(self.get(), out.get()));
 }
@@ -1474,7 +1395,6 @@ inline Tensor resolve_neg(const Tensor &self) {
 inline Tensor angle(const Tensor &self) {
   return detail::make<Tensor>(::tensor_angle, self.get());
 }
-
 inline void angle_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_angle_out(self.get(), out.get()));
 }
@@ -1509,7 +1429,6 @@ inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = 
 inline Tensor fill(const Tensor &self, const Operand &value) {
   return value.is_number() ? detail::make<Tensor>(::tensor_fill_scalar, self.get(), value.number()) : detail::make<Tensor>(::tensor_fill, self.get(), value.get());
 }
-
 inline Tensor fill_(const Tensor &self, const Operand &value) {
   return detail::checked(self, value.is_number() ? ::tensor_fill_scalar_(self.get(), value.number()) : ::tensor_fill_(self.get(), value.get()));
 }
@@ -1590,7 +1509,6 @@ inline Tensor fill_diagonal_(const Tensor &self, const Scalar &fill_value, Bool 
 inline Tensor zeros(const Ints &size, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_zeros, size.data(), size.size(), options.dtype, options.layout, options.device), options);
 }
-
 inline void zeros_out(const Tensor &out, const Ints &size, const Options &options = {}) {
   detail::check(::tensor_zeros_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
 }
@@ -1599,7 +1517,6 @@ inline void zeros_out(const Tensor &out, const Ints &size, const Options &option
 inline Tensor ones(const Ints &size, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_ones, size.data(), size.size(), options.dtype, options.layout, options.device), options);
 }
-
 inline void ones_out(const Tensor &out, const Ints &size, const Options &options = {}) {
   detail::check(::tensor_ones_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
 }
@@ -1612,7 +1529,6 @@ inline void ones_out(const Tensor &out, const Ints &size, const Options &options
 inline Tensor full(const Ints &size, const Scalar &fill_value, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_full, size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device), options);
 }
-
 inline void full_out(const Tensor &out, const Ints &size, const Scalar &fill_value, const Options &options = {}) {
   detail::check(::tensor_full_out(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.get()));
 }
@@ -1623,7 +1539,6 @@ inline void full_out(const Tensor &out, const Ints &size, const Scalar &fill_val
 inline Tensor empty(const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   return detail::tracked(detail::make<Tensor>(::tensor_empty, size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
 }
-
 inline void empty_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::check(::tensor_empty_out(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.get()));
 }
@@ -1652,7 +1567,6 @@ inline Tensor scalar_tensor(const Scalar &s, const Options &options = {}) {
 inline Tensor arange(const Scalar &start, const Scalar &end, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_arange_start, start.get(), end.get(), options.dtype, options.layout, options.device), options);
 }
-
 inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Options &options = {}) {
   detail::check(::tensor_arange_start_out(start.get(), end.get(), options.dtype, options.layout, options.device, out.get()));
 }
@@ -1663,7 +1577,6 @@ inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end
 inline Tensor arange(const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_arange_start_step, start.get(), end.get(), step.get(), options.dtype, options.layout, options.device), options);
 }
-
 inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) {
   detail::check(::tensor_arange_start_step_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
 }
@@ -1673,7 +1586,6 @@ inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end
 inline Tensor arange(const Scalar &end, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_arange, end.get(), options.dtype, options.layout, options.device), options);
 }
-
 inline void arange_out(const Tensor &out, const Scalar &end, const Options &options = {}) {
   detail::check(::tensor_arange_out(end.get(), options.dtype, options.layout, options.device, out.get()));
 }
@@ -1685,7 +1597,6 @@ inline void arange_out(const Tensor &out, const Scalar &end, const Options &opti
 inline Tensor linspace(const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_linspace, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
 }
-
 inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::check(::tensor_linspace_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
@@ -1695,7 +1606,6 @@ inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &e
 inline Tensor linspace(const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_linspace_tensor_tensor, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
 }
-
 inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) {
   detail::check(::tensor_linspace_tensor_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
@@ -1705,7 +1615,6 @@ inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &e
 inline Tensor linspace(const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_linspace_tensor_scalar, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
 }
-
 inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::check(::tensor_linspace_tensor_scalar_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
@@ -1715,7 +1624,6 @@ inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &e
 inline Tensor linspace(const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_linspace_scalar_tensor, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
 }
-
 inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) {
   detail::check(::tensor_linspace_scalar_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
@@ -1727,7 +1635,6 @@ inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &e
 inline Tensor logspace(const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_logspace, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
 }
-
 inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::check(::tensor_logspace_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
@@ -1737,7 +1644,6 @@ inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &e
 inline Tensor logspace(const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_logspace_tensor_tensor, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
 }
-
 inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::check(::tensor_logspace_tensor_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
@@ -1747,7 +1653,6 @@ inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &e
 inline Tensor logspace(const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_logspace_tensor_scalar, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
 }
-
 inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::check(::tensor_logspace_tensor_scalar_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
@@ -1757,7 +1662,6 @@ inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &e
 inline Tensor logspace(const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_logspace_scalar_tensor, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
 }
-
 inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::check(::tensor_logspace_scalar_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
@@ -1767,7 +1671,6 @@ inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &e
 inline Tensor eye(Int n, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_eye, n, options.dtype, options.layout, options.device), options);
 }
-
 inline void eye_out(const Tensor &out, Int n, const Options &options = {}) {
   detail::check(::tensor_eye_out(n, options.dtype, options.layout, options.device, out.get()));
 }
@@ -1777,7 +1680,6 @@ inline void eye_out(const Tensor &out, Int n, const Options &options = {}) {
 inline Tensor eye(Int n, Int m, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_eye_m, n, m, options.dtype, options.layout, options.device), options);
 }
-
 inline void eye_out(const Tensor &out, Int n, Int m, const Options &options = {}) {
   detail::check(::tensor_eye_m_out(n, m, options.dtype, options.layout, options.device, out.get()));
 }
@@ -2397,11 +2299,9 @@ inline void file_write(const Text &path, const Tensor &data) {
 inline Tensor sqrt(const Tensor &self) {
   return detail::make<Tensor>(::tensor_sqrt, self.get());
 }
-
 inline Tensor sqrt_(const Tensor &self) {
   return detail::checked(self, ::tensor_sqrt_(self.get()));
 }
-
 inline void sqrt_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sqrt_out(self.get(), out.get()));
 }
@@ -2410,11 +2310,9 @@ inline void sqrt_out(const Tensor &out, const Tensor &self) {
 inline Tensor rsqrt(const Tensor &self) {
   return detail::make<Tensor>(::tensor_rsqrt, self.get());
 }
-
 inline Tensor rsqrt_(const Tensor &self) {
   return detail::checked(self, ::tensor_rsqrt_(self.get()));
 }
-
 inline void rsqrt_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_rsqrt_out(self.get(), out.get()));
 }
@@ -2423,11 +2321,9 @@ inline void rsqrt_out(const Tensor &out, const Tensor &self) {
 inline Tensor exp(const Tensor &self) {
   return detail::make<Tensor>(::tensor_exp, self.get());
 }
-
 inline Tensor exp_(const Tensor &self) {
   return detail::checked(self, ::tensor_exp_(self.get()));
 }
-
 inline void exp_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_exp_out(self.get(), out.get()));
 }
@@ -2436,11 +2332,9 @@ inline void exp_out(const Tensor &out, const Tensor &self) {
 inline Tensor exp2(const Tensor &self) {
   return detail::make<Tensor>(::tensor_exp2, self.get());
 }
-
 inline Tensor exp2_(const Tensor &self) {
   return detail::checked(self, ::tensor_exp2_(self.get()));
 }
-
 inline void exp2_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_exp2_out(self.get(), out.get()));
 }
@@ -2449,11 +2343,9 @@ inline void exp2_out(const Tensor &out, const Tensor &self) {
 inline Tensor expm1(const Tensor &self) {
   return detail::make<Tensor>(::tensor_expm1, self.get());
 }
-
 inline Tensor expm1_(const Tensor &self) {
   return detail::checked(self, ::tensor_expm1_(self.get()));
 }
-
 inline void expm1_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_expm1_out(self.get(), out.get()));
 }
@@ -2462,11 +2354,9 @@ inline void expm1_out(const Tensor &out, const Tensor &self) {
 inline Tensor log(const Tensor &self) {
   return detail::make<Tensor>(::tensor_log, self.get());
 }
-
 inline Tensor log_(const Tensor &self) {
   return detail::checked(self, ::tensor_log_(self.get()));
 }
-
 inline void log_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log_out(self.get(), out.get()));
 }
@@ -2475,11 +2365,9 @@ inline void log_out(const Tensor &out, const Tensor &self) {
 inline Tensor log2(const Tensor &self) {
   return detail::make<Tensor>(::tensor_log2, self.get());
 }
-
 inline Tensor log2_(const Tensor &self) {
   return detail::checked(self, ::tensor_log2_(self.get()));
 }
-
 inline void log2_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log2_out(self.get(), out.get()));
 }
@@ -2488,11 +2376,9 @@ inline void log2_out(const Tensor &out, const Tensor &self) {
 inline Tensor log10(const Tensor &self) {
   return detail::make<Tensor>(::tensor_log10, self.get());
 }
-
 inline Tensor log10_(const Tensor &self) {
   return detail::checked(self, ::tensor_log10_(self.get()));
 }
-
 inline void log10_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log10_out(self.get(), out.get()));
 }
@@ -2502,11 +2388,9 @@ inline void log10_out(const Tensor &out, const Tensor &self) {
 inline Tensor log1p(const Tensor &self) {
   return detail::make<Tensor>(::tensor_log1p, self.get());
 }
-
 inline Tensor log1p_(const Tensor &self) {
   return detail::checked(self, ::tensor_log1p_(self.get()));
 }
-
 inline void log1p_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log1p_out(self.get(), out.get()));
 }
@@ -2515,11 +2399,9 @@ inline void log1p_out(const Tensor &out, const Tensor &self) {
 inline Tensor sin(const Tensor &self) {
   return detail::make<Tensor>(::tensor_sin, self.get());
 }
-
 inline Tensor sin_(const Tensor &self) {
   return detail::checked(self, ::tensor_sin_(self.get()));
 }
-
 inline void sin_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sin_out(self.get(), out.get()));
 }
@@ -2528,11 +2410,9 @@ inline void sin_out(const Tensor &out, const Tensor &self) {
 inline Tensor cos(const Tensor &self) {
   return detail::make<Tensor>(::tensor_cos, self.get());
 }
-
 inline Tensor cos_(const Tensor &self) {
   return detail::checked(self, ::tensor_cos_(self.get()));
 }
-
 inline void cos_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_cos_out(self.get(), out.get()));
 }
@@ -2541,11 +2421,9 @@ inline void cos_out(const Tensor &out, const Tensor &self) {
 inline Tensor tan(const Tensor &self) {
   return detail::make<Tensor>(::tensor_tan, self.get());
 }
-
 inline Tensor tan_(const Tensor &self) {
   return detail::checked(self, ::tensor_tan_(self.get()));
 }
-
 inline void tan_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_tan_out(self.get(), out.get()));
 }
@@ -2555,11 +2433,9 @@ inline void tan_out(const Tensor &out, const Tensor &self) {
 inline Tensor asin(const Tensor &self) {
   return detail::make<Tensor>(::tensor_asin, self.get());
 }
-
 inline Tensor asin_(const Tensor &self) {
   return detail::checked(self, ::tensor_asin_(self.get()));
 }
-
 inline void asin_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_asin_out(self.get(), out.get()));
 }
@@ -2571,11 +2447,9 @@ inline void asin_out(const Tensor &out, const Tensor &self) {
 inline Tensor arcsin(const Tensor &self) {
   return detail::make<Tensor>(::tensor_arcsin, self.get());
 }
-
 inline Tensor arcsin_(const Tensor &self) {
   return detail::checked(self, ::tensor_arcsin_(self.get()));
 }
-
 inline void arcsin_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arcsin_out(self.get(), out.get()));
 }
@@ -2585,11 +2459,9 @@ inline void arcsin_out(const Tensor &out, const Tensor &self) {
 inline Tensor acos(const Tensor &self) {
   return detail::make<Tensor>(::tensor_acos, self.get());
 }
-
 inline Tensor acos_(const Tensor &self) {
   return detail::checked(self, ::tensor_acos_(self.get()));
 }
-
 inline void acos_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_acos_out(self.get(), out.get()));
 }
@@ -2601,11 +2473,9 @@ inline void acos_out(const Tensor &out, const Tensor &self) {
 inline Tensor arccos(const Tensor &self) {
   return detail::make<Tensor>(::tensor_arccos, self.get());
 }
-
 inline Tensor arccos_(const Tensor &self) {
   return detail::checked(self, ::tensor_arccos_(self.get()));
 }
-
 inline void arccos_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arccos_out(self.get(), out.get()));
 }
@@ -2614,11 +2484,9 @@ inline void arccos_out(const Tensor &out, const Tensor &self) {
 inline Tensor atan(const Tensor &self) {
   return detail::make<Tensor>(::tensor_atan, self.get());
 }
-
 inline Tensor atan_(const Tensor &self) {
   return detail::checked(self, ::tensor_atan_(self.get()));
 }
-
 inline void atan_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_atan_out(self.get(), out.get()));
 }
@@ -2629,11 +2497,9 @@ inline void atan_out(const Tensor &out, const Tensor &self) {
 inline Tensor arctan(const Tensor &self) {
   return detail::make<Tensor>(::tensor_arctan, self.get());
 }
-
 inline Tensor arctan_(const Tensor &self) {
   return detail::checked(self, ::tensor_arctan_(self.get()));
 }
-
 inline void arctan_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arctan_out(self.get(), out.get()));
 }
@@ -2642,11 +2508,9 @@ inline void arctan_out(const Tensor &out, const Tensor &self) {
 inline Tensor sinh(const Tensor &self) {
   return detail::make<Tensor>(::tensor_sinh, self.get());
 }
-
 inline Tensor sinh_(const Tensor &self) {
   return detail::checked(self, ::tensor_sinh_(self.get()));
 }
-
 inline void sinh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sinh_out(self.get(), out.get()));
 }
@@ -2655,11 +2519,9 @@ inline void sinh_out(const Tensor &out, const Tensor &self) {
 inline Tensor cosh(const Tensor &self) {
   return detail::make<Tensor>(::tensor_cosh, self.get());
 }
-
 inline Tensor cosh_(const Tensor &self) {
   return detail::checked(self, ::tensor_cosh_(self.get()));
 }
-
 inline void cosh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_cosh_out(self.get(), out.get()));
 }
@@ -2668,11 +2530,9 @@ inline void cosh_out(const Tensor &out, const Tensor &self) {
 inline Tensor tanh(const Tensor &self) {
   return detail::make<Tensor>(::tensor_tanh, self.get());
 }
-
 inline Tensor tanh_(const Tensor &self) {
   return detail::checked(self, ::tensor_tanh_(self.get()));
 }
-
 inline void tanh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_tanh_out(self.get(), out.get()));
 }
@@ -2681,11 +2541,9 @@ inline void tanh_out(const Tensor &out, const Tensor &self) {
 inline Tensor asinh(const Tensor &self) {
   return detail::make<Tensor>(::tensor_asinh, self.get());
 }
-
 inline Tensor asinh_(const Tensor &self) {
   return detail::checked(self, ::tensor_asinh_(self.get()));
 }
-
 inline void asinh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_asinh_out(self.get(), out.get()));
 }
@@ -2696,11 +2554,9 @@ inline void asinh_out(const Tensor &out, const Tensor &self) {
 inline Tensor arcsinh(const Tensor &self) {
   return detail::make<Tensor>(::tensor_arcsinh, self.get());
 }
-
 inline Tensor arcsinh_(const Tensor &self) {
   return detail::checked(self, ::tensor_arcsinh_(self.get()));
 }
-
 inline void arcsinh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arcsinh_out(self.get(), out.get()));
 }
@@ -2710,11 +2566,9 @@ inline void arcsinh_out(const Tensor &out, const Tensor &self) {
 inline Tensor acosh(const Tensor &self) {
   return detail::make<Tensor>(::tensor_acosh, self.get());
 }
-
 inline Tensor acosh_(const Tensor &self) {
   return detail::checked(self, ::tensor_acosh_(self.get()));
 }
-
 inline void acosh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_acosh_out(self.get(), out.get()));
 }
@@ -2726,11 +2580,9 @@ inline void acosh_out(const Tensor &out, const Tensor &self) {
 inline Tensor arccosh(const Tensor &self) {
   return detail::make<Tensor>(::tensor_arccosh, self.get());
 }
-
 inline Tensor arccosh_(const Tensor &self) {
   return detail::checked(self, ::tensor_arccosh_(self.get()));
 }
-
 inline void arccosh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arccosh_out(self.get(), out.get()));
 }
@@ -2740,11 +2592,9 @@ inline void arccosh_out(const Tensor &out, const Tensor &self) {
 inline Tensor atanh(const Tensor &self) {
   return detail::make<Tensor>(::tensor_atanh, self.get());
 }
-
 inline Tensor atanh_(const Tensor &self) {
   return detail::checked(self, ::tensor_atanh_(self.get()));
 }
-
 inline void atanh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_atanh_out(self.get(), out.get()));
 }
@@ -2756,11 +2606,9 @@ inline void atanh_out(const Tensor &out, const Tensor &self) {
 inline Tensor arctanh(const Tensor &self) {
   return detail::make<Tensor>(::tensor_arctanh, self.get());
 }
-
 inline Tensor arctanh_(const Tensor &self) {
   return detail::checked(self, ::tensor_arctanh_(self.get()));
 }
-
 inline void arctanh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arctanh_out(self.get(), out.get()));
 }
@@ -2769,11 +2617,9 @@ inline void arctanh_out(const Tensor &out, const Tensor &self) {
 inline Tensor sigmoid(const Tensor &self) {
   return detail::make<Tensor>(::tensor_sigmoid, self.get());
 }
-
 inline Tensor sigmoid_(const Tensor &self) {
   return detail::checked(self, ::tensor_sigmoid_(self.get()));
 }
-
 inline void sigmoid_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sigmoid_out(self.get(), out.get()));
 }
@@ -2783,11 +2629,9 @@ inline void sigmoid_out(const Tensor &out, const Tensor &self) {
 inline Tensor atan2(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_atan2, self.get(), other.get());
 }
-
 inline Tensor atan2_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_atan2_(self.get(), other.get()));
 }
-
 inline void atan2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_atan2_out(self.get(), other.get(), out.get()));
 }
@@ -2799,11 +2643,9 @@ inline void atan2_out(const Tensor &out, const Tensor &self, const Tensor &other
 inline Tensor arctan2(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_arctan2, self.get(), other.get());
 }
-
 inline Tensor arctan2_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_arctan2_(self.get(), other.get()));
 }
-
 inline void arctan2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_arctan2_out(self.get(), other.get(), out.get()));
 }
@@ -2813,11 +2655,9 @@ inline void arctan2_out(const Tensor &out, const Tensor &self, const Tensor &oth
 inline Tensor hypot(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_hypot, self.get(), other.get());
 }
-
 inline Tensor hypot_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_hypot_(self.get(), other.get()));
 }
-
 inline void hypot_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_hypot_out(self.get(), other.get(), out.get()));
 }
@@ -2933,7 +2773,6 @@ inline Tensor index_set_scalar_(const Tensor &self, const Indices &index, const 
 inline Tensor index_put(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
   return detail::make<Tensor>(::tensor_index_put, self.get(), indices.data(), indices.size(), values.get(), accumulate);
 }
-
 inline Tensor index_put_(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
   return detail::checked(self, ::tensor_index_put_(self.get(), indices.data(), indices.size(), values.get(), accumulate));
 }
@@ -2943,7 +2782,6 @@ inline Tensor index_put_(const Tensor &self, const Tensors &indices, const Tenso
 inline Tensor index_select(const Tensor &self, Int dim, const Tensor &index) {
   return detail::make<Tensor>(::tensor_index_select, self.get(), dim, index.get());
 }
-
 inline void index_select_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index) {
   detail::check(::tensor_index_select_out(self.get(), dim, index.get(), out.get()));
 }
@@ -2953,7 +2791,6 @@ inline void index_select_out(const Tensor &out, const Tensor &self, Int dim, con
 inline Tensor masked_select(const Tensor &self, const Tensor &mask) {
   return detail::make<Tensor>(::tensor_masked_select, self.get(), mask.get());
 }
-
 inline void masked_select_out(const Tensor &out, const Tensor &self, const Tensor &mask) {
   detail::check(::tensor_masked_select_out(self.get(), mask.get(), out.get()));
 }
@@ -2964,7 +2801,6 @@ inline void masked_select_out(const Tensor &out, const Tensor &self, const Tenso
 inline Tensor masked_fill(const Tensor &self, const Tensor &mask, const Operand &value) {
   return value.is_number() ? detail::make<Tensor>(::tensor_masked_fill_scalar, self.get(), mask.get(), value.number()) : detail::make<Tensor>(::tensor_masked_fill, self.get(), mask.get(), value.get());
 }
-
 inline Tensor masked_fill_(const Tensor &self, const Tensor &mask, const Operand &value) {
   return detail::checked(self, value.is_number() ? ::tensor_masked_fill_scalar_(self.get(), mask.get(), value.number()) : ::tensor_masked_fill_(self.get(), mask.get(), value.get()));
 }
@@ -2975,7 +2811,6 @@ inline Tensor masked_fill_(const Tensor &self, const Tensor &mask, const Operand
 inline Tensor masked_scatter(const Tensor &self, const Tensor &mask, const Tensor &source) {
   return detail::make<Tensor>(::tensor_masked_scatter, self.get(), mask.get(), source.get());
 }
-
 inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tensor &source) {
   return detail::checked(self, ::tensor_masked_scatter_(self.get(), mask.get(), source.get()));
 }
@@ -2988,7 +2823,6 @@ inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tens
 inline Tensor gather(const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
   return detail::make<Tensor>(::tensor_gather, self.get(), dim, index.get(), sparse_grad);
 }
-
 inline void gather_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
   detail::check(::tensor_gather_out(self.get(), dim, index.get(), sparse_grad, out.get()));
 }
@@ -2999,7 +2833,6 @@ inline void gather_out(const Tensor &out, const Tensor &self, Int dim, const Ten
 inline Tensor take(const Tensor &self, const Tensor &index) {
   return detail::make<Tensor>(::tensor_take, self.get(), index.get());
 }
-
 inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index) {
   detail::check(::tensor_take_out(self.get(), index.get(), out.get()));
 }
@@ -3010,7 +2843,6 @@ inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index)
 inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
   return detail::make<Tensor>(::tensor_take_along_dim, self.get(), indices.get(), detail::get(dim));
 }
-
 inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
   detail::check(::tensor_take_along_dim_out(self.get(), indices.get(), detail::get(dim), out.get()));
 }
@@ -3020,7 +2852,6 @@ inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tens
 inline Tensor nonzero(const Tensor &self) {
   return detail::make<Tensor>(::tensor_nonzero, self.get());
 }
-
 inline void nonzero_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_nonzero_out(self.get(), out.get()));
 }
@@ -3031,7 +2862,6 @@ inline void nonzero_out(const Tensor &out, const Tensor &self) {
 inline Tensor nonzero_static(const Tensor &self, Int size, Int fill_value = -1) {
   return detail::make<Tensor>(::tensor_nonzero_static, self.get(), size, fill_value);
 }
-
 inline void nonzero_static_out(const Tensor &out, const Tensor &self, Int size, Int fill_value = -1) {
   detail::check(::tensor_nonzero_static_out(self.get(), size, fill_value, out.get()));
 }
@@ -3053,7 +2883,6 @@ inline Tensor argwhere(const Tensor &self) {
 inline Tensor put(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
   return detail::make<Tensor>(::tensor_put, self.get(), index.get(), source.get(), accumulate);
 }
-
 inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
   return detail::checked(self, ::tensor_put_(self.get(), index.get(), source.get(), accumulate));
 }
@@ -3067,11 +2896,9 @@ inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   return detail::make<Tensor>(::tensor_scatter_src, self.get(), dim, index.get(), src.get());
 }
-
 inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   return detail::checked(self, ::tensor_scatter_src_(self.get(), dim, index.get(), src.get()));
 }
-
 inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::check(::tensor_scatter_src_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
@@ -3083,11 +2910,9 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
   return detail::make<Tensor>(::tensor_scatter_value, self.get(), dim, index.get(), value.get());
 }
-
 inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
   return detail::checked(self, ::tensor_scatter_value_(self.get(), dim, index.get(), value.get()));
 }
-
 inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
   detail::check(::tensor_scatter_value_out(self.get(), dim, index.get(), value.get(), out.get()));
 }
@@ -3097,11 +2922,9 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
   return detail::make<Tensor>(::tensor_scatter_value_reduce, self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce));
 }
-
 inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
   return detail::checked(self, ::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce)));
 }
-
 inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
   detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.get()));
 }
@@ -3115,11 +2938,9 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 inline Tensor scatter_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   return detail::make<Tensor>(::tensor_scatter_add, self.get(), dim, index.get(), src.get());
 }
-
 inline Tensor scatter_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   return detail::checked(self, ::tensor_scatter_add_(self.get(), dim, index.get(), src.get()));
 }
-
 inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::check(::tensor_scatter_add_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
@@ -3134,11 +2955,9 @@ inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, cons
 inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
   return detail::make<Tensor>(::tensor_scatter_reduce, self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self);
 }
-
 inline Tensor scatter_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
   return detail::checked(self, ::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self));
 }
-
 inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
   detail::check(::tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.get()));
 }
@@ -3165,11 +2984,9 @@ inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::
 inline Tensor index_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   return detail::make<Tensor>(::tensor_index_add, self.get(), dim, index.get(), source.get(), alpha.get());
 }
-
 inline Tensor index_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   return detail::checked(self, ::tensor_index_add_(self.get(), dim, index.get(), source.get(), alpha.get()));
 }
-
 inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   detail::check(::tensor_index_add_out(self.get(), dim, index.get(), source.get(), alpha.get(), out.get()));
 }
@@ -3180,11 +2997,9 @@ inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const 
 inline Tensor index_copy(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   return detail::make<Tensor>(::tensor_index_copy, self.get(), dim, index.get(), source.get());
 }
-
 inline Tensor index_copy_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   return detail::checked(self, ::tensor_index_copy_(self.get(), dim, index.get(), source.get()));
 }
-
 inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   detail::check(::tensor_index_copy_out(self.get(), dim, index.get(), source.get(), out.get()));
 }
@@ -3195,7 +3010,6 @@ inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const
 inline Tensor index_fill(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
   return value.is_number() ? detail::make<Tensor>(::tensor_index_fill_scalar, self.get(), dim, index.get(), value.number()) : detail::make<Tensor>(::tensor_index_fill, self.get(), dim, index.get(), value.get());
 }
-
 inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
   return detail::checked(self, value.is_number() ? ::tensor_index_fill_scalar_(self.get(), dim, index.get(), value.number()) : ::tensor_index_fill_(self.get(), dim, index.get(), value.get()));
 }
@@ -3207,11 +3021,9 @@ inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, cons
 inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
   return detail::make<Tensor>(::tensor_index_reduce, self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self);
 }
-
 inline Tensor index_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
   return detail::checked(self, ::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self));
 }
-
 inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
   detail::check(::tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.get()));
 }
@@ -3227,7 +3039,6 @@ inline std::vector<Tensor> where(const Tensor &condition) {
 inline Tensor cat(const Tensors &tensors, Int dim = 0) {
   return detail::make<Tensor>(::tensor_cat, tensors.data(), tensors.size(), dim);
 }
-
 inline void cat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_cat_out(tensors.data(), tensors.size(), dim, out.get()));
 }
@@ -3239,7 +3050,6 @@ inline void cat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
 inline Tensor concat(const Tensors &tensors, Int dim = 0) {
   return detail::make<Tensor>(::tensor_concat, tensors.data(), tensors.size(), dim);
 }
-
 inline void concat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_concat_out(tensors.data(), tensors.size(), dim, out.get()));
 }
@@ -3251,7 +3061,6 @@ inline void concat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
 inline Tensor concatenate(const Tensors &tensors, Int dim = 0) {
   return detail::make<Tensor>(::tensor_concatenate, tensors.data(), tensors.size(), dim);
 }
-
 inline void concatenate_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_concatenate_out(tensors.data(), tensors.size(), dim, out.get()));
 }
@@ -3260,7 +3069,6 @@ inline void concatenate_out(const Tensor &out, const Tensors &tensors, Int dim =
 inline Tensor stack(const Tensors &tensors, Int dim = 0) {
   return detail::make<Tensor>(::tensor_stack, tensors.data(), tensors.size(), dim);
 }
-
 inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_stack_out(tensors.data(), tensors.size(), dim, out.get()));
 }
@@ -3270,7 +3078,6 @@ inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
 inline Tensor hstack(const Tensors &tensors) {
   return detail::make<Tensor>(::tensor_hstack, tensors.data(), tensors.size());
 }
-
 inline void hstack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_hstack_out(tensors.data(), tensors.size(), out.get()));
 }
@@ -3280,7 +3087,6 @@ inline void hstack_out(const Tensor &out, const Tensors &tensors) {
 inline Tensor vstack(const Tensors &tensors) {
   return detail::make<Tensor>(::tensor_vstack, tensors.data(), tensors.size());
 }
-
 inline void vstack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_vstack_out(tensors.data(), tensors.size(), out.get()));
 }
@@ -3292,7 +3098,6 @@ inline void vstack_out(const Tensor &out, const Tensors &tensors) {
 inline Tensor row_stack(const Tensors &tensors) {
   return detail::make<Tensor>(::tensor_row_stack, tensors.data(), tensors.size());
 }
-
 inline void row_stack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_row_stack_out(tensors.data(), tensors.size(), out.get()));
 }
@@ -3302,7 +3107,6 @@ inline void row_stack_out(const Tensor &out, const Tensors &tensors) {
 inline Tensor dstack(const Tensors &tensors) {
   return detail::make<Tensor>(::tensor_dstack, tensors.data(), tensors.size());
 }
-
 inline void dstack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_dstack_out(tensors.data(), tensors.size(), out.get()));
 }
@@ -3312,7 +3116,6 @@ inline void dstack_out(const Tensor &out, const Tensors &tensors) {
 inline Tensor column_stack(const Tensors &tensors) {
   return detail::make<Tensor>(::tensor_column_stack, tensors.data(), tensors.size());
 }
-
 inline void column_stack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_column_stack_out(tensors.data(), tensors.size(), out.get()));
 }
@@ -3445,11 +3248,9 @@ inline Tensor rot90(const Tensor &self, Int k = 1, const Ints &dims = {0,1}) {
 inline Tensor tril(const Tensor &self, Int diagonal = 0) {
   return detail::make<Tensor>(::tensor_tril, self.get(), diagonal);
 }
-
 inline Tensor tril_(const Tensor &self, Int diagonal = 0) {
   return detail::checked(self, ::tensor_tril_(self.get(), diagonal));
 }
-
 inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_tril_out(self.get(), diagonal, out.get()));
 }
@@ -3460,11 +3261,9 @@ inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
 inline Tensor triu(const Tensor &self, Int diagonal = 0) {
   return detail::make<Tensor>(::tensor_triu, self.get(), diagonal);
 }
-
 inline Tensor triu_(const Tensor &self, Int diagonal = 0) {
   return detail::checked(self, ::tensor_triu_(self.get(), diagonal));
 }
-
 inline void triu_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_triu_out(self.get(), diagonal, out.get()));
 }
@@ -3474,7 +3273,6 @@ inline void triu_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
 inline Tensor diag(const Tensor &self, Int diagonal = 0) {
   return detail::make<Tensor>(::tensor_diag, self.get(), diagonal);
 }
-
 inline void diag_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_diag_out(self.get(), diagonal, out.get()));
 }
@@ -3511,7 +3309,6 @@ inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int
 inline Tensor slice_scatter(const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   return detail::make<Tensor>(::tensor_slice_scatter, self.get(), src.get(), dim, detail::get(start), detail::get(end), step);
 }
-
 inline void slice_scatter_out(const Tensor &out, const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::check(::tensor_slice_scatter_out(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.get()));
 }
@@ -3545,7 +3342,6 @@ inline Tensor constant_pad_nd(const Tensor &self, const Ints &pad, const Scalar 
 inline Tensor matrix_power(const Tensor &self, Int n) {
   return detail::make<Tensor>(::tensor_matrix_power, self.get(), n);
 }
-
 inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
   detail::check(::tensor_matrix_power_out(self.get(), n, out.get()));
 }
@@ -3565,7 +3361,6 @@ inline LuUnpackResult lu_unpack(const Tensor &LU_data, const Tensor &LU_pivots, 
   detail::check(::tensor_lu_unpack(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.put(), L.put(), U.put()));
   return {P.take(), L.take(), U.take()};
 }
-
 inline void lu_unpack_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &LU_data, const Tensor &LU_pivots, Bool unpack_data = true, Bool unpack_pivots = true) {
   detail::check(::tensor_lu_unpack_out(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.get(), L.get(), U.get()));
 }
@@ -3586,7 +3381,6 @@ inline GeqrfResult geqrf(const Tensor &self) {
   detail::check(::tensor_geqrf(self.get(), a_.put(), tau.put()));
   return {a_.take(), tau.take()};
 }
-
 inline void geqrf_out(const Tensor &a_, const Tensor &tau, const Tensor &self) {
   detail::check(::tensor_geqrf_out(self.get(), a_.get(), tau.get()));
 }
@@ -3596,7 +3390,6 @@ inline void geqrf_out(const Tensor &a_, const Tensor &tau, const Tensor &self) {
 inline Tensor orgqr(const Tensor &self, const Tensor &tau) {
   return detail::make<Tensor>(::tensor_orgqr, self.get(), tau.get());
 }
-
 inline void orgqr_out(const Tensor &out, const Tensor &self, const Tensor &tau) {
   detail::check(::tensor_orgqr_out(self.get(), tau.get(), out.get()));
 }
@@ -3607,7 +3400,6 @@ inline void orgqr_out(const Tensor &out, const Tensor &self, const Tensor &tau) 
 inline Tensor ormqr(const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) {
   return detail::make<Tensor>(::tensor_ormqr, self.get(), tau.get(), other.get(), left, transpose);
 }
-
 inline void ormqr_out(const Tensor &out, const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) {
   detail::check(::tensor_ormqr_out(self.get(), tau.get(), other.get(), left, transpose, out.get()));
 }
@@ -3623,7 +3415,6 @@ inline Tensor lyapunov(const Tensor &H, const Tensor &G) {
 inline Tensor det(const Tensor &self) {
   return detail::make<Tensor>(::tensor_det, self.get());
 }
-
 inline void det_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_det_out(self.get(), out.get()));
 }
@@ -3636,7 +3427,6 @@ inline SlogdetResult slogdet(const Tensor &self) {
   detail::check(::tensor_slogdet(self.get(), sign.put(), logabsdet.put()));
   return {sign.take(), logabsdet.take()};
 }
-
 inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &self) {
   detail::check(::tensor_slogdet_out(self.get(), sign.get(), logabsdet.get()));
 }
@@ -3654,7 +3444,6 @@ inline Tensor logdet(const Tensor &self) {
 inline Tensor frobenius_norm(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_frobenius_norm, self.get(), dim.data(), dim.size(), keepdim);
 }
-
 inline void frobenius_norm_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::check(::tensor_frobenius_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
@@ -3664,7 +3453,6 @@ inline void frobenius_norm_out(const Tensor &out, const Tensor &self, const Ints
 inline Tensor nuclear_norm(const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_nuclear_norm, self.get(), dim.data(), dim.size(), keepdim);
 }
-
 inline void nuclear_norm_out(const Tensor &out, const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
   detail::check(::tensor_nuclear_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
@@ -3680,7 +3468,6 @@ inline Tensor pinverse(const Tensor &self, Real rcond = 1e-15) {
 inline Tensor inverse(const Tensor &self) {
   return detail::make<Tensor>(::tensor_inverse, self.get());
 }
-
 inline void inverse_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_inverse_out(self.get(), out.get()));
 }
@@ -3690,7 +3477,6 @@ inline void inverse_out(const Tensor &out, const Tensor &self) {
 inline Tensor cholesky_solve(const Tensor &self, const Tensor &L, Bool upper = false) {
   return detail::make<Tensor>(::tensor_cholesky_solve, self.get(), L.get(), upper);
 }
-
 inline void cholesky_solve_out(const Tensor &out, const Tensor &self, const Tensor &L, Bool upper = false) {
   detail::check(::tensor_cholesky_solve_out(self.get(), L.get(), upper, out.get()));
 }
@@ -3700,7 +3486,6 @@ inline void cholesky_solve_out(const Tensor &out, const Tensor &self, const Tens
 inline Tensor cholesky_inverse(const Tensor &self, Bool upper = false) {
   return detail::make<Tensor>(::tensor_cholesky_inverse, self.get(), upper);
 }
-
 inline void cholesky_inverse_out(const Tensor &out, const Tensor &self, Bool upper = false) {
   detail::check(::tensor_cholesky_inverse_out(self.get(), upper, out.get()));
 }
@@ -3715,7 +3500,6 @@ inline SvdResult svd(const Tensor &self, Bool some = true, Bool compute_uv = tru
   detail::check(::tensor_svd(self.get(), some, compute_uv, U.put(), S.put(), V.put()));
   return {U.take(), S.take(), V.take()};
 }
-
 inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &V, const Tensor &self, Bool some = true, Bool compute_uv = true) {
   detail::check(::tensor_svd_out(self.get(), some, compute_uv, U.get(), S.get(), V.get()));
 }
@@ -4665,11 +4449,9 @@ inline void foreach_zero_(const Tensors &self) {
 inline Tensor logical_and(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_logical_and, self.get(), other.get());
 }
-
 inline Tensor logical_and_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_logical_and_(self.get(), other.get()));
 }
-
 inline void logical_and_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_logical_and_out(self.get(), other.get(), out.get()));
 }
@@ -4679,11 +4461,9 @@ inline void logical_and_out(const Tensor &out, const Tensor &self, const Tensor 
 inline Tensor logical_or(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_logical_or, self.get(), other.get());
 }
-
 inline Tensor logical_or_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_logical_or_(self.get(), other.get()));
 }
-
 inline void logical_or_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_logical_or_out(self.get(), other.get(), out.get()));
 }
@@ -4693,11 +4473,9 @@ inline void logical_or_out(const Tensor &out, const Tensor &self, const Tensor &
 inline Tensor logical_xor(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_logical_xor, self.get(), other.get());
 }
-
 inline Tensor logical_xor_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_logical_xor_(self.get(), other.get()));
 }
-
 inline void logical_xor_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_logical_xor_out(self.get(), other.get(), out.get()));
 }
@@ -4706,11 +4484,9 @@ inline void logical_xor_out(const Tensor &out, const Tensor &self, const Tensor 
 inline Tensor logical_not(const Tensor &self) {
   return detail::make<Tensor>(::tensor_logical_not, self.get());
 }
-
 inline Tensor logical_not_(const Tensor &self) {
   return detail::checked(self, ::tensor_logical_not_(self.get()));
 }
-
 inline void logical_not_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_logical_not_out(self.get(), out.get()));
 }
@@ -4720,11 +4496,9 @@ inline void logical_not_out(const Tensor &out, const Tensor &self) {
 inline Tensor bitwise_and(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_and_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_and, self.get(), other.get());
 }
-
 inline Tensor bitwise_and_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_bitwise_and_scalar_(self.get(), other.number()) : ::tensor_bitwise_and_(self.get(), other.get()));
 }
-
 inline void bitwise_and_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_bitwise_and_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_and_out(self.get(), other.get(), out.get()));
 }
@@ -4734,11 +4508,9 @@ inline void bitwise_and_out(const Tensor &out, const Operand &self, const Operan
 inline Tensor bitwise_or(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_or_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_or, self.get(), other.get());
 }
-
 inline Tensor bitwise_or_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_bitwise_or_scalar_(self.get(), other.number()) : ::tensor_bitwise_or_(self.get(), other.get()));
 }
-
 inline void bitwise_or_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_bitwise_or_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_or_out(self.get(), other.get(), out.get()));
 }
@@ -4748,11 +4520,9 @@ inline void bitwise_or_out(const Tensor &out, const Operand &self, const Operand
 inline Tensor bitwise_xor(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_xor_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_xor, self.get(), other.get());
 }
-
 inline Tensor bitwise_xor_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_bitwise_xor_scalar_(self.get(), other.number()) : ::tensor_bitwise_xor_(self.get(), other.get()));
 }
-
 inline void bitwise_xor_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_xor_out(self.get(), other.get(), out.get()));
 }
@@ -4761,11 +4531,9 @@ inline void bitwise_xor_out(const Tensor &out, const Operand &self, const Operan
 inline Tensor bitwise_not(const Tensor &self) {
   return detail::make<Tensor>(::tensor_bitwise_not, self.get());
 }
-
 inline Tensor bitwise_not_(const Tensor &self) {
   return detail::checked(self, ::tensor_bitwise_not_(self.get()));
 }
-
 inline void bitwise_not_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_bitwise_not_out(self.get(), out.get()));
 }
@@ -4775,11 +4543,9 @@ inline void bitwise_not_out(const Tensor &out, const Tensor &self) {
 inline Tensor bitwise_left_shift(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_left_shift_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_left_shift, self.get(), other.get());
 }
-
 inline Tensor bitwise_left_shift_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_bitwise_left_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_left_shift_(self.get(), other.get()));
 }
-
 inline void bitwise_left_shift_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_left_shift_out(self.get(), other.get(), out.get()));
 }
@@ -4790,11 +4556,9 @@ inline void bitwise_left_shift_out(const Tensor &out, const Operand &self, const
 inline Tensor bitwise_right_shift(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_right_shift_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_right_shift, self.get(), other.get());
 }
-
 inline Tensor bitwise_right_shift_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_bitwise_right_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_right_shift_(self.get(), other.get()));
 }
-
 inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_right_shift_out(self.get(), other.get(), out.get()));
 }
@@ -4809,7 +4573,6 @@ inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, cons
 inline Tensor matmul(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_matmul, self.get(), other.get());
 }
-
 inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_matmul_out(self.get(), other.get(), out.get()));
 }
@@ -4819,7 +4582,6 @@ inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &othe
 inline Tensor mm(const Tensor &self, const Tensor &mat2) {
   return detail::make<Tensor>(::tensor_mm, self.get(), mat2.get());
 }
-
 inline void mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_mm_out(self.get(), mat2.get(), out.get()));
 }
@@ -4829,7 +4591,6 @@ inline void mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
 inline Tensor spmm(const Tensor &self, const Tensor &mat2) {
   return detail::make<Tensor>(::tensor_spmm, self.get(), mat2.get());
 }
-
 inline void spmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_spmm_out(self.get(), mat2.get(), out.get()));
 }
@@ -4839,7 +4600,6 @@ inline void spmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) 
 inline Tensor bmm(const Tensor &self, const Tensor &mat2) {
   return detail::make<Tensor>(::tensor_bmm, self.get(), mat2.get());
 }
-
 inline void bmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_bmm_out(self.get(), mat2.get(), out.get()));
 }
@@ -4848,7 +4608,6 @@ inline void bmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
 inline Tensor mv(const Tensor &self, const Tensor &vec) {
   return detail::make<Tensor>(::tensor_mv, self.get(), vec.get());
 }
-
 inline void mv_out(const Tensor &out, const Tensor &self, const Tensor &vec) {
   detail::check(::tensor_mv_out(self.get(), vec.get(), out.get()));
 }
@@ -4858,7 +4617,6 @@ inline void mv_out(const Tensor &out, const Tensor &self, const Tensor &vec) {
 inline Tensor dot(const Tensor &self, const Tensor &tensor) {
   return detail::make<Tensor>(::tensor_dot, self.get(), tensor.get());
 }
-
 inline void dot_out(const Tensor &out, const Tensor &self, const Tensor &tensor) {
   detail::check(::tensor_dot_out(self.get(), tensor.get(), out.get()));
 }
@@ -4868,7 +4626,6 @@ inline void dot_out(const Tensor &out, const Tensor &self, const Tensor &tensor)
 inline Tensor vdot(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_vdot, self.get(), other.get());
 }
-
 inline void vdot_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_vdot_out(self.get(), other.get(), out.get()));
 }
@@ -4879,7 +4636,6 @@ inline void vdot_out(const Tensor &out, const Tensor &self, const Tensor &other)
 inline Tensor inner(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_inner, self.get(), other.get());
 }
-
 inline void inner_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_inner_out(self.get(), other.get(), out.get()));
 }
@@ -4888,7 +4644,6 @@ inline void inner_out(const Tensor &out, const Tensor &self, const Tensor &other
 inline Tensor outer(const Tensor &self, const Tensor &vec2) {
   return detail::make<Tensor>(::tensor_outer, self.get(), vec2.get());
 }
-
 inline void outer_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
   detail::check(::tensor_outer_out(self.get(), vec2.get(), out.get()));
 }
@@ -4899,7 +4654,6 @@ inline void outer_out(const Tensor &out, const Tensor &self, const Tensor &vec2)
 inline Tensor ger(const Tensor &self, const Tensor &vec2) {
   return detail::make<Tensor>(::tensor_ger, self.get(), vec2.get());
 }
-
 inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
   detail::check(::tensor_ger_out(self.get(), vec2.get(), out.get()));
 }
@@ -4912,11 +4666,9 @@ inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::make<Tensor>(::tensor_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
 }
-
 inline Tensor addmm_(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::checked(self, ::tensor_addmm_(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()));
 }
-
 inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::check(::tensor_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
@@ -4929,11 +4681,9 @@ inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1,
 inline Tensor baddbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::make<Tensor>(::tensor_baddbmm, self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get());
 }
-
 inline Tensor baddbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::checked(self, ::tensor_baddbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
 }
-
 inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::check(::tensor_baddbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
 }
@@ -4946,11 +4696,9 @@ inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &bat
 inline Tensor addbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::make<Tensor>(::tensor_addbmm, self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get());
 }
-
 inline Tensor addbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::checked(self, ::tensor_addbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
 }
-
 inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::check(::tensor_addbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
 }
@@ -4963,11 +4711,9 @@ inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batc
 inline Tensor addmv(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::make<Tensor>(::tensor_addmv, self.get(), mat.get(), vec.get(), beta.get(), alpha.get());
 }
-
 inline Tensor addmv_(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::checked(self, ::tensor_addmv_(self.get(), mat.get(), vec.get(), beta.get(), alpha.get()));
 }
-
 inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::check(::tensor_addmv_out(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.get()));
 }
@@ -4980,11 +4726,9 @@ inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, 
 inline Tensor addr(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::make<Tensor>(::tensor_addr, self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get());
 }
-
 inline Tensor addr_(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::checked(self, ::tensor_addr_(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get()));
 }
-
 inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::check(::tensor_addr_out(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.get()));
 }
@@ -5005,7 +4749,6 @@ inline Tensor einsum(const Text &equation, const Tensors &tensors) {
 inline Tensor tensordot(const Tensor &self, const Tensor &other, Int dims = 2) {
   return detail::make<Tensor>(::tensor_tensordot, self.get(), other.get(), dims);
 }
-
 inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dims = 2) {
   detail::check(::tensor_tensordot_out(self.get(), other.get(), dims, out.get()));
 }
@@ -5015,7 +4758,6 @@ inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &o
 inline Tensor tensordot(const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) {
   return detail::make<Tensor>(::tensor_tensordot_dims, self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size());
 }
-
 inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) {
   detail::check(::tensor_tensordot_dims_out(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.get()));
 }
@@ -5025,7 +4767,6 @@ inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &o
 inline Tensor kron(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_kron, self.get(), other.get());
 }
-
 inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_kron_out(self.get(), other.get(), out.get()));
 }
@@ -5117,11 +4858,9 @@ inline Tensor prelu(const Tensor &self, const Tensor &weight) {
 inline Tensor threshold(const Tensor &self, const Scalar &threshold, const Scalar &value) {
   return detail::make<Tensor>(::tensor_threshold, self.get(), threshold.get(), value.get());
 }
-
 inline Tensor threshold_(const Tensor &self, const Scalar &threshold, const Scalar &value) {
   return detail::checked(self, ::tensor_threshold_(self.get(), threshold.get(), value.get()));
 }
-
 inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &threshold, const Scalar &value) {
   detail::check(::tensor_threshold_out(self.get(), threshold.get(), value.get(), out.get()));
 }
@@ -5131,7 +4870,6 @@ inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &t
 inline Tensor hardshrink(const Tensor &self, Real lambd = 0.5) {
   return detail::make<Tensor>(::tensor_hardshrink, self.get(), lambd);
 }
-
 inline void hardshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) {
   detail::check(::tensor_hardshrink_out(self.get(), lambd, out.get()));
 }
@@ -5141,7 +4879,6 @@ inline void hardshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0
 inline Tensor celu(const Tensor &self, Real alpha = 1.0) {
   return detail::make<Tensor>(::tensor_celu, self.get(), alpha);
 }
-
 inline Tensor celu_(const Tensor &self, Real alpha = 1.0) {
   return detail::checked(self, ::tensor_celu_(self.get(), alpha));
 }
@@ -5152,7 +4889,6 @@ inline Tensor celu_(const Tensor &self, Real alpha = 1.0) {
 inline Tensor selu(const Tensor &self) {
   return detail::make<Tensor>(::tensor_selu, self.get());
 }
-
 inline Tensor selu_(const Tensor &self) {
   return detail::checked(self, ::tensor_selu_(self.get()));
 }
@@ -5163,7 +4899,6 @@ inline Tensor selu_(const Tensor &self) {
 inline Tensor rrelu(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_rrelu, self.get(), lower, upper, training, detail::get(generator));
 }
-
 inline Tensor rrelu_(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_rrelu_(self.get(), lower, upper, training, detail::get(generator)));
 }
@@ -5264,7 +4999,6 @@ inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &b
 inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_dropout, self.get(), p, train, detail::get(generator));
 }
-
 inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_dropout_(self.get(), p, train, detail::get(generator)));
 }
@@ -5276,7 +5010,6 @@ inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::option
 inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_feature_dropout, self.get(), p, train, detail::get(generator));
 }
-
 inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_feature_dropout_(self.get(), p, train, detail::get(generator)));
 }
@@ -5289,7 +5022,6 @@ inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std
 inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_alpha_dropout, self.get(), p, train, detail::get(generator));
 }
-
 inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_alpha_dropout_(self.get(), p, train, detail::get(generator)));
 }
@@ -5301,7 +5033,6 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_feature_alpha_dropout, self.get(), p, train, detail::get(generator));
 }
-
 inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_feature_alpha_dropout_(self.get(), p, train, detail::get(generator)));
 }
@@ -5519,7 +5250,6 @@ inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, co
 inline Tensor avg_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
   return detail::make<Tensor>(::tensor_avg_pool1d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad);
 }
-
 inline void avg_pool1d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
   detail::check(::tensor_avg_pool1d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, out.get()));
 }
@@ -5908,7 +5638,6 @@ inline Tensor gguf_linear(const Tensor &self, const Tensor &weight, const Text &
 inline Tensor int_mm(const Tensor &self, const Tensor &mat2) {
   return detail::make<Tensor>(::tensor_int_mm, self.get(), mat2.get());
 }
-
 inline void int_mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_int_mm_out(self.get(), mat2.get(), out.get()));
 }
@@ -5994,7 +5723,6 @@ inline bool is_same_size(const Tensor &self, const Tensor &other) {
 inline Tensor rand(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   return detail::tracked(detail::make<Tensor>(::tensor_rand, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
-
 inline void rand_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_rand_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
@@ -6005,7 +5733,6 @@ inline void rand_out(const Tensor &out, const Ints &size, const Options &options
 inline Tensor randn(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   return detail::tracked(detail::make<Tensor>(::tensor_randn, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
-
 inline void randn_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_randn_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
@@ -6016,7 +5743,6 @@ inline void randn_out(const Tensor &out, const Ints &size, const Options &option
 inline Tensor randint(Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   return detail::tracked(detail::make<Tensor>(::tensor_randint, low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
-
 inline void randint_out(const Tensor &out, Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_randint_out(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
@@ -6027,7 +5753,6 @@ inline void randint_out(const Tensor &out, Int low, Int high, const Ints &size, 
 inline Tensor randint(Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   return detail::tracked(detail::make<Tensor>(::tensor_randint_high, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
-
 inline void randint_out(const Tensor &out, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_randint_high_out(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
@@ -6037,7 +5762,6 @@ inline void randint_out(const Tensor &out, Int high, const Ints &size, const Opt
 inline Tensor randperm(Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   return detail::tracked(detail::make<Tensor>(::tensor_randperm, n, detail::get(generator), options.dtype, options.layout, options.device), options);
 }
-
 inline void randperm_out(const Tensor &out, Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_randperm_out(n, detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
@@ -6073,7 +5797,6 @@ inline Tensor randint_like(const Tensor &self, Int high, const Options &options 
 inline Tensor normal(const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
   return std.is_number() ? detail::make<Tensor>(::tensor_normal_tensors_scalar, mean.get(), std.number(), detail::get(generator)) : detail::make<Tensor>(::tensor_normal_tensors, mean.get(), std.get(), detail::get(generator));
 }
-
 inline void normal_out(const Tensor &out, const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(std.is_number() ? ::tensor_normal_tensors_scalar_out(mean.get(), std.number(), detail::get(generator), out.get()) : ::tensor_normal_tensors_out(mean.get(), std.get(), detail::get(generator), out.get()));
 }
@@ -6084,7 +5807,6 @@ inline void normal_out(const Tensor &out, const Operand &mean, const Operand &st
 inline Tensor normal(Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   return detail::tracked(detail::make<Tensor>(::tensor_normal_size, mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
 }
-
 inline void normal_out(const Tensor &out, Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_normal_size_out(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
@@ -6094,7 +5816,6 @@ inline void normal_out(const Tensor &out, Real mean, Real std, const Ints &size,
 inline Tensor bernoulli(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_bernoulli, self.get(), detail::get(generator));
 }
-
 inline void bernoulli_out(const Tensor &out, const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_bernoulli_out(self.get(), detail::get(generator), out.get()));
 }
@@ -6112,7 +5833,6 @@ inline Tensor bernoulli(const Tensor &self, Real p, const std::optional<Generato
 inline Tensor multinomial(const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_multinomial, self.get(), num_samples, replacement, detail::get(generator));
 }
-
 inline void multinomial_out(const Tensor &out, const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_multinomial_out(self.get(), num_samples, replacement, detail::get(generator), out.get()));
 }
@@ -6238,7 +5958,6 @@ inline void generator_set_state(const Generator &self, const Tensor &state) {
 inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_sum, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void sum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_sum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -6249,7 +5968,6 @@ inline void sum_out(const Tensor &out, const Tensor &self, const Ints &dim = std
 inline Tensor nansum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_nansum, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_nansum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -6259,7 +5977,6 @@ inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = 
 inline Tensor prod(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_prod, self.get(), detail::get(dim), keepdim, detail::get(dtype));
 }
-
 inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_prod_out(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.get()));
 }
@@ -6270,7 +5987,6 @@ inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor mean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_mean, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void mean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_mean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -6281,7 +5997,6 @@ inline void mean_out(const Tensor &out, const Tensor &self, const Ints &dim = st
 inline Tensor nanmean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_nanmean, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void nanmean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_nanmean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -6292,7 +6007,6 @@ inline void nanmean_out(const Tensor &out, const Tensor &self, const Ints &dim =
 inline Tensor any(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_any, self.get(), dim.data(), dim.size(), keepdim);
 }
-
 inline void any_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_any_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
@@ -6303,7 +6017,6 @@ inline void any_out(const Tensor &out, const Tensor &self, const Ints &dim = std
 inline Tensor all(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_all, self.get(), dim.data(), dim.size(), keepdim);
 }
-
 inline void all_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_all_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
@@ -6328,7 +6041,6 @@ inline Tensor std(const Tensor &self, Bool unbiased = true) {
 inline Tensor std(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_std_dim, self.get(), dim.data(), dim.size(), unbiased, keepdim);
 }
-
 inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::check(::tensor_std_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
 }
@@ -6343,7 +6055,6 @@ inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 inline Tensor std_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_std_correction, self.get(), dim.data(), dim.size(), detail::get(correction), keepdim);
 }
-
 inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_std_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
@@ -6362,7 +6073,6 @@ inline Tensor var(const Tensor &self, Bool unbiased = true) {
 inline Tensor var(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_var_dim, self.get(), dim.data(), dim.size(), unbiased, keepdim);
 }
-
 inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::check(::tensor_var_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
 }
@@ -6377,7 +6087,6 @@ inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 inline Tensor var_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_var_correction, self.get(), dim.data(), dim.size(), detail::get(correction), keepdim);
 }
-
 inline void var_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_var_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
@@ -6459,7 +6168,6 @@ inline VarMeanCorrectionResult var_mean_correction(const Tensor &self, const Int
 inline Tensor norm(const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_norm, self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_norm_out(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -6469,7 +6177,6 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor norm(const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_norm_name, self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void norm_out(const Tensor &out, const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_norm_name_out(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -6481,7 +6188,6 @@ inline void norm_out(const Tensor &out, const Tensor &self, const Text &p, const
 inline Tensor amax(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_amax, self.get(), dim.data(), dim.size(), keepdim);
 }
-
 inline void amax_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
   detail::check(::tensor_amax_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
@@ -6493,7 +6199,6 @@ inline void amax_out(const Tensor &out, const Tensor &self, const Ints &dim = {}
 inline Tensor amin(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_amin, self.get(), dim.data(), dim.size(), keepdim);
 }
-
 inline void amin_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
   detail::check(::tensor_amin_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
@@ -6502,7 +6207,6 @@ inline void amin_out(const Tensor &out, const Tensor &self, const Ints &dim = {}
 inline Tensor max(const Tensor &self) {
   return detail::make<Tensor>(::tensor_max, self.get());
 }
-
 inline void max_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_max_out(self.get(), out.get()));
 }
@@ -6515,7 +6219,6 @@ inline MaxDimResult max(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_max_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void max_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_max_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
@@ -6524,7 +6227,6 @@ inline void max_out(const Tensor &values, const Tensor &indices, const Tensor &s
 inline Tensor min(const Tensor &self) {
   return detail::make<Tensor>(::tensor_min, self.get());
 }
-
 inline void min_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_min_out(self.get(), out.get()));
 }
@@ -6537,7 +6239,6 @@ inline MinDimResult min(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_min_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void min_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_min_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
@@ -6546,7 +6247,6 @@ inline void min_out(const Tensor &values, const Tensor &indices, const Tensor &s
 inline Tensor max(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_max_other, self.get(), other.get());
 }
-
 inline void max_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_max_other_out(self.get(), other.get(), out.get()));
 }
@@ -6555,7 +6255,6 @@ inline void max_out(const Tensor &out, const Tensor &self, const Tensor &other) 
 inline Tensor min(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_min_other, self.get(), other.get());
 }
-
 inline void min_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_min_other_out(self.get(), other.get(), out.get()));
 }
@@ -6568,7 +6267,6 @@ inline AminmaxResult aminmax(const Tensor &self, const std::optional<Int> &dim =
   detail::check(::tensor_aminmax(self.get(), detail::get(dim), keepdim, min.put(), max.put()));
   return {min.take(), max.take()};
 }
-
 inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_aminmax_out(self.get(), detail::get(dim), keepdim, min.get(), max.get()));
 }
@@ -6579,7 +6277,6 @@ inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self
 inline Tensor argmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_argmax, self.get(), detail::get(dim), keepdim);
 }
-
 inline void argmax_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_argmax_out(self.get(), detail::get(dim), keepdim, out.get()));
 }
@@ -6590,7 +6287,6 @@ inline void argmax_out(const Tensor &out, const Tensor &self, const std::optiona
 inline Tensor argmin(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_argmin, self.get(), detail::get(dim), keepdim);
 }
-
 inline void argmin_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_argmin_out(self.get(), detail::get(dim), keepdim, out.get()));
 }
@@ -6600,11 +6296,9 @@ inline void argmin_out(const Tensor &out, const Tensor &self, const std::optiona
 inline Tensor floor(const Tensor &self) {
   return detail::make<Tensor>(::tensor_floor, self.get());
 }
-
 inline Tensor floor_(const Tensor &self) {
   return detail::checked(self, ::tensor_floor_(self.get()));
 }
-
 inline void floor_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_floor_out(self.get(), out.get()));
 }
@@ -6614,11 +6308,9 @@ inline void floor_out(const Tensor &out, const Tensor &self) {
 inline Tensor ceil(const Tensor &self) {
   return detail::make<Tensor>(::tensor_ceil, self.get());
 }
-
 inline Tensor ceil_(const Tensor &self) {
   return detail::checked(self, ::tensor_ceil_(self.get()));
 }
-
 inline void ceil_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_ceil_out(self.get(), out.get()));
 }
@@ -6628,11 +6320,9 @@ inline void ceil_out(const Tensor &out, const Tensor &self) {
 inline Tensor trunc(const Tensor &self) {
   return detail::make<Tensor>(::tensor_trunc, self.get());
 }
-
 inline Tensor trunc_(const Tensor &self) {
   return detail::checked(self, ::tensor_trunc_(self.get()));
 }
-
 inline void trunc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_trunc_out(self.get(), out.get()));
 }
@@ -6644,11 +6334,9 @@ inline void trunc_out(const Tensor &out, const Tensor &self) {
 inline Tensor fix(const Tensor &self) {
   return detail::make<Tensor>(::tensor_fix, self.get());
 }
-
 inline Tensor fix_(const Tensor &self) {
   return detail::checked(self, ::tensor_fix_(self.get()));
 }
-
 inline void fix_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_fix_out(self.get(), out.get()));
 }
@@ -6659,11 +6347,9 @@ inline void fix_out(const Tensor &out, const Tensor &self) {
 inline Tensor round(const Tensor &self, Int decimals = 0) {
   return detail::make<Tensor>(::tensor_round, self.get(), decimals);
 }
-
 inline Tensor round_(const Tensor &self, Int decimals = 0) {
   return detail::checked(self, ::tensor_round_(self.get(), decimals));
 }
-
 inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
   detail::check(::tensor_round_out(self.get(), decimals, out.get()));
 }
@@ -6673,11 +6359,9 @@ inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
 inline Tensor frac(const Tensor &self) {
   return detail::make<Tensor>(::tensor_frac, self.get());
 }
-
 inline Tensor frac_(const Tensor &self) {
   return detail::checked(self, ::tensor_frac_(self.get()));
 }
-
 inline void frac_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_frac_out(self.get(), out.get()));
 }
@@ -6688,11 +6372,9 @@ inline void frac_out(const Tensor &out, const Tensor &self) {
 inline Tensor clamp(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   return detail::make<Tensor>(::tensor_clamp_tensor, self.get(), detail::get(min), detail::get(max));
 }
-
 inline Tensor clamp_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   return detail::checked(self, ::tensor_clamp_tensor_(self.get(), detail::get(min), detail::get(max)));
 }
-
 inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   detail::check(::tensor_clamp_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
@@ -6703,11 +6385,9 @@ inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional
 inline Tensor clamp(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   return detail::make<Tensor>(::tensor_clamp, self.get(), detail::get(min), detail::get(max));
 }
-
 inline Tensor clamp_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   return detail::checked(self, ::tensor_clamp_(self.get(), detail::get(min), detail::get(max)));
 }
-
 inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   detail::check(::tensor_clamp_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
@@ -6720,11 +6400,9 @@ inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional
 inline Tensor clip(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   return detail::make<Tensor>(::tensor_clip_tensor, self.get(), detail::get(min), detail::get(max));
 }
-
 inline Tensor clip_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   return detail::checked(self, ::tensor_clip_tensor_(self.get(), detail::get(min), detail::get(max)));
 }
-
 inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   detail::check(::tensor_clip_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
@@ -6737,11 +6415,9 @@ inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor clip(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   return detail::make<Tensor>(::tensor_clip, self.get(), detail::get(min), detail::get(max));
 }
-
 inline Tensor clip_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   return detail::checked(self, ::tensor_clip_(self.get(), detail::get(min), detail::get(max)));
 }
-
 inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   detail::check(::tensor_clip_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
@@ -6751,11 +6427,9 @@ inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor clamp_min(const Tensor &self, const Operand &min) {
   return min.is_number() ? detail::make<Tensor>(::tensor_clamp_min_scalar, self.get(), min.number()) : detail::make<Tensor>(::tensor_clamp_min, self.get(), min.get());
 }
-
 inline Tensor clamp_min_(const Tensor &self, const Operand &min) {
   return detail::checked(self, min.is_number() ? ::tensor_clamp_min_scalar_(self.get(), min.number()) : ::tensor_clamp_min_(self.get(), min.get()));
 }
-
 inline void clamp_min_out(const Tensor &out, const Tensor &self, const Operand &min) {
   detail::check(min.is_number() ? ::tensor_clamp_min_scalar_out(self.get(), min.number(), out.get()) : ::tensor_clamp_min_out(self.get(), min.get(), out.get()));
 }
@@ -6765,11 +6439,9 @@ inline void clamp_min_out(const Tensor &out, const Tensor &self, const Operand &
 inline Tensor clamp_max(const Tensor &self, const Operand &max) {
   return max.is_number() ? detail::make<Tensor>(::tensor_clamp_max_scalar, self.get(), max.number()) : detail::make<Tensor>(::tensor_clamp_max, self.get(), max.get());
 }
-
 inline Tensor clamp_max_(const Tensor &self, const Operand &max) {
   return detail::checked(self, max.is_number() ? ::tensor_clamp_max_scalar_(self.get(), max.number()) : ::tensor_clamp_max_(self.get(), max.get()));
 }
-
 inline void clamp_max_out(const Tensor &out, const Tensor &self, const Operand &max) {
   detail::check(max.is_number() ? ::tensor_clamp_max_scalar_out(self.get(), max.number(), out.get()) : ::tensor_clamp_max_out(self.get(), max.get(), out.get()));
 }
@@ -6779,7 +6451,6 @@ inline void clamp_max_out(const Tensor &out, const Tensor &self, const Operand &
 inline Tensor maximum(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_maximum, self.get(), other.get());
 }
-
 inline void maximum_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_maximum_out(self.get(), other.get(), out.get()));
 }
@@ -6789,7 +6460,6 @@ inline void maximum_out(const Tensor &out, const Tensor &self, const Tensor &oth
 inline Tensor minimum(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_minimum, self.get(), other.get());
 }
-
 inline void minimum_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_minimum_out(self.get(), other.get(), out.get()));
 }
@@ -6799,7 +6469,6 @@ inline void minimum_out(const Tensor &out, const Tensor &self, const Tensor &oth
 inline Tensor fmax(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_fmax, self.get(), other.get());
 }
-
 inline void fmax_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_fmax_out(self.get(), other.get(), out.get()));
 }
@@ -6809,7 +6478,6 @@ inline void fmax_out(const Tensor &out, const Tensor &self, const Tensor &other)
 inline Tensor fmin(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_fmin, self.get(), other.get());
 }
-
 inline void fmin_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_fmin_out(self.get(), other.get(), out.get()));
 }
@@ -6818,7 +6486,6 @@ inline void fmin_out(const Tensor &out, const Tensor &self, const Tensor &other)
 inline Tensor relu(const Tensor &self) {
   return detail::make<Tensor>(::tensor_relu, self.get());
 }
-
 inline Tensor relu_(const Tensor &self) {
   return detail::checked(self, ::tensor_relu_(self.get()));
 }
@@ -6829,7 +6496,6 @@ inline Tensor relu_(const Tensor &self) {
 inline Tensor where(const Tensor &condition, const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_where_scalar, condition.get(), self.get(), other.number()) : detail::make<Tensor>(::tensor_where, condition.get(), self.get(), other.get());
 }
-
 inline void where_out(const Tensor &out, const Tensor &condition, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_where_scalar_out(condition.get(), self.get(), other.number(), out.get()) : ::tensor_where_out(condition.get(), self.get(), other.get(), out.get()));
 }
@@ -6840,11 +6506,9 @@ inline void where_out(const Tensor &out, const Tensor &condition, const Operand 
 inline Tensor cumsum(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_cumsum, self.get(), dim, detail::get(dtype));
 }
-
 inline Tensor cumsum_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::checked(self, ::tensor_cumsum_(self.get(), dim, detail::get(dtype)));
 }
-
 inline void cumsum_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_cumsum_out(self.get(), dim, detail::get(dtype), out.get()));
 }
@@ -6855,11 +6519,9 @@ inline void cumsum_out(const Tensor &out, const Tensor &self, Int dim, const std
 inline Tensor cumprod(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_cumprod, self.get(), dim, detail::get(dtype));
 }
-
 inline Tensor cumprod_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::checked(self, ::tensor_cumprod_(self.get(), dim, detail::get(dtype)));
 }
-
 inline void cumprod_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_cumprod_out(self.get(), dim, detail::get(dtype), out.get()));
 }
@@ -6872,7 +6534,6 @@ inline CummaxResult cummax(const Tensor &self, Int dim) {
   detail::check(::tensor_cummax(self.get(), dim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void cummax_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim) {
   detail::check(::tensor_cummax_out(self.get(), dim, values.get(), indices.get()));
 }
@@ -6885,7 +6546,6 @@ inline CumminResult cummin(const Tensor &self, Int dim) {
   detail::check(::tensor_cummin(self.get(), dim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim) {
   detail::check(::tensor_cummin_out(self.get(), dim, values.get(), indices.get()));
 }
@@ -6895,7 +6555,6 @@ inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor
 inline Tensor logcumsumexp(const Tensor &self, Int dim) {
   return detail::make<Tensor>(::tensor_logcumsumexp, self.get(), dim);
 }
-
 inline void logcumsumexp_out(const Tensor &out, const Tensor &self, Int dim) {
   detail::check(::tensor_logcumsumexp_out(self.get(), dim, out.get()));
 }
@@ -6905,7 +6564,6 @@ inline void logcumsumexp_out(const Tensor &out, const Tensor &self, Int dim) {
 inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_logsumexp, self.get(), dim.data(), dim.size(), keepdim);
 }
-
 inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::check(::tensor_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
@@ -6916,7 +6574,6 @@ inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_softmax, self.get(), dim, detail::get(dtype));
 }
-
 inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
@@ -6926,7 +6583,6 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
 inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_log_softmax, self.get(), dim, detail::get(dtype));
 }
-
 inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
@@ -7100,7 +6756,6 @@ inline SortResult sort(const Tensor &self, Int dim = -1, Bool descending = false
   detail::check(::tensor_sort(self.get(), dim, descending, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::check(::tensor_sort_out(self.get(), dim, descending, values.get(), indices.get()));
 }
@@ -7113,7 +6768,6 @@ inline SortStableResult sort(const Tensor &self, const std::optional<Bool> &stab
   detail::check(::tensor_sort_stable(self.get(), detail::get(stable), dim, descending, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, const std::optional<Bool> &stable, Int dim = -1, Bool descending = false) {
   detail::check(::tensor_sort_stable_out(self.get(), detail::get(stable), dim, descending, values.get(), indices.get()));
 }
@@ -7134,7 +6788,6 @@ inline Tensor argsort(const Tensor &self, Bool stable, Int dim = -1, Bool descen
 inline Tensor msort(const Tensor &self) {
   return detail::make<Tensor>(::tensor_msort, self.get());
 }
-
 inline void msort_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_msort_out(self.get(), out.get()));
 }
@@ -7148,7 +6801,6 @@ inline TopkResult topk(const Tensor &self, Int k, Int dim = -1, Bool largest = t
   detail::check(::tensor_topk(self.get(), k, dim, largest, sorted, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void topk_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int k, Int dim = -1, Bool largest = true, Bool sorted = true) {
   detail::check(::tensor_topk_out(self.get(), k, dim, largest, sorted, values.get(), indices.get()));
 }
@@ -7167,7 +6819,6 @@ inline MedianDimResult median(const Tensor &self, Int dim, Bool keepdim = false)
   detail::check(::tensor_median_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void median_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_median_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
@@ -7186,7 +6837,6 @@ inline NanmedianDimResult nanmedian(const Tensor &self, Int dim, Bool keepdim = 
   detail::check(::tensor_nanmedian_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void nanmedian_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_nanmedian_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
@@ -7200,7 +6850,6 @@ inline KthvalueResult kthvalue(const Tensor &self, Int k, Int dim = -1, Bool kee
   detail::check(::tensor_kthvalue(self.get(), k, dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void kthvalue_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int k, Int dim = -1, Bool keepdim = false) {
   detail::check(::tensor_kthvalue_out(self.get(), k, dim, keepdim, values.get(), indices.get()));
 }
@@ -7214,7 +6863,6 @@ inline ModeResult mode(const Tensor &self, Int dim = -1, Bool keepdim = false) {
   detail::check(::tensor_mode(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-
 inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim = -1, Bool keepdim = false) {
   detail::check(::tensor_mode_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
@@ -7227,7 +6875,6 @@ inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &
 inline Tensor searchsorted(const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
   return self.is_number() ? detail::make<Tensor>(::tensor_searchsorted_scalar, sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter)) : detail::make<Tensor>(::tensor_searchsorted, sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter));
 }
-
 inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
   detail::check(self.is_number() ? ::tensor_searchsorted_scalar_out(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()) : ::tensor_searchsorted_out(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()));
 }
@@ -7237,7 +6884,6 @@ inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, c
 inline Tensor bucketize(const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) {
   return self.is_number() ? detail::make<Tensor>(::tensor_bucketize_scalar, self.number(), boundaries.get(), out_int32, right) : detail::make<Tensor>(::tensor_bucketize, self.get(), boundaries.get(), out_int32, right);
 }
-
 inline void bucketize_out(const Tensor &out, const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) {
   detail::check(self.is_number() ? ::tensor_bucketize_scalar_out(self.number(), boundaries.get(), out_int32, right, out.get()) : ::tensor_bucketize_out(self.get(), boundaries.get(), out_int32, right, out.get()));
 }
@@ -7273,7 +6919,6 @@ inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool retur
 inline Tensor isin(const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) {
   return test_elements.is_number() ? detail::make<Tensor>(::tensor_isin_scalar, elements.get(), test_elements.number(), assume_unique, invert) : detail::make<Tensor>(::tensor_isin, elements.get(), test_elements.get(), assume_unique, invert);
 }
-
 inline void isin_out(const Tensor &out, const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) {
   detail::check(test_elements.is_number() ? ::tensor_isin_scalar_out(elements.get(), test_elements.number(), assume_unique, invert, out.get()) : ::tensor_isin_out(elements.get(), test_elements.get(), assume_unique, invert, out.get()));
 }
@@ -7475,7 +7120,6 @@ inline Tensor smm(const Tensor &self, const Tensor &mat2) {
 inline Tensor sspaddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::make<Tensor>(::tensor_sspaddmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
 }
-
 inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::check(::tensor_sspaddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
@@ -7486,7 +7130,6 @@ inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &ma
 inline Tensor hspmm(const Tensor &mat1, const Tensor &mat2) {
   return detail::make<Tensor>(::tensor_hspmm, mat1.get(), mat2.get());
 }
-
 inline void hspmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) {
   detail::check(::tensor_hspmm_out(mat1.get(), mat2.get(), out.get()));
 }
@@ -7496,7 +7139,6 @@ inline void hspmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2)
 inline Tensor saddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::make<Tensor>(::tensor_saddmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
 }
-
 inline void saddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::check(::tensor_saddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
@@ -7506,7 +7148,6 @@ inline void saddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1
 inline Tensor hsmm(const Tensor &mat1, const Tensor &mat2) {
   return detail::make<Tensor>(::tensor_hsmm, mat1.get(), mat2.get());
 }
-
 inline void hsmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) {
   detail::check(::tensor_hsmm_out(mat1.get(), mat2.get(), out.get()));
 }
@@ -7516,7 +7157,6 @@ inline void hsmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) 
 inline Tensor dsmm(const Tensor &self, const Tensor &mat2) {
   return detail::make<Tensor>(::tensor_dsmm, self.get(), mat2.get());
 }
-
 inline void dsmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_dsmm_out(self.get(), mat2.get(), out.get()));
 }
@@ -7562,11 +7202,9 @@ inline CsrSpaddResult csr_spadd(const Tensor &crow_indices, const Tensor &col_in
 inline Tensor erf(const Tensor &self) {
   return detail::make<Tensor>(::tensor_erf, self.get());
 }
-
 inline Tensor erf_(const Tensor &self) {
   return detail::checked(self, ::tensor_erf_(self.get()));
 }
-
 inline void erf_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_erf_out(self.get(), out.get()));
 }
@@ -7575,11 +7213,9 @@ inline void erf_out(const Tensor &out, const Tensor &self) {
 inline Tensor erfc(const Tensor &self) {
   return detail::make<Tensor>(::tensor_erfc, self.get());
 }
-
 inline Tensor erfc_(const Tensor &self) {
   return detail::checked(self, ::tensor_erfc_(self.get()));
 }
-
 inline void erfc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_erfc_out(self.get(), out.get()));
 }
@@ -7589,11 +7225,9 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
 inline Tensor erfinv(const Tensor &self) {
   return detail::make<Tensor>(::tensor_erfinv, self.get());
 }
-
 inline Tensor erfinv_(const Tensor &self) {
   return detail::checked(self, ::tensor_erfinv_(self.get()));
 }
-
 inline void erfinv_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_erfinv_out(self.get(), out.get()));
 }
@@ -7603,11 +7237,9 @@ inline void erfinv_out(const Tensor &out, const Tensor &self) {
 inline Tensor lgamma(const Tensor &self) {
   return detail::make<Tensor>(::tensor_lgamma, self.get());
 }
-
 inline Tensor lgamma_(const Tensor &self) {
   return detail::checked(self, ::tensor_lgamma_(self.get()));
 }
-
 inline void lgamma_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_lgamma_out(self.get(), out.get()));
 }
@@ -7617,11 +7249,9 @@ inline void lgamma_out(const Tensor &out, const Tensor &self) {
 inline Tensor digamma(const Tensor &self) {
   return detail::make<Tensor>(::tensor_digamma, self.get());
 }
-
 inline Tensor digamma_(const Tensor &self) {
   return detail::checked(self, ::tensor_digamma_(self.get()));
 }
-
 inline void digamma_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_digamma_out(self.get(), out.get()));
 }
@@ -7631,11 +7261,9 @@ inline void digamma_out(const Tensor &out, const Tensor &self) {
 inline Tensor i0(const Tensor &self) {
   return detail::make<Tensor>(::tensor_i0, self.get());
 }
-
 inline Tensor i0_(const Tensor &self) {
   return detail::checked(self, ::tensor_i0_(self.get()));
 }
-
 inline void i0_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_i0_out(self.get(), out.get()));
 }
@@ -7644,11 +7272,9 @@ inline void i0_out(const Tensor &out, const Tensor &self) {
 inline Tensor sinc(const Tensor &self) {
   return detail::make<Tensor>(::tensor_sinc, self.get());
 }
-
 inline Tensor sinc_(const Tensor &self) {
   return detail::checked(self, ::tensor_sinc_(self.get()));
 }
-
 inline void sinc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sinc_out(self.get(), out.get()));
 }
@@ -7658,11 +7284,9 @@ inline void sinc_out(const Tensor &out, const Tensor &self) {
 inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   return detail::make<Tensor>(::tensor_logit, self.get(), detail::get(eps));
 }
-
 inline Tensor logit_(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   return detail::checked(self, ::tensor_logit_(self.get(), detail::get(eps)));
 }
-
 inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::check(::tensor_logit_out(self.get(), detail::get(eps), out.get()));
 }
@@ -7672,7 +7296,6 @@ inline void logit_out(const Tensor &out, const Tensor &self, const std::optional
 inline Tensor polygamma(Int n, const Tensor &self) {
   return detail::make<Tensor>(::tensor_polygamma, n, self.get());
 }
-
 inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
   detail::check(::tensor_polygamma_out(n, self.get(), out.get()));
 }
@@ -7683,11 +7306,9 @@ inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
 inline Tensor mvlgamma(const Tensor &self, Int p) {
   return detail::make<Tensor>(::tensor_mvlgamma, self.get(), p);
 }
-
 inline Tensor mvlgamma_(const Tensor &self, Int p) {
   return detail::checked(self, ::tensor_mvlgamma_(self.get(), p));
 }
-
 inline void mvlgamma_out(const Tensor &out, const Tensor &self, Int p) {
   detail::check(::tensor_mvlgamma_out(self.get(), p, out.get()));
 }
@@ -7698,11 +7319,9 @@ inline void mvlgamma_out(const Tensor &out, const Tensor &self, Int p) {
 inline Tensor igamma(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_igamma, self.get(), other.get());
 }
-
 inline Tensor igamma_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_igamma_(self.get(), other.get()));
 }
-
 inline void igamma_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_igamma_out(self.get(), other.get(), out.get()));
 }
@@ -7712,11 +7331,9 @@ inline void igamma_out(const Tensor &out, const Tensor &self, const Tensor &othe
 inline Tensor igammac(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_igammac, self.get(), other.get());
 }
-
 inline Tensor igammac_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_igammac_(self.get(), other.get()));
 }
-
 inline void igammac_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_igammac_out(self.get(), other.get(), out.get()));
 }
@@ -7726,7 +7343,6 @@ inline void igammac_out(const Tensor &out, const Tensor &self, const Tensor &oth
 inline Tensor logaddexp(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_logaddexp, self.get(), other.get());
 }
-
 inline void logaddexp_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_logaddexp_out(self.get(), other.get(), out.get()));
 }
@@ -7736,7 +7352,6 @@ inline void logaddexp_out(const Tensor &out, const Tensor &self, const Tensor &o
 inline Tensor logaddexp2(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_logaddexp2, self.get(), other.get());
 }
-
 inline void logaddexp2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_logaddexp2_out(self.get(), other.get(), out.get()));
 }
@@ -7746,11 +7361,9 @@ inline void logaddexp2_out(const Tensor &out, const Tensor &self, const Tensor &
 inline Tensor xlogy(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_xlogy_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_xlogy, self.get(), other.get());
 }
-
 inline Tensor xlogy_(const Tensor &self, const Operand &other) {
   return detail::checked(self, other.is_number() ? ::tensor_xlogy_scalar_(self.get(), other.number()) : ::tensor_xlogy_(self.get(), other.get()));
 }
-
 inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_xlogy_out(self.get(), other.get(), out.get()));
 }
@@ -7760,11 +7373,9 @@ inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &oth
 inline Tensor gcd(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_gcd, self.get(), other.get());
 }
-
 inline Tensor gcd_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_gcd_(self.get(), other.get()));
 }
-
 inline void gcd_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_gcd_out(self.get(), other.get(), out.get()));
 }
@@ -7774,11 +7385,9 @@ inline void gcd_out(const Tensor &out, const Tensor &self, const Tensor &other) 
 inline Tensor lcm(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_lcm, self.get(), other.get());
 }
-
 inline Tensor lcm_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_lcm_(self.get(), other.get()));
 }
-
 inline void lcm_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_lcm_out(self.get(), other.get(), out.get()));
 }
@@ -7788,11 +7397,9 @@ inline void lcm_out(const Tensor &out, const Tensor &self, const Tensor &other) 
 inline Tensor nextafter(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_nextafter, self.get(), other.get());
 }
-
 inline Tensor nextafter_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_nextafter_(self.get(), other.get()));
 }
-
 inline void nextafter_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_nextafter_out(self.get(), other.get(), out.get()));
 }
@@ -7802,11 +7409,9 @@ inline void nextafter_out(const Tensor &out, const Tensor &self, const Tensor &o
 inline Tensor heaviside(const Tensor &self, const Tensor &values) {
   return detail::make<Tensor>(::tensor_heaviside, self.get(), values.get());
 }
-
 inline Tensor heaviside_(const Tensor &self, const Tensor &values) {
   return detail::checked(self, ::tensor_heaviside_(self.get(), values.get()));
 }
-
 inline void heaviside_out(const Tensor &out, const Tensor &self, const Tensor &values) {
   detail::check(::tensor_heaviside_out(self.get(), values.get(), out.get()));
 }
@@ -7816,11 +7421,9 @@ inline void heaviside_out(const Tensor &out, const Tensor &self, const Tensor &v
 inline Tensor ldexp(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_ldexp, self.get(), other.get());
 }
-
 inline Tensor ldexp_(const Tensor &self, const Tensor &other) {
   return detail::checked(self, ::tensor_ldexp_(self.get(), other.get()));
 }
-
 inline void ldexp_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_ldexp_out(self.get(), other.get(), out.get()));
 }
@@ -7833,7 +7436,6 @@ inline FrexpResult frexp(const Tensor &self) {
   detail::check(::tensor_frexp(self.get(), mantissa.put(), exponent.put()));
   return {mantissa.take(), exponent.take()};
 }
-
 inline void frexp_out(const Tensor &mantissa, const Tensor &exponent, const Tensor &self) {
   detail::check(::tensor_frexp_out(self.get(), mantissa.get(), exponent.get()));
 }
@@ -7843,11 +7445,9 @@ inline void frexp_out(const Tensor &mantissa, const Tensor &exponent, const Tens
 inline Tensor nan_to_num(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
   return detail::make<Tensor>(::tensor_nan_to_num, self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf));
 }
-
 inline Tensor nan_to_num_(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
   return detail::checked(self, ::tensor_nan_to_num_(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf)));
 }
-
 inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
   detail::check(::tensor_nan_to_num_out(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.get()));
 }
@@ -7856,11 +7456,9 @@ inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::opt
 inline Tensor deg2rad(const Tensor &self) {
   return detail::make<Tensor>(::tensor_deg2rad, self.get());
 }
-
 inline Tensor deg2rad_(const Tensor &self) {
   return detail::checked(self, ::tensor_deg2rad_(self.get()));
 }
-
 inline void deg2rad_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_deg2rad_out(self.get(), out.get()));
 }
@@ -7869,11 +7467,9 @@ inline void deg2rad_out(const Tensor &out, const Tensor &self) {
 inline Tensor rad2deg(const Tensor &self) {
   return detail::make<Tensor>(::tensor_rad2deg, self.get());
 }
-
 inline Tensor rad2deg_(const Tensor &self) {
   return detail::checked(self, ::tensor_rad2deg_(self.get()));
 }
-
 inline void rad2deg_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_rad2deg_out(self.get(), out.get()));
 }
@@ -7884,7 +7480,6 @@ inline void rad2deg_out(const Tensor &out, const Tensor &self) {
 inline Tensor diff(const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
   return detail::make<Tensor>(::tensor_diff, self.get(), n, dim, detail::get(prepend), detail::get(append));
 }
-
 inline void diff_out(const Tensor &out, const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
   detail::check(::tensor_diff_out(self.get(), n, dim, detail::get(prepend), detail::get(append), out.get()));
 }
@@ -7944,7 +7539,6 @@ inline Tensor corrcoef(const Tensor &self) {
 inline Tensor cross(const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
   return detail::make<Tensor>(::tensor_cross, self.get(), other.get(), detail::get(dim));
 }
-
 inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
   detail::check(::tensor_cross_out(self.get(), other.get(), detail::get(dim), out.get()));
 }
@@ -7975,7 +7569,6 @@ inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights 
 inline Tensor histc(const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
   return detail::make<Tensor>(::tensor_histc, self.get(), bins, min.get(), max.get());
 }
-
 inline void histc_out(const Tensor &out, const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
   detail::check(::tensor_histc_out(self.get(), bins, min.get(), max.get(), out.get()));
 }
@@ -7990,7 +7583,6 @@ inline HistogramResult histogram(const Tensor &self, Int bins = 100, const Doubl
   detail::check(::tensor_histogram(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.put(), bin_edges.put()));
   return {hist.take(), bin_edges.take()};
 }
-
 inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, Int bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::check(::tensor_histogram_out(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.get(), bin_edges.get()));
 }
@@ -8003,7 +7595,6 @@ inline HistogramEdgesResult histogram(const Tensor &self, const Tensor &bins, co
   detail::check(::tensor_histogram_edges(self.get(), bins.get(), detail::get(weight), density, hist.put(), bin_edges.put()));
   return {hist.take(), bin_edges.take()};
 }
-
 inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, const Tensor &bins, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::check(::tensor_histogram_edges_out(self.get(), bins.get(), detail::get(weight), density, hist.get(), bin_edges.get()));
 }
@@ -8031,7 +7622,6 @@ inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &
 inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   return q.is_number() ? detail::make<Tensor>(::tensor_quantile_scalar, self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation)) : detail::make<Tensor>(::tensor_quantile, self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation));
 }
-
 inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   detail::check(q.is_number() ? ::tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()) : ::tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()));
 }
@@ -8041,7 +7631,6 @@ inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q
 inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   return q.is_number() ? detail::make<Tensor>(::tensor_nanquantile_scalar, self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation)) : detail::make<Tensor>(::tensor_nanquantile, self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation));
 }
-
 inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   detail::check(q.is_number() ? ::tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()) : ::tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()));
 }
@@ -8072,11 +7661,9 @@ inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &s
 inline Tensor renorm(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
   return detail::make<Tensor>(::tensor_renorm, self.get(), p.get(), dim, maxnorm.get());
 }
-
 inline Tensor renorm_(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
   return detail::checked(self, ::tensor_renorm_(self.get(), p.get(), dim, maxnorm.get()));
 }
-
 inline void renorm_out(const Tensor &out, const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
   detail::check(::tensor_renorm_out(self.get(), p.get(), dim, maxnorm.get(), out.get()));
 }
@@ -8528,7 +8115,6 @@ inline Tensor ravel(const Tensor &self) {
 inline Tensor t(const Tensor &self) {
   return detail::make<Tensor>(::tensor_t_matrix, self.get());
 }
-
 inline Tensor t_(const Tensor &self) {
   return detail::checked(self, ::tensor_t_matrix_(self.get()));
 }
@@ -8537,7 +8123,6 @@ inline Tensor t_(const Tensor &self) {
 inline Tensor transpose(const Tensor &self, Int dim0, Int dim1) {
   return detail::make<Tensor>(::tensor_transpose, self.get(), dim0, dim1);
 }
-
 inline Tensor transpose_(const Tensor &self, Int dim0, Int dim1) {
   return detail::checked(self, ::tensor_transpose_(self.get(), dim0, dim1));
 }
@@ -8547,7 +8132,6 @@ inline Tensor transpose_(const Tensor &self, Int dim0, Int dim1) {
 inline Tensor swapaxes(const Tensor &self, Int axis0, Int axis1) {
   return detail::make<Tensor>(::tensor_swapaxes, self.get(), axis0, axis1);
 }
-
 inline Tensor swapaxes_(const Tensor &self, Int axis0, Int axis1) {
   return detail::checked(self, ::tensor_swapaxes_(self.get(), axis0, axis1));
 }
@@ -8558,7 +8142,6 @@ inline Tensor swapaxes_(const Tensor &self, Int axis0, Int axis1) {
 inline Tensor swapdims(const Tensor &self, Int dim0, Int dim1) {
   return detail::make<Tensor>(::tensor_swapdims, self.get(), dim0, dim1);
 }
-
 inline Tensor swapdims_(const Tensor &self, Int dim0, Int dim1) {
   return detail::checked(self, ::tensor_swapdims_(self.get(), dim0, dim1));
 }
@@ -8644,7 +8227,6 @@ inline Tensor broadcast_to(const Tensor &self, const Ints &size) {
 inline Tensor squeeze(const Tensor &self) {
   return detail::make<Tensor>(::tensor_squeeze, self.get());
 }
-
 inline Tensor squeeze_(const Tensor &self) {
   return detail::checked(self, ::tensor_squeeze_(self.get()));
 }
@@ -8653,7 +8235,6 @@ inline Tensor squeeze_(const Tensor &self) {
 inline Tensor squeeze(const Tensor &self, Int dim) {
   return detail::make<Tensor>(::tensor_squeeze_dim, self.get(), dim);
 }
-
 inline Tensor squeeze_(const Tensor &self, Int dim) {
   return detail::checked(self, ::tensor_squeeze_dim_(self.get(), dim));
 }
@@ -8662,7 +8243,6 @@ inline Tensor squeeze_(const Tensor &self, Int dim) {
 inline Tensor squeeze_dims(const Tensor &self, const Ints &dim) {
   return detail::make<Tensor>(::tensor_squeeze_dims, self.get(), dim.data(), dim.size());
 }
-
 inline Tensor squeeze_dims_(const Tensor &self, const Ints &dim) {
   return detail::checked(self, ::tensor_squeeze_dims_(self.get(), dim.data(), dim.size()));
 }
@@ -8672,7 +8252,6 @@ inline Tensor squeeze_dims_(const Tensor &self, const Ints &dim) {
 inline Tensor unsqueeze(const Tensor &self, Int dim) {
   return detail::make<Tensor>(::tensor_unsqueeze, self.get(), dim);
 }
-
 inline Tensor unsqueeze_(const Tensor &self, Int dim) {
   return detail::checked(self, ::tensor_unsqueeze_(self.get(), dim));
 }
@@ -8707,7 +8286,6 @@ inline Tensor slice(const Tensor &self, Int dim = 0, const std::optional<Int> &s
 inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   return detail::make<Tensor>(::tensor_as_strided, self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset));
 }
-
 inline Tensor as_strided_(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   return detail::checked(self, ::tensor_as_strided_(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)));
 }
@@ -8848,7 +8426,6 @@ inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indice
 inline Tensor view_copy(const Tensor &self, const Ints &size) {
   return detail::make<Tensor>(::tensor_view_copy, self.get(), size.data(), size.size());
 }
-
 inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &size) {
   detail::check(::tensor_view_copy_out(self.get(), size.data(), size.size(), out.get()));
 }
@@ -8861,7 +8438,6 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &siz
 inline Tensor view_copy(const Tensor &self, Constant<Dtype> dtype) {
   return detail::make<Tensor>(::tensor_view_copy_dtype, self.get(), dtype);
 }
-
 inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype> dtype) {
   detail::check(::tensor_view_copy_dtype_out(self.get(), dtype, out.get()));
 }
@@ -8874,7 +8450,6 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype>
 inline Tensor expand_copy(const Tensor &self, const Ints &size, Bool implicit = false) {
   return detail::make<Tensor>(::tensor_expand_copy, self.get(), size.data(), size.size(), implicit);
 }
-
 inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &size, Bool implicit = false) {
   detail::check(::tensor_expand_copy_out(self.get(), size.data(), size.size(), implicit, out.get()));
 }
@@ -8886,7 +8461,6 @@ inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &s
 inline Tensor permute_copy(const Tensor &self, const Ints &dims) {
   return detail::make<Tensor>(::tensor_permute_copy, self.get(), dims.data(), dims.size());
 }
-
 inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &dims) {
   detail::check(::tensor_permute_copy_out(self.get(), dims.data(), dims.size(), out.get()));
 }
@@ -8897,7 +8471,6 @@ inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &
 inline Tensor transpose_copy(const Tensor &self, Int dim0, Int dim1) {
   return detail::make<Tensor>(::tensor_transpose_copy, self.get(), dim0, dim1);
 }
-
 inline void transpose_copy_out(const Tensor &out, const Tensor &self, Int dim0, Int dim1) {
   detail::check(::tensor_transpose_copy_out(self.get(), dim0, dim1, out.get()));
 }
@@ -8909,7 +8482,6 @@ inline void transpose_copy_out(const Tensor &out, const Tensor &self, Int dim0, 
 inline Tensor t_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_t_copy, self.get());
 }
-
 inline void t_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_t_copy_out(self.get(), out.get()));
 }
@@ -8920,7 +8492,6 @@ inline void t_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor squeeze_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_squeeze_copy, self.get());
 }
-
 inline void squeeze_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_squeeze_copy_out(self.get(), out.get()));
 }
@@ -8931,7 +8502,6 @@ inline void squeeze_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor squeeze_copy(const Tensor &self, Int dim) {
   return detail::make<Tensor>(::tensor_squeeze_copy_dim, self.get(), dim);
 }
-
 inline void squeeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
   detail::check(::tensor_squeeze_copy_dim_out(self.get(), dim, out.get()));
 }
@@ -8942,7 +8512,6 @@ inline void squeeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
 inline Tensor squeeze_copy_dims(const Tensor &self, const Ints &dim) {
   return detail::make<Tensor>(::tensor_squeeze_copy_dims, self.get(), dim.data(), dim.size());
 }
-
 inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const Ints &dim) {
   detail::check(::tensor_squeeze_copy_dims_out(self.get(), dim.data(), dim.size(), out.get()));
 }
@@ -8954,7 +8523,6 @@ inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const I
 inline Tensor unsqueeze_copy(const Tensor &self, Int dim) {
   return detail::make<Tensor>(::tensor_unsqueeze_copy, self.get(), dim);
 }
-
 inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
   detail::check(::tensor_unsqueeze_copy_out(self.get(), dim, out.get()));
 }
@@ -8966,7 +8534,6 @@ inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
 inline Tensor narrow_copy(const Tensor &self, Int dim, Int start, Int length) {
   return detail::make<Tensor>(::tensor_narrow_copy, self.get(), dim, start, length);
 }
-
 inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int start, Int length) {
   detail::check(::tensor_narrow_copy_out(self.get(), dim, start, length, out.get()));
 }
@@ -8978,7 +8545,6 @@ inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int 
 inline Tensor select_copy(const Tensor &self, Int dim, Int index) {
   return detail::make<Tensor>(::tensor_select_copy, self.get(), dim, index);
 }
-
 inline void select_copy_out(const Tensor &out, const Tensor &self, Int dim, Int index) {
   detail::check(::tensor_select_copy_out(self.get(), dim, index, out.get()));
 }
@@ -8990,7 +8556,6 @@ inline void select_copy_out(const Tensor &out, const Tensor &self, Int dim, Int 
 inline Tensor slice_copy(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   return detail::make<Tensor>(::tensor_slice_copy, self.get(), dim, detail::get(start), detail::get(end), step);
 }
-
 inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::check(::tensor_slice_copy_out(self.get(), dim, detail::get(start), detail::get(end), step, out.get()));
 }
@@ -9003,7 +8568,6 @@ inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, c
 inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   return detail::make<Tensor>(::tensor_as_strided_copy, self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset));
 }
-
 inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::check(::tensor_as_strided_copy_out(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.get()));
 }
@@ -9015,7 +8579,6 @@ inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Int
 inline Tensor unfold_copy(const Tensor &self, Int dimension, Int size, Int step) {
   return detail::make<Tensor>(::tensor_unfold_copy, self.get(), dimension, size, step);
 }
-
 inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension, Int size, Int step) {
   detail::check(::tensor_unfold_copy_out(self.get(), dimension, size, step, out.get()));
 }
@@ -9027,7 +8590,6 @@ inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension
 inline Tensor diagonal_copy(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   return detail::make<Tensor>(::tensor_diagonal_copy, self.get(), offset, dim1, dim2);
 }
-
 inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::check(::tensor_diagonal_copy_out(self.get(), offset, dim1, dim2, out.get()));
 }
@@ -9038,7 +8600,6 @@ inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset 
 inline Tensor detach_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_detach_copy, self.get());
 }
-
 inline void detach_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_detach_copy_out(self.get(), out.get()));
 }
@@ -9071,7 +8632,6 @@ inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints 
 inline Tensor view_as_real_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_view_as_real_copy, self.get());
 }
-
 inline void view_as_real_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_view_as_real_copy_out(self.get(), out.get()));
 }
@@ -9083,7 +8643,6 @@ inline void view_as_real_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor view_as_complex_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_view_as_complex_copy, self.get());
 }
-
 inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_view_as_complex_copy_out(self.get(), out.get()));
 }
@@ -9095,7 +8654,6 @@ inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor indices_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_indices_copy, self.get());
 }
-
 inline void indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_indices_copy_out(self.get(), out.get()));
 }
@@ -9107,7 +8665,6 @@ inline void indices_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor values_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_values_copy, self.get());
 }
-
 inline void values_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_values_copy_out(self.get(), out.get()));
 }
@@ -9119,7 +8676,6 @@ inline void values_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor crow_indices_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_crow_indices_copy, self.get());
 }
-
 inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_crow_indices_copy_out(self.get(), out.get()));
 }
@@ -9131,7 +8687,6 @@ inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor col_indices_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_col_indices_copy, self.get());
 }
-
 inline void col_indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_col_indices_copy_out(self.get(), out.get()));
 }
@@ -9143,7 +8698,6 @@ inline void col_indices_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor ccol_indices_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_ccol_indices_copy, self.get());
 }
-
 inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_ccol_indices_copy_out(self.get(), out.get()));
 }
@@ -9155,7 +8709,6 @@ inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor row_indices_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_row_indices_copy, self.get());
 }
-
 inline void row_indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_row_indices_copy_out(self.get(), out.get()));
 }
@@ -9164,7 +8717,6 @@ inline void row_indices_copy_out(const Tensor &out, const Tensor &self) {
 inline Tensor alias_copy(const Tensor &self) {
   return detail::make<Tensor>(::tensor_alias_copy, self.get());
 }
-
 inline void alias_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_alias_copy_out(self.get(), out.get()));
 }
@@ -9178,7 +8730,6 @@ namespace fft {
 inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_fft, self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm));
 }
-
 inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.get()));
 }
@@ -9190,7 +8741,6 @@ inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<I
 inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_ifft, self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm));
 }
-
 inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.get()));
 }
@@ -9203,7 +8753,6 @@ inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_rfft, self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm));
 }
-
 inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.get()));
 }
@@ -9216,7 +8765,6 @@ inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_irfft, self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm));
 }
-
 inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.get()));
 }
@@ -9230,7 +8778,6 @@ inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional
 inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_hfft, self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm));
 }
-
 inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.get()));
 }
@@ -9242,7 +8789,6 @@ inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_ihfft, self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm));
 }
-
 inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.get()));
 }
@@ -9254,7 +8800,6 @@ inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional
 inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_fft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm));
 }
-
 inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.get()));
 }
@@ -9267,7 +8812,6 @@ inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_fftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm));
 }
-
 inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.get()));
 }
@@ -9279,7 +8823,6 @@ inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_ifft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm));
 }
-
 inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.get()));
 }
@@ -9292,7 +8835,6 @@ inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_ifftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm));
 }
-
 inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.get()));
 }
@@ -9305,7 +8847,6 @@ inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_rfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm));
 }
-
 inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.get()));
 }
@@ -9319,7 +8860,6 @@ inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_rfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm));
 }
-
 inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.get()));
 }
@@ -9332,7 +8872,6 @@ inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_irfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm));
 }
-
 inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.get()));
 }
@@ -9346,7 +8885,6 @@ inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_irfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm));
 }
-
 inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.get()));
 }
@@ -9360,7 +8898,6 @@ inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_hfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm));
 }
-
 inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.get()));
 }
@@ -9374,7 +8911,6 @@ inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_hfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm));
 }
-
 inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.get()));
 }
@@ -9387,7 +8923,6 @@ inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_ihfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm));
 }
-
 inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.get()));
 }
@@ -9401,7 +8936,6 @@ inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   return detail::make<Tensor>(::tensor_fft_ihfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm));
 }
-
 inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.get()));
 }
@@ -9422,7 +8956,6 @@ inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) {
 inline Tensor fftfreq(Int n, Real d = 1.0, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_fft_fftfreq, n, d, options.dtype, options.layout, options.device), options);
 }
-
 inline void fftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
   detail::check(::tensor_fft_fftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
 }
@@ -9432,7 +8965,6 @@ inline void fftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &o
 inline Tensor rfftfreq(Int n, Real d = 1.0, const Options &options = {}) {
   return detail::tracked(detail::make<Tensor>(::tensor_fft_rfftfreq, n, d, options.dtype, options.layout, options.device), options);
 }
-
 inline void rfftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
   detail::check(::tensor_fft_rfftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
 }
@@ -9445,7 +8977,6 @@ namespace linalg {
 inline Tensor matmul(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_linalg_matmul, self.get(), other.get());
 }
-
 inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_linalg_matmul_out(self.get(), other.get(), out.get()));
 }
@@ -9455,7 +8986,6 @@ inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &othe
 inline Tensor cross(const Tensor &self, const Tensor &other, Int dim = -1) {
   return detail::make<Tensor>(::tensor_linalg_cross, self.get(), other.get(), dim);
 }
-
 inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dim = -1) {
   detail::check(::tensor_linalg_cross_out(self.get(), other.get(), dim, out.get()));
 }
@@ -9471,7 +9001,6 @@ inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 
 inline Tensor vecdot(const Tensor &x, const Tensor &y, Int dim = -1) {
   return detail::make<Tensor>(::tensor_linalg_vecdot, x.get(), y.get(), dim);
 }
-
 inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, Int dim = -1) {
   detail::check(::tensor_linalg_vecdot_out(x.get(), y.get(), dim, out.get()));
 }
@@ -9481,7 +9010,6 @@ inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, Int 
 inline Tensor multi_dot(const Tensors &tensors) {
   return detail::make<Tensor>(::tensor_linalg_multi_dot, tensors.data(), tensors.size());
 }
-
 inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_linalg_multi_dot_out(tensors.data(), tensors.size(), out.get()));
 }
@@ -9492,7 +9020,6 @@ inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
 inline Tensor matrix_power(const Tensor &self, Int n) {
   return detail::make<Tensor>(::tensor_linalg_matrix_power, self.get(), n);
 }
-
 inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
   detail::check(::tensor_linalg_matrix_power_out(self.get(), n, out.get()));
 }
@@ -9516,7 +9043,6 @@ inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt
 inline Tensor tensorinv(const Tensor &self, Int ind = 2) {
   return detail::make<Tensor>(::tensor_linalg_tensorinv, self.get(), ind);
 }
-
 inline void tensorinv_out(const Tensor &out, const Tensor &self, Int ind = 2) {
   detail::check(::tensor_linalg_tensorinv_out(self.get(), ind, out.get()));
 }
@@ -9526,7 +9052,6 @@ inline void tensorinv_out(const Tensor &out, const Tensor &self, Int ind = 2) {
 inline Tensor tensorsolve(const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
   return detail::make<Tensor>(::tensor_linalg_tensorsolve, self.get(), other.get(), dims.data(), dims.size());
 }
-
 inline void tensorsolve_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
   detail::check(::tensor_linalg_tensorsolve_out(self.get(), other.get(), dims.data(), dims.size(), out.get()));
 }
@@ -9541,7 +9066,6 @@ inline linalg::LinalgCholeskyExResult cholesky_ex(const Tensor &self, Bool upper
   detail::check(::tensor_linalg_cholesky_ex(self.get(), upper, check_errors, L.put(), info.put()));
   return {L.take(), info.take()};
 }
-
 inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &self, Bool upper = false, Bool check_errors = false) {
   detail::check(::tensor_linalg_cholesky_ex_out(self.get(), upper, check_errors, L.get(), info.get()));
 }
@@ -9552,7 +9076,6 @@ inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &s
 inline Tensor cholesky(const Tensor &self, Bool upper = false) {
   return detail::make<Tensor>(::tensor_linalg_cholesky, self.get(), upper);
 }
-
 inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = false) {
   detail::check(::tensor_linalg_cholesky_out(self.get(), upper, out.get()));
 }
@@ -9569,7 +9092,6 @@ inline linalg::LinalgLuFactorExResult lu_factor_ex(const Tensor &A, Bool pivot =
   detail::check(::tensor_linalg_lu_factor_ex(A.get(), pivot, check_errors, LU.put(), pivots.put(), info.put()));
   return {LU.take(), pivots.take(), info.take()};
 }
-
 inline void lu_factor_ex_out(const Tensor &LU, const Tensor &pivots, const Tensor &info, const Tensor &A, Bool pivot = true, Bool check_errors = false) {
   detail::check(::tensor_linalg_lu_factor_ex_out(A.get(), pivot, check_errors, LU.get(), pivots.get(), info.get()));
 }
@@ -9582,7 +9104,6 @@ inline linalg::LinalgLuFactorResult lu_factor(const Tensor &A, Bool pivot = true
   detail::check(::tensor_linalg_lu_factor(A.get(), pivot, LU.put(), pivots.put()));
   return {LU.take(), pivots.take()};
 }
-
 inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &A, Bool pivot = true) {
   detail::check(::tensor_linalg_lu_factor_out(A.get(), pivot, LU.get(), pivots.get()));
 }
@@ -9597,7 +9118,6 @@ inline linalg::LinalgLuResult lu(const Tensor &A, Bool pivot = true) {
   detail::check(::tensor_linalg_lu(A.get(), pivot, P.put(), L.put(), U.put()));
   return {P.take(), L.take(), U.take()};
 }
-
 inline void lu_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &A, Bool pivot = true) {
   detail::check(::tensor_linalg_lu_out(A.get(), pivot, P.get(), L.get(), U.get()));
 }
@@ -9614,7 +9134,6 @@ inline linalg::LinalgLdlFactorExResult ldl_factor_ex(const Tensor &self, Bool he
   detail::check(::tensor_linalg_ldl_factor_ex(self.get(), hermitian, check_errors, LD.put(), pivots.put(), info.put()));
   return {LD.take(), pivots.take(), info.take()};
 }
-
 inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tensor &info, const Tensor &self, Bool hermitian = false, Bool check_errors = false) {
   detail::check(::tensor_linalg_ldl_factor_ex_out(self.get(), hermitian, check_errors, LD.get(), pivots.get(), info.get()));
 }
@@ -9628,7 +9147,6 @@ inline linalg::LinalgLdlFactorResult ldl_factor(const Tensor &self, Bool hermiti
   detail::check(::tensor_linalg_ldl_factor(self.get(), hermitian, LD.put(), pivots.put()));
   return {LD.take(), pivots.take()};
 }
-
 inline void ldl_factor_out(const Tensor &LD, const Tensor &pivots, const Tensor &self, Bool hermitian = false) {
   detail::check(::tensor_linalg_ldl_factor_out(self.get(), hermitian, LD.get(), pivots.get()));
 }
@@ -9643,7 +9161,6 @@ inline linalg::LinalgQrResult qr(const Tensor &A, const Text &mode = "reduced") 
   detail::check(::tensor_linalg_qr(A.get(), detail::text("linalg.qr: mode", mode), Q.put(), R.put()));
   return {Q.take(), R.take()};
 }
-
 inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text &mode = "reduced") {
   detail::check(::tensor_linalg_qr_out(A.get(), detail::text("linalg.qr: mode", mode), Q.get(), R.get()));
 }
@@ -9654,7 +9171,6 @@ inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text
 inline Tensor householder_product(const Tensor &input, const Tensor &tau) {
   return detail::make<Tensor>(::tensor_linalg_householder_product, input.get(), tau.get());
 }
-
 inline void householder_product_out(const Tensor &out, const Tensor &input, const Tensor &tau) {
   detail::check(::tensor_linalg_householder_product_out(input.get(), tau.get(), out.get()));
 }
@@ -9665,7 +9181,6 @@ inline void householder_product_out(const Tensor &out, const Tensor &input, cons
 inline Tensor matrix_sqrth(const Tensor &self) {
   return detail::make<Tensor>(::tensor_linalg_matrix_sqrth, self.get());
 }
-
 inline void matrix_sqrth_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_linalg_matrix_sqrth_out(self.get(), out.get()));
 }
@@ -9678,7 +9193,6 @@ inline linalg::LinalgPolarResult polar(const Tensor &A) {
   detail::check(::tensor_linalg_polar(A.get(), U.put(), H.put()));
   return {U.take(), H.take()};
 }
-
 inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) {
   detail::check(::tensor_linalg_polar_out(A.get(), U.get(), H.get()));
 }
@@ -9688,7 +9202,6 @@ inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) {
 inline Tensor det(const Tensor &A) {
   return detail::make<Tensor>(::tensor_linalg_det, A.get());
 }
-
 inline void det_out(const Tensor &out, const Tensor &A) {
   detail::check(::tensor_linalg_det_out(A.get(), out.get()));
 }
@@ -9703,7 +9216,6 @@ inline linalg::LinalgSlogdetResult slogdet(const Tensor &A) {
   detail::check(::tensor_linalg_slogdet(A.get(), sign.put(), logabsdet.put()));
   return {sign.take(), logabsdet.take()};
 }
-
 inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &A) {
   detail::check(::tensor_linalg_slogdet_out(A.get(), sign.get(), logabsdet.get()));
 }
@@ -9714,7 +9226,6 @@ inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tenso
 inline Tensor vector_norm(const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_linalg_vector_norm, self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_linalg_vector_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -9726,7 +9237,6 @@ inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 inline Tensor matrix_norm(const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_linalg_matrix_norm, self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_linalg_matrix_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -9737,7 +9247,6 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 inline Tensor matrix_norm(const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_linalg_matrix_norm_str_ord, self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_linalg_matrix_norm_str_ord_out(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -9749,7 +9258,6 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Text &o
 inline Tensor norm(const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_linalg_norm, self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_linalg_norm_out(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -9759,7 +9267,6 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor norm(const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_linalg_norm_ord_str, self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype));
 }
-
 inline void norm_out(const Tensor &out, const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_linalg_norm_ord_str_out(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
@@ -9771,7 +9278,6 @@ inline void norm_out(const Tensor &out, const Tensor &self, const Text &ord, con
 inline Tensor cond(const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
   return detail::make<Tensor>(::tensor_linalg_cond, self.get(), detail::get(p));
 }
-
 inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
   detail::check(::tensor_linalg_cond_out(self.get(), detail::get(p), out.get()));
 }
@@ -9781,7 +9287,6 @@ inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor cond(const Tensor &self, const Text &p) {
   return detail::make<Tensor>(::tensor_linalg_cond_p_str, self.get(), detail::text("linalg.cond: p", p));
 }
-
 inline void cond_out(const Tensor &out, const Tensor &self, const Text &p) {
   detail::check(::tensor_linalg_cond_p_str_out(self.get(), detail::text("linalg.cond: p", p), out.get()));
 }
@@ -9793,7 +9298,6 @@ inline void cond_out(const Tensor &out, const Tensor &self, const Text &p) {
 inline Tensor matrix_rank(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   return detail::make<Tensor>(::tensor_linalg_matrix_rank, self.get(), detail::get(atol), detail::get(rtol), hermitian);
 }
-
 inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   detail::check(::tensor_linalg_matrix_rank_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
@@ -9803,7 +9307,6 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::op
 inline Tensor matrix_rank(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
   return detail::make<Tensor>(::tensor_linalg_matrix_rank_atol_rtol_tensor, self.get(), detail::get(atol), detail::get(rtol), hermitian);
 }
-
 inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
   detail::check(::tensor_linalg_matrix_rank_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
@@ -9813,7 +9316,6 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::op
 inline Tensor matrix_rank(const Tensor &self, Real tol, Bool hermitian) {
   return detail::make<Tensor>(::tensor_linalg_matrix_rank_tol, self.get(), tol, hermitian);
 }
-
 inline void matrix_rank_out(const Tensor &out, const Tensor &self, Real tol, Bool hermitian) {
   detail::check(::tensor_linalg_matrix_rank_tol_out(self.get(), tol, hermitian, out.get()));
 }
@@ -9823,7 +9325,6 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, Real tol, Boo
 inline Tensor matrix_rank(const Tensor &self, const Tensor &tol, Bool hermitian) {
   return detail::make<Tensor>(::tensor_linalg_matrix_rank_tol_tensor, self.get(), tol.get(), hermitian);
 }
-
 inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor &tol, Bool hermitian) {
   detail::check(::tensor_linalg_matrix_rank_tol_tensor_out(self.get(), tol.get(), hermitian, out.get()));
 }
@@ -9834,7 +9335,6 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor 
 inline Tensor pinv(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   return detail::make<Tensor>(::tensor_linalg_pinv, self.get(), detail::get(atol), detail::get(rtol), hermitian);
 }
-
 inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   detail::check(::tensor_linalg_pinv_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
@@ -9844,7 +9344,6 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor pinv(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
   return detail::make<Tensor>(::tensor_linalg_pinv_atol_rtol_tensor, self.get(), detail::get(atol), detail::get(rtol), hermitian);
 }
-
 inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
   detail::check(::tensor_linalg_pinv_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
@@ -9853,7 +9352,6 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<
 inline Tensor pinv(const Tensor &self, Real rcond, Bool hermitian) {
   return detail::make<Tensor>(::tensor_linalg_pinv_rcond, self.get(), rcond, hermitian);
 }
-
 inline void pinv_out(const Tensor &out, const Tensor &self, Real rcond, Bool hermitian) {
   detail::check(::tensor_linalg_pinv_rcond_out(self.get(), rcond, hermitian, out.get()));
 }
@@ -9863,7 +9361,6 @@ inline void pinv_out(const Tensor &out, const Tensor &self, Real rcond, Bool her
 inline Tensor pinv(const Tensor &self, const Tensor &rcond, Bool hermitian) {
   return detail::make<Tensor>(::tensor_linalg_pinv_rcond_tensor, self.get(), rcond.get(), hermitian);
 }
-
 inline void pinv_out(const Tensor &out, const Tensor &self, const Tensor &rcond, Bool hermitian) {
   detail::check(::tensor_linalg_pinv_rcond_tensor_out(self.get(), rcond.get(), hermitian, out.get()));
 }
@@ -9878,7 +9375,6 @@ inline linalg::LinalgSolveExResult solve_ex(const Tensor &A, const Tensor &B, Bo
   detail::check(::tensor_linalg_solve_ex(A.get(), B.get(), left, check_errors, result.put(), info.put()));
   return {result.take(), info.take()};
 }
-
 inline void solve_ex_out(const Tensor &result, const Tensor &info, const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) {
   detail::check(::tensor_linalg_solve_ex_out(A.get(), B.get(), left, check_errors, result.get(), info.get()));
 }
@@ -9888,7 +9384,6 @@ inline void solve_ex_out(const Tensor &result, const Tensor &info, const Tensor 
 inline Tensor solve(const Tensor &A, const Tensor &B, Bool left = true) {
   return detail::make<Tensor>(::tensor_linalg_solve, A.get(), B.get(), left);
 }
-
 inline void solve_out(const Tensor &out, const Tensor &A, const Tensor &B, Bool left = true) {
   detail::check(::tensor_linalg_solve_out(A.get(), B.get(), left, out.get()));
 }
@@ -9902,7 +9397,6 @@ inline linalg::LinalgInvExResult inv_ex(const Tensor &A, Bool check_errors = fal
   detail::check(::tensor_linalg_inv_ex(A.get(), check_errors, inverse.put(), info.put()));
   return {inverse.take(), info.take()};
 }
-
 inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &A, Bool check_errors = false) {
   detail::check(::tensor_linalg_inv_ex_out(A.get(), check_errors, inverse.get(), info.get()));
 }
@@ -9912,7 +9406,6 @@ inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &
 inline Tensor inv(const Tensor &A) {
   return detail::make<Tensor>(::tensor_linalg_inv, A.get());
 }
-
 inline void inv_out(const Tensor &out, const Tensor &A) {
   detail::check(::tensor_linalg_inv_out(A.get(), out.get()));
 }
@@ -9924,7 +9417,6 @@ inline void inv_out(const Tensor &out, const Tensor &A) {
 inline Tensor solve_triangular(const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
   return detail::make<Tensor>(::tensor_linalg_solve_triangular, self.get(), B.get(), upper, left, unitriangular);
 }
-
 inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
   detail::check(::tensor_linalg_solve_triangular_out(self.get(), B.get(), upper, left, unitriangular, out.get()));
 }
@@ -9935,7 +9427,6 @@ inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Te
 inline Tensor lu_solve(const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
   return detail::make<Tensor>(::tensor_linalg_lu_solve, LU.get(), pivots.get(), B.get(), left, adjoint);
 }
-
 inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
   detail::check(::tensor_linalg_lu_solve_out(LU.get(), pivots.get(), B.get(), left, adjoint, out.get()));
 }
@@ -9946,7 +9437,6 @@ inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivo
 inline Tensor ldl_solve(const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
   return detail::make<Tensor>(::tensor_linalg_ldl_solve, LD.get(), pivots.get(), B.get(), hermitian);
 }
-
 inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
   detail::check(::tensor_linalg_ldl_solve_out(LD.get(), pivots.get(), B.get(), hermitian, out.get()));
 }
@@ -9970,7 +9460,6 @@ inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, cons
   detail::check(::tensor_linalg_lstsq(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.put(), residuals.put(), rank.put(), singular_values.put()));
   return {solution.take(), residuals.take(), rank.take(), singular_values.take()};
 }
-
 inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
   detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
 }
@@ -9985,7 +9474,6 @@ inline linalg::LinalgEighResult eigh(const Tensor &self, const Text &UPLO = "L")
   detail::check(::tensor_linalg_eigh(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.put(), eigenvectors.put()));
   return {eigenvalues.take(), eigenvectors.take()};
 }
-
 inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self, const Text &UPLO = "L") {
   detail::check(::tensor_linalg_eigh_out(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.get(), eigenvectors.get()));
 }
@@ -9995,7 +9483,6 @@ inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, cons
 inline Tensor eigvalsh(const Tensor &self, const Text &UPLO = "L") {
   return detail::make<Tensor>(::tensor_linalg_eigvalsh, self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO));
 }
-
 inline void eigvalsh_out(const Tensor &out, const Tensor &self, const Text &UPLO = "L") {
   detail::check(::tensor_linalg_eigvalsh_out(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.get()));
 }
@@ -10010,7 +9497,6 @@ inline linalg::LinalgEigResult eig(const Tensor &self) {
   detail::check(::tensor_linalg_eig(self.get(), eigenvalues.put(), eigenvectors.put()));
   return {eigenvalues.take(), eigenvectors.take()};
 }
-
 inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self) {
   detail::check(::tensor_linalg_eig_out(self.get(), eigenvalues.get(), eigenvectors.get()));
 }
@@ -10019,7 +9505,6 @@ inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const
 inline Tensor eigvals(const Tensor &self) {
   return detail::make<Tensor>(::tensor_linalg_eigvals, self.get());
 }
-
 inline void eigvals_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_linalg_eigvals_out(self.get(), out.get()));
 }
@@ -10036,7 +9521,6 @@ inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, c
   detail::check(::tensor_linalg_svd(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.put(), S.put(), Vh.put()));
   return {U.take(), S.take(), Vh.take()};
 }
-
 inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) {
   detail::check(::tensor_linalg_svd_out(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.get(), S.get(), Vh.get()));
 }
@@ -10046,7 +9530,6 @@ inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Te
 inline Tensor svdvals(const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
   return detail::make<Tensor>(::tensor_linalg_svdvals, A.get(), detail::text("linalg.svdvals: driver", driver));
 }
-
 inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
   detail::check(::tensor_linalg_svdvals_out(A.get(), detail::text("linalg.svdvals: driver", driver), out.get()));
 }
@@ -10059,7 +9542,6 @@ namespace nn {
 inline Tensor leaky_relu(const Tensor &self, Real negative_slope = 0.01) {
   return detail::make<Tensor>(::tensor_nn_leaky_relu, self.get(), negative_slope);
 }
-
 inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) {
   return detail::checked(self, ::tensor_nn_leaky_relu_(self.get(), negative_slope));
 }
@@ -10070,7 +9552,6 @@ inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) {
 inline Tensor hardtanh(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
   return detail::make<Tensor>(::tensor_nn_hardtanh, self.get(), min_val.get(), max_val.get());
 }
-
 inline Tensor hardtanh_(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
   return detail::checked(self, ::tensor_nn_hardtanh_(self.get(), min_val.get(), max_val.get()));
 }
@@ -10080,7 +9561,6 @@ inline Tensor hardtanh_(const Tensor &self, const Scalar &min_val = -1.0, const 
 inline Tensor relu6(const Tensor &self) {
   return detail::make<Tensor>(::tensor_nn_relu6, self.get());
 }
-
 inline Tensor relu6_(const Tensor &self) {
   return detail::checked(self, ::tensor_nn_relu6_(self.get()));
 }
@@ -10090,7 +9570,6 @@ inline Tensor relu6_(const Tensor &self) {
 inline Tensor softshrink(const Tensor &self, Real lambd = 0.5) {
   return detail::make<Tensor>(::tensor_nn_softshrink, self.get(), lambd);
 }
-
 inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) {
   detail::check(::tensor_nn_softshrink_out(self.get(), lambd, out.get()));
 }
@@ -10100,7 +9579,6 @@ inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0
 inline Tensor hardsigmoid(const Tensor &self) {
   return detail::make<Tensor>(::tensor_nn_hardsigmoid, self.get());
 }
-
 inline Tensor hardsigmoid_(const Tensor &self) {
   return detail::checked(self, ::tensor_nn_hardsigmoid_(self.get()));
 }
@@ -10109,7 +9587,6 @@ inline Tensor hardsigmoid_(const Tensor &self) {
 inline Tensor hardswish(const Tensor &self) {
   return detail::make<Tensor>(::tensor_nn_hardswish, self.get());
 }
-
 inline Tensor hardswish_(const Tensor &self) {
   return detail::checked(self, ::tensor_nn_hardswish_(self.get()));
 }
@@ -10119,7 +9596,6 @@ inline Tensor hardswish_(const Tensor &self) {
 inline Tensor elu(const Tensor &self, Real alpha = 1.0) {
   return detail::make<Tensor>(::tensor_nn_elu, self.get(), alpha);
 }
-
 inline Tensor elu_(const Tensor &self, Real alpha = 1.0) {
   return detail::checked(self, ::tensor_nn_elu_(self.get(), alpha));
 }
@@ -10129,7 +9605,6 @@ inline Tensor elu_(const Tensor &self, Real alpha = 1.0) {
 inline Tensor softplus(const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
   return detail::make<Tensor>(::tensor_nn_softplus, self.get(), beta, threshold);
 }
-
 inline void softplus_out(const Tensor &out, const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
   detail::check(::tensor_nn_softplus_out(self.get(), beta, threshold, out.get()));
 }
@@ -10139,7 +9614,6 @@ inline void softplus_out(const Tensor &out, const Tensor &self, Real beta = 1.0,
 inline Tensor logsigmoid(const Tensor &self) {
   return detail::make<Tensor>(::tensor_nn_logsigmoid, self.get());
 }
-
 inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_nn_logsigmoid_out(self.get(), out.get()));
 }
@@ -10151,7 +9625,6 @@ inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
 inline Tensor gelu(const Tensor &self, const Text &approximate = "none") {
   return detail::make<Tensor>(::tensor_nn_gelu, self.get(), detail::text("nn.gelu: approximate", approximate));
 }
-
 inline void gelu_out(const Tensor &out, const Tensor &self, const Text &approximate = "none") {
   detail::check(::tensor_nn_gelu_out(self.get(), detail::text("nn.gelu: approximate", approximate), out.get()));
 }
@@ -10161,7 +9634,6 @@ inline void gelu_out(const Tensor &out, const Tensor &self, const Text &approxim
 inline Tensor silu(const Tensor &self) {
   return detail::make<Tensor>(::tensor_nn_silu, self.get());
 }
-
 inline Tensor silu_(const Tensor &self) {
   return detail::checked(self, ::tensor_nn_silu_(self.get()));
 }
@@ -10170,7 +9642,6 @@ inline Tensor silu_(const Tensor &self) {
 inline Tensor mish(const Tensor &self) {
   return detail::make<Tensor>(::tensor_nn_mish, self.get());
 }
-
 inline Tensor mish_(const Tensor &self) {
   return detail::checked(self, ::tensor_nn_mish_(self.get()));
 }
@@ -10204,7 +9675,6 @@ inline Tensor softmin(const Tensor &self, Int dim, const std::optional<Dtype> &d
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_softmax, self.get(), dim, detail::get(dtype));
 }
-
 inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_nn_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
@@ -10216,7 +9686,6 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
 inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_log_softmax, self.get(), dim, detail::get(dtype));
 }
-
 inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_nn_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
@@ -10272,7 +9741,6 @@ inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const 
 inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_dropout, self.get(), p, training, detail::get(generator));
 }
-
 inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_nn_dropout_(self.get(), p, training, detail::get(generator)));
 }
@@ -10284,7 +9752,6 @@ inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, c
 inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_dropout1d, self.get(), p, training, detail::get(generator));
 }
-
 inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_nn_dropout1d_(self.get(), p, training, detail::get(generator)));
 }
@@ -10297,7 +9764,6 @@ inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true,
 inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_dropout2d, self.get(), p, training, detail::get(generator));
 }
-
 inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_nn_dropout2d_(self.get(), p, training, detail::get(generator)));
 }
@@ -10309,7 +9775,6 @@ inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true,
 inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_dropout3d, self.get(), p, training, detail::get(generator));
 }
-
 inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_nn_dropout3d_(self.get(), p, training, detail::get(generator)));
 }
@@ -10322,7 +9787,6 @@ inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true,
 inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_alpha_dropout, self.get(), p, training, detail::get(generator));
 }
-
 inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_nn_alpha_dropout_(self.get(), p, training, detail::get(generator)));
 }
@@ -10334,7 +9798,6 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = f
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_feature_alpha_dropout, self.get(), p, training, detail::get(generator));
 }
-
 inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   return detail::checked(self, ::tensor_nn_feature_alpha_dropout_(self.get(), p, training, detail::get(generator)));
 }
@@ -10345,7 +9808,6 @@ inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool trai
 inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_linear, self.get(), weight.get(), detail::get(bias));
 }
-
 inline void linear_out(const Tensor &out, const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
   detail::check(::tensor_nn_linear_out(self.get(), weight.get(), detail::get(bias), out.get()));
 }
@@ -10354,7 +9816,6 @@ inline void linear_out(const Tensor &out, const Tensor &self, const Tensor &weig
 inline Tensor normalize(const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
   return detail::make<Tensor>(::tensor_nn_normalize, self.get(), p, dim.data(), dim.size(), eps);
 }
-
 inline void normalize_out(const Tensor &out, const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
   detail::check(::tensor_nn_normalize_out(self.get(), p, dim.data(), dim.size(), eps, out.get()));
 }
@@ -10702,7 +10163,6 @@ inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &se
 inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_avg_pool2d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override));
 }
-
 inline void avg_pool2d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
   detail::check(::tensor_nn_avg_pool2d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
 }
@@ -10713,7 +10173,6 @@ inline void avg_pool2d_out(const Tensor &out, const Tensor &self, const Ints &ke
 inline Tensor avg_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
   return detail::make<Tensor>(::tensor_nn_avg_pool3d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override));
 }
-
 inline void avg_pool3d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
   detail::check(::tensor_nn_avg_pool3d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
 }
@@ -11111,7 +10570,6 @@ inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, 
 inline Tensor sampled_addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   return detail::make<Tensor>(::tensor_sparse_sampled_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
 }
-
 inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::check(::tensor_sparse_sampled_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
@@ -11150,7 +10608,6 @@ namespace special {
 inline Tensor expit(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_expit, self.get());
 }
-
 inline void expit_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_expit_out(self.get(), out.get()));
 }
@@ -11161,7 +10618,6 @@ inline void expit_out(const Tensor &out, const Tensor &self) {
 inline Tensor exp2(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_exp2, self.get());
 }
-
 inline void exp2_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_exp2_out(self.get(), out.get()));
 }
@@ -11172,7 +10628,6 @@ inline void exp2_out(const Tensor &out, const Tensor &self) {
 inline Tensor expm1(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_expm1, self.get());
 }
-
 inline void expm1_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_expm1_out(self.get(), out.get()));
 }
@@ -11184,7 +10639,6 @@ inline void expm1_out(const Tensor &out, const Tensor &self) {
 inline Tensor log1p(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_log1p, self.get());
 }
-
 inline void log1p_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_log1p_out(self.get(), out.get()));
 }
@@ -11196,7 +10650,6 @@ inline void log1p_out(const Tensor &out, const Tensor &self) {
 inline Tensor erf(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_erf, self.get());
 }
-
 inline void erf_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_erf_out(self.get(), out.get()));
 }
@@ -11207,7 +10660,6 @@ inline void erf_out(const Tensor &out, const Tensor &self) {
 inline Tensor erfc(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_erfc, self.get());
 }
-
 inline void erfc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_erfc_out(self.get(), out.get()));
 }
@@ -11219,7 +10671,6 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
 inline Tensor erfinv(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_erfinv, self.get());
 }
-
 inline void erfinv_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_erfinv_out(self.get(), out.get()));
 }
@@ -11231,7 +10682,6 @@ inline void erfinv_out(const Tensor &out, const Tensor &self) {
 inline Tensor gammaln(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_gammaln, self.get());
 }
-
 inline void gammaln_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_gammaln_out(self.get(), out.get()));
 }
@@ -11243,7 +10693,6 @@ inline void gammaln_out(const Tensor &out, const Tensor &self) {
 inline Tensor digamma(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_digamma, self.get());
 }
-
 inline void digamma_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_digamma_out(self.get(), out.get()));
 }
@@ -11255,7 +10704,6 @@ inline void digamma_out(const Tensor &out, const Tensor &self) {
 inline Tensor psi(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_psi, self.get());
 }
-
 inline void psi_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_psi_out(self.get(), out.get()));
 }
@@ -11267,7 +10715,6 @@ inline void psi_out(const Tensor &out, const Tensor &self) {
 inline Tensor i0(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_i0, self.get());
 }
-
 inline void i0_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_i0_out(self.get(), out.get()));
 }
@@ -11278,7 +10725,6 @@ inline void i0_out(const Tensor &out, const Tensor &self) {
 inline Tensor sinc(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_sinc, self.get());
 }
-
 inline void sinc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_sinc_out(self.get(), out.get()));
 }
@@ -11291,7 +10737,6 @@ inline void sinc_out(const Tensor &out, const Tensor &self) {
 inline Tensor round(const Tensor &self, Int decimals = 0) {
   return detail::make<Tensor>(::tensor_special_round, self.get(), decimals);
 }
-
 inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
   detail::check(::tensor_special_round_out(self.get(), decimals, out.get()));
 }
@@ -11303,7 +10748,6 @@ inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
 inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   return detail::make<Tensor>(::tensor_special_logit, self.get(), detail::get(eps));
 }
-
 inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::check(::tensor_special_logit_out(self.get(), detail::get(eps), out.get()));
 }
@@ -11315,7 +10759,6 @@ inline void logit_out(const Tensor &out, const Tensor &self, const std::optional
 inline Tensor polygamma(Int n, const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_polygamma, n, self.get());
 }
-
 inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
   detail::check(::tensor_special_polygamma_out(n, self.get(), out.get()));
 }
@@ -11328,7 +10771,6 @@ inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
 inline Tensor multigammaln(const Tensor &self, Int p) {
   return detail::make<Tensor>(::tensor_special_multigammaln, self.get(), p);
 }
-
 inline void multigammaln_out(const Tensor &out, const Tensor &self, Int p) {
   detail::check(::tensor_special_multigammaln_out(self.get(), p, out.get()));
 }
@@ -11341,7 +10783,6 @@ inline void multigammaln_out(const Tensor &out, const Tensor &self, Int p) {
 inline Tensor gammainc(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_special_gammainc, self.get(), other.get());
 }
-
 inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_special_gammainc_out(self.get(), other.get(), out.get()));
 }
@@ -11353,7 +10794,6 @@ inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &ot
 inline Tensor gammaincc(const Tensor &self, const Tensor &other) {
   return detail::make<Tensor>(::tensor_special_gammaincc, self.get(), other.get());
 }
-
 inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
   detail::check(::tensor_special_gammaincc_out(self.get(), other.get(), out.get()));
 }
@@ -11365,7 +10805,6 @@ inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &o
 inline Tensor xlogy(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_special_xlogy_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_xlogy, self.get(), other.get());
 }
-
 inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_special_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlogy_out(self.get(), other.get(), out.get()));
 }
@@ -11375,7 +10814,6 @@ inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &oth
 inline Tensor xlog1py(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_special_xlog1py_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_xlog1py, self.get(), other.get());
 }
-
 inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_special_xlog1py_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlog1py_out(self.get(), other.get(), out.get()));
 }
@@ -11385,7 +10823,6 @@ inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &o
 inline Tensor zeta(const Operand &self, const Operand &other) {
   return other.is_number() ? detail::make<Tensor>(::tensor_special_zeta_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_zeta, self.get(), other.get());
 }
-
 inline void zeta_out(const Tensor &out, const Operand &self, const Operand &other) {
   detail::check(other.is_number() ? ::tensor_special_zeta_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_zeta_out(self.get(), other.get(), out.get()));
 }
@@ -11398,7 +10835,6 @@ inline void zeta_out(const Tensor &out, const Operand &self, const Operand &othe
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_special_softmax, self.get(), dim, detail::get(dtype));
 }
-
 inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_special_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
@@ -11410,7 +10846,6 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
 inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   return detail::make<Tensor>(::tensor_special_log_softmax, self.get(), dim, detail::get(dtype));
 }
-
 inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_special_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
@@ -11422,7 +10857,6 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, cons
 inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   return detail::make<Tensor>(::tensor_special_logsumexp, self.get(), dim.data(), dim.size(), keepdim);
 }
-
 inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::check(::tensor_special_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
@@ -11431,7 +10865,6 @@ inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim
 inline Tensor entr(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_entr, self.get());
 }
-
 inline void entr_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_entr_out(self.get(), out.get()));
 }
@@ -11440,7 +10873,6 @@ inline void entr_out(const Tensor &out, const Tensor &self) {
 inline Tensor erfcx(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_erfcx, self.get());
 }
-
 inline void erfcx_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_erfcx_out(self.get(), out.get()));
 }
@@ -11450,7 +10882,6 @@ inline void erfcx_out(const Tensor &out, const Tensor &self) {
 inline Tensor ndtr(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_ndtr, self.get());
 }
-
 inline void ndtr_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_ndtr_out(self.get(), out.get()));
 }
@@ -11460,7 +10891,6 @@ inline void ndtr_out(const Tensor &out, const Tensor &self) {
 inline Tensor log_ndtr(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_log_ndtr, self.get());
 }
-
 inline void log_ndtr_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_log_ndtr_out(self.get(), out.get()));
 }
@@ -11470,7 +10900,6 @@ inline void log_ndtr_out(const Tensor &out, const Tensor &self) {
 inline Tensor ndtri(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_ndtri, self.get());
 }
-
 inline void ndtri_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_ndtri_out(self.get(), out.get()));
 }
@@ -11480,7 +10909,6 @@ inline void ndtri_out(const Tensor &out, const Tensor &self) {
 inline Tensor i0e(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_i0e, self.get());
 }
-
 inline void i0e_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_i0e_out(self.get(), out.get()));
 }
@@ -11489,7 +10917,6 @@ inline void i0e_out(const Tensor &out, const Tensor &self) {
 inline Tensor i1(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_i1, self.get());
 }
-
 inline void i1_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_i1_out(self.get(), out.get()));
 }
@@ -11499,7 +10926,6 @@ inline void i1_out(const Tensor &out, const Tensor &self) {
 inline Tensor i1e(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_i1e, self.get());
 }
-
 inline void i1e_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_i1e_out(self.get(), out.get()));
 }
@@ -11508,7 +10934,6 @@ inline void i1e_out(const Tensor &out, const Tensor &self) {
 inline Tensor bessel_j0(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_bessel_j0, self.get());
 }
-
 inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_bessel_j0_out(self.get(), out.get()));
 }
@@ -11517,7 +10942,6 @@ inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
 inline Tensor bessel_j1(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_bessel_j1, self.get());
 }
-
 inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_bessel_j1_out(self.get(), out.get()));
 }
@@ -11527,7 +10951,6 @@ inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
 inline Tensor bessel_y0(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_bessel_y0, self.get());
 }
-
 inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_bessel_y0_out(self.get(), out.get()));
 }
@@ -11537,7 +10960,6 @@ inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
 inline Tensor bessel_y1(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_bessel_y1, self.get());
 }
-
 inline void bessel_y1_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_bessel_y1_out(self.get(), out.get()));
 }
@@ -11549,7 +10971,6 @@ inline void bessel_y1_out(const Tensor &out, const Tensor &self) {
 inline Tensor modified_bessel_i0(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_modified_bessel_i0, self.get());
 }
-
 inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_modified_bessel_i0_out(self.get(), out.get()));
 }
@@ -11560,7 +10981,6 @@ inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) {
 inline Tensor modified_bessel_i1(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_modified_bessel_i1, self.get());
 }
-
 inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_modified_bessel_i1_out(self.get(), out.get()));
 }
@@ -11570,7 +10990,6 @@ inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
 inline Tensor modified_bessel_k0(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_modified_bessel_k0, self.get());
 }
-
 inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_modified_bessel_k0_out(self.get(), out.get()));
 }
@@ -11580,7 +10999,6 @@ inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
 inline Tensor modified_bessel_k1(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_modified_bessel_k1, self.get());
 }
-
 inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_modified_bessel_k1_out(self.get(), out.get()));
 }
@@ -11590,7 +11008,6 @@ inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
 inline Tensor scaled_modified_bessel_k0(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_scaled_modified_bessel_k0, self.get());
 }
-
 inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_scaled_modified_bessel_k0_out(self.get(), out.get()));
 }
@@ -11600,7 +11017,6 @@ inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self)
 inline Tensor scaled_modified_bessel_k1(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_scaled_modified_bessel_k1, self.get());
 }
-
 inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_scaled_modified_bessel_k1_out(self.get(), out.get()));
 }
@@ -11610,7 +11026,6 @@ inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self)
 inline Tensor spherical_bessel_j0(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_spherical_bessel_j0, self.get());
 }
-
 inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_spherical_bessel_j0_out(self.get(), out.get()));
 }
@@ -11620,7 +11035,6 @@ inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) {
 inline Tensor airy_ai(const Tensor &self) {
   return detail::make<Tensor>(::tensor_special_airy_ai, self.get());
 }
-
 inline void airy_ai_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_special_airy_ai_out(self.get(), out.get()));
 }
@@ -11631,7 +11045,6 @@ inline void airy_ai_out(const Tensor &out, const Tensor &self) {
 inline Tensor chebyshev_polynomial_t(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_t_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_t, x.get(), n.get());
 }
-
 inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
 }
@@ -11642,7 +11055,6 @@ inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, cons
 inline Tensor chebyshev_polynomial_u(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_u_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_u, x.get(), n.get());
 }
-
 inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
 }
@@ -11653,7 +11065,6 @@ inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, cons
 inline Tensor chebyshev_polynomial_v(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_v_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_v, x.get(), n.get());
 }
-
 inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
 }
@@ -11664,7 +11075,6 @@ inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, cons
 inline Tensor chebyshev_polynomial_w(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_w_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_w, x.get(), n.get());
 }
-
 inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
 }
@@ -11677,7 +11087,6 @@ inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, cons
 inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_hermite_polynomial_h_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_hermite_polynomial_h, x.get(), n.get());
 }
-
 inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_h_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_h_out(x.get(), n.get(), out.get()));
 }
@@ -11690,7 +11099,6 @@ inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const 
 inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_hermite_polynomial_he_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_hermite_polynomial_he, x.get(), n.get());
 }
-
 inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_he_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_he_out(x.get(), n.get(), out.get()));
 }
@@ -11702,7 +11110,6 @@ inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const
 inline Tensor laguerre_polynomial_l(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_laguerre_polynomial_l_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_laguerre_polynomial_l, x.get(), n.get());
 }
-
 inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_laguerre_polynomial_l_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_laguerre_polynomial_l_out(x.get(), n.get(), out.get()));
 }
@@ -11714,7 +11121,6 @@ inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const
 inline Tensor legendre_polynomial_p(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_legendre_polynomial_p_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_legendre_polynomial_p, x.get(), n.get());
 }
-
 inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_legendre_polynomial_p_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_legendre_polynomial_p_out(x.get(), n.get(), out.get()));
 }
@@ -11724,7 +11130,6 @@ inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const
 inline Tensor shifted_chebyshev_polynomial_t(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_t_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_t, x.get(), n.get());
 }
-
 inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
 }
@@ -11734,7 +11139,6 @@ inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand 
 inline Tensor shifted_chebyshev_polynomial_u(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_u_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_u, x.get(), n.get());
 }
-
 inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
 }
@@ -11744,7 +11148,6 @@ inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand 
 inline Tensor shifted_chebyshev_polynomial_v(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_v_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_v, x.get(), n.get());
 }
-
 inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
 }
@@ -11754,7 +11157,6 @@ inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand 
 inline Tensor shifted_chebyshev_polynomial_w(const Operand &x, const Operand &n) {
   return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_w_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_w, x.get(), n.get());
 }
-
 inline void shifted_chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
   detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
 }

@@ -461,11 +461,10 @@ func generateCpp(out *output, ops []*schema.Operator) {
 		return fmt.Sprintf("struct %s {\n%s};\n", f.structName(), fields)
 	})
 	defined := inNamespaces(functions, func(f *cppFunction) string {
-		comment := ""
-		if f.mode == "function" || !slices.ContainsFunc(listForms(f.op), func(g cForm) bool { return g.mode == "function" }) {
-			comment = formatComment("// ", f.op.Doc)
+		if f.mode != "function" && slices.ContainsFunc(listForms(f.op), func(g cForm) bool { return g.mode == "function" }) {
+			return f.cppDefinition() // below the documented form
 		}
-		return "\n" + comment + f.cppDefinition()
+		return "\n" + formatComment("// ", f.op.Doc) + f.cppDefinition()
 	})
 	for _, f := range functions {
 		if f.isMethod() {
