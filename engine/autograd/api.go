@@ -393,7 +393,7 @@ func (r *backwardPass) setInitialGrads(tensors, grads, inputs []*tensor.Tensor, 
 		return goals, err
 	}
 	for i, t := range tensors {
-		grad, err := r.initialGrad(t, at(grads, i), i)
+		grad, err := r.initialGrad(t, tensorAt(grads, i), i)
 		if err != nil {
 			return goals, err
 		}
@@ -432,7 +432,8 @@ func (r *backwardPass) setEdges(tensors, inputs []*tensor.Tensor, capture bool) 
 	return goals, nil
 }
 
-func at(list []*tensor.Tensor, i int) *tensor.Tensor {
+// tensorAt returns element i of a list, or nil behind its end.
+func tensorAt(list []*tensor.Tensor, i int) *tensor.Tensor {
 	if i < len(list) {
 		return list[i]
 	}

@@ -125,7 +125,7 @@ func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
 		power = s.Matmul(a, s.add(power, s.mul(coefficient, s.EyeWith(n, a.DType(), tensor.NoLayout, a.Device()))))
 		coefficient = s.div(s.Trace(power), s.int(-i))
 	}
-	return either(n%2 == 0, coefficient, s.Neg(coefficient))
+	return chooseValue(n%2 == 0, coefficient, s.Neg(coefficient))
 }
 
 // readBool returns the value of one truth.

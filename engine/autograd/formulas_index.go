@@ -108,7 +108,7 @@ func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tens
 			basic = append(basic, item)
 			continue
 		case ops.IndexBool:
-			by = s.fullOf(either(item.Start != 0, 1.0, 0), dtype.Bool, device.Host)
+			by = s.fullOf(chooseValue(item.Start != 0, 1.0, 0), dtype.Bool, device.Host)
 			step.Kind = ops.IndexNewAxis
 		case ops.IndexTensor:
 			step = allOf
@@ -158,7 +158,7 @@ func indexName(items []ops.IndexItem) string {
 
 // putName returns the name of the node of an indexed assignment.
 func putName(items []ops.IndexItem) string {
-	return either(isView(items), "CopySlices", "IndexPutBackward0")
+	return chooseValue(isView(items), "CopySlices", "IndexPutBackward0")
 }
 
 // isView reports whether an index results in a view.
@@ -466,7 +466,7 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 
 // scatterCount returns how many values each mean is of.
 func (s *steps) scatterCount(self *tensor.Tensor, dim int64, index, src *tensor.Tensor, includeSelf bool) *tensor.Tensor {
-	start := s.fullOf(either(includeSelf, 1.0, 0.0), self.DType(), self.Device(), self.Sizes()...)
+	start := s.fullOf(chooseValue(includeSelf, 1.0, 0.0), self.DType(), self.Device(), self.Sizes()...)
 	counts := s.ScatterAdd(start, dim, index, s.fullOf(1, self.DType(), self.Device(), src.Sizes()...))
 	return s.MaskedFill(counts, s.isZero(counts), s.int(1))
 }

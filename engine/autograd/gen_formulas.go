@@ -669,7 +669,7 @@ func recordAdd(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.
 }
 
 func recordSub(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "sub", either(self.IsWrappedNumber(), "RsubBackward1", "SubBackward0"), out, self, other)
+	r, err := beginCall(c, "sub", chooseValue(self.IsWrappedNumber(), "RsubBackward1", "SubBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -689,7 +689,7 @@ func recordSub(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.
 }
 
 func recordRsub(c dispatch.Context, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "rsub", either(other.IsWrappedNumber(), "RsubBackward1", "RsubBackward0"), nil, self, other)
+	r, err := beginCall(c, "rsub", chooseValue(other.IsWrappedNumber(), "RsubBackward1", "RsubBackward0"), nil, self, other)
 	if err != nil {
 		return
 	}
@@ -734,7 +734,7 @@ func recordMul(c dispatch.Context, out, self, other *tensor.Tensor) (result *ten
 }
 
 func recordDiv(c dispatch.Context, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "div", either(self.IsWrappedNumber(), "MulBackward0", either(rounding == "", "DivBackward0", "DivBackward2")), out, self, other)
+	r, err := beginCall(c, "div", chooseValue(self.IsWrappedNumber(), "MulBackward0", chooseValue(rounding == "", "DivBackward0", "DivBackward2")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -798,7 +798,7 @@ func recordFloorDivide(c dispatch.Context, out, self, other *tensor.Tensor) (res
 }
 
 func recordRemainder(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "remainder", either(other.IsWrappedNumber(), "RemainderBackward0", "RemainderBackward1"), out, self, other)
+	r, err := beginCall(c, "remainder", chooseValue(other.IsWrappedNumber(), "RemainderBackward0", "RemainderBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -824,7 +824,7 @@ func recordRemainder(c dispatch.Context, out, self, other *tensor.Tensor) (resul
 }
 
 func recordFmod(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "fmod", either(other.IsWrappedNumber(), "FmodBackward0", "FmodBackward1"), out, self, other)
+	r, err := beginCall(c, "fmod", chooseValue(other.IsWrappedNumber(), "FmodBackward0", "FmodBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -850,7 +850,7 @@ func recordFmod(c dispatch.Context, out, self, other *tensor.Tensor) (result *te
 }
 
 func recordPow(c dispatch.Context, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "pow", either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), out, self, exponent)
+	r, err := beginCall(c, "pow", chooseValue(self.IsWrappedNumber(), "PowBackward2", chooseValue(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), out, self, exponent)
 	if err != nil {
 		return
 	}
@@ -892,7 +892,7 @@ func recordFloatPower(c dispatch.Context, out, self, exponent *tensor.Tensor) (r
 	result, err = composeFormula(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.Track(s.C.Pow(nil, s.toDouble(self, exponent), s.toDouble(exponent, self)))
 	})
-	renameNodes(since, either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), result)
+	renameNodes(since, chooseValue(self.IsWrappedNumber(), "PowBackward2", chooseValue(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), result)
 	return
 }
 
@@ -1019,7 +1019,7 @@ func recordSgn(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordCopysign(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "copysign", either(other.IsWrappedNumber(), "CopysignBackward1", "CopysignBackward0"), out, self, other)
+	r, err := beginCall(c, "copysign", chooseValue(other.IsWrappedNumber(), "CopysignBackward1", "CopysignBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -1104,7 +1104,7 @@ func recordAddcdiv(c dispatch.Context, out, self, tensor1, tensor2 *tensor.Tenso
 }
 
 func recordLerp(c dispatch.Context, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "lerp", either(weight.IsWrappedNumber(), "LerpBackward0", "LerpBackward1"), out, self, end, weight)
+	r, err := beginCall(c, "lerp", chooseValue(weight.IsWrappedNumber(), "LerpBackward0", "LerpBackward1"), out, self, end, weight)
 	if err != nil {
 		return
 	}
@@ -1366,7 +1366,7 @@ func recordNegView(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordConjPhysical(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "conj_physical", either(out == self, "ConjPhysicalBackward1", "ConjPhysicalBackward0"), out, self)
+	r, err := beginCall(c, "conj_physical", chooseValue(out == self, "ConjPhysicalBackward1", "ConjPhysicalBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -1482,7 +1482,7 @@ func recordCopy(c dispatch.Context, self, src *tensor.Tensor, async bool) (err e
 }
 
 func recordFill(c dispatch.Context, out, self, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "fill", either(out == self, either(value.IsWrappedNumber(), "FillBackward2", "FillBackward3"), either(value.IsWrappedNumber(), "FillBackward0", "FillBackward1")), out, self, value)
+	r, err := beginCall(c, "fill", chooseValue(out == self, chooseValue(value.IsWrappedNumber(), "FillBackward2", "FillBackward3"), chooseValue(value.IsWrappedNumber(), "FillBackward0", "FillBackward1")), out, self, value)
 	if err != nil {
 		return
 	}
@@ -1755,7 +1755,7 @@ func recordFftC2c(c dispatch.Context, self *tensor.Tensor, dim []int64, forward 
 	}
 	result, err = r.c.FftC2c(self, dim, forward, scale)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.FftC2c(s.consume(s.take(0)), dim, !forward, scale)))
 		}
@@ -1768,10 +1768,10 @@ func recordFftR2c(c dispatch.Context, self *tensor.Tensor, dim []int64, onesided
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.FftR2c(self, dim, onesided, scale)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.realTransformGradient(s.consume(s.take(0)), selfSizes, dim, onesided, scale))
 		}
@@ -1935,7 +1935,7 @@ func recordSignalPad(c dispatch.Context, self *tensor.Tensor, before, after int6
 func recordStft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
-	renameNodes(since, either((int64(self.Dim()) == 1), "SqueezeBackward4", "TransposeBackward1"), result)
+	renameNodes(since, chooseValue((int64(self.Dim()) == 1), "SqueezeBackward4", "TransposeBackward1"), result)
 	return
 }
 
@@ -2486,7 +2486,7 @@ func recordIndexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, 
 	result, err = r.c.IndexSelect(out, self, dim, index)
 	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+			return s.release(1, s.runOverArgument(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
 				return s.C.IndexAdd(out, t, dim, s.saved(index_), s.consume(s.take(0)), dtype.IntScalar(1))
 			}))
 		}
@@ -2517,7 +2517,7 @@ func recordMaskedSelect(c dispatch.Context, out, self, mask *tensor.Tensor) (res
 }
 
 func recordMaskedFill(c dispatch.Context, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "masked_fill", either(value.IsWrappedNumber(), "MaskedFillBackward0", "MaskedFillBackward1"), out, self, value)
+	r, err := beginCall(c, "masked_fill", chooseValue(value.IsWrappedNumber(), "MaskedFillBackward0", "MaskedFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
@@ -2547,7 +2547,7 @@ func recordMaskedScatter(c dispatch.Context, out, self, mask, source *tensor.Ten
 		return
 	}
 	mask_ := r.saveOperand("mask", mask, r.needsGrad(0) || r.needsGrad(1))
-	sourceSizes := copied(source.Sizes())
+	sourceSizes := copyValues(source.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -2647,7 +2647,7 @@ func recordPut(c dispatch.Context, out, self, index, source *tensor.Tensor, accu
 	}
 	index_ := r.saveOperand("index", index, r.needsGrad(0) || r.needsGrad(1))
 	sourceLike := likeOf(source)
-	sourceSizes := copied(source.Sizes())
+	sourceSizes := copyValues(source.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -2658,7 +2658,7 @@ func recordPut(c dispatch.Context, out, self, index, source *tensor.Tensor, accu
 			switch i {
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
-					return s.release(1, s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+					return s.release(1, s.runOverArgument(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
 						return s.C.Put(out, t, s.saved(index_), s.consume(s.zerosOf(sourceLike)), false)
 					}))
 				})
@@ -2676,7 +2676,7 @@ func recordScatter(c dispatch.Context, out, self *tensor.Tensor, dim int64, inde
 		return
 	}
 	index_ := r.saveOperand("index", index, r.needsGrad(0) || r.needsGrad(1))
-	sourceSizes := copied(source.Sizes())
+	sourceSizes := copyValues(source.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -2741,7 +2741,7 @@ func recordScatterAdd(c dispatch.Context, out, self *tensor.Tensor, dim int64, i
 		return
 	}
 	index_ := r.saveOperand("index", index, r.needsGrad(1))
-	sourceSizes := copied(source.Sizes())
+	sourceSizes := copyValues(source.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -2829,7 +2829,7 @@ func recordIndexCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.runOverArgument(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
 					return s.C.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
@@ -2841,7 +2841,7 @@ func recordIndexCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, in
 }
 
 func recordIndexFill(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "index_fill", either(value.IsWrappedNumber(), "IndexFillBackward0", "IndexFillBackward1"), out, self, value)
+	r, err := beginCall(c, "index_fill", chooseValue(value.IsWrappedNumber(), "IndexFillBackward0", "IndexFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
@@ -2855,7 +2855,7 @@ func recordIndexFill(c dispatch.Context, out, self *tensor.Tensor, dim int64, in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.runOverArgument(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
 					return s.C.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
@@ -2874,7 +2874,7 @@ func recordIndexReduce(c dispatch.Context, out, self *tensor.Tensor, dim int64, 
 	index_ := r.saveOperand("index", index, r.needsGrad(0) || r.needsGrad(1))
 	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	source_ := r.saveOperand("source", source, r.needsGrad(0) || r.needsGrad(1))
-	sourceSizes := copied(source.Sizes())
+	sourceSizes := copyValues(source.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -2987,10 +2987,10 @@ func recordRepeat(c dispatch.Context, self *tensor.Tensor, repeats []int64) (res
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.Repeat(self, repeats)
 	if r.setGradFns(err, result) {
-		repeats = copied(repeats)
+		repeats = copyValues(repeats)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.repeatGradient(s.consume(s.take(0)), repeats, selfSizes))
 		}
@@ -3012,8 +3012,8 @@ func recordRoll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (
 	}
 	result, err = r.c.Roll(self, shifts, dims)
 	if r.setGradFns(err, result) {
-		dims = copied(dims)
-		shifts = copied(shifts)
+		dims = copyValues(dims)
+		shifts = copyValues(shifts)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.rolledBack(s.consume(s.take(0)), shifts, dims))
 		}
@@ -3028,7 +3028,7 @@ func recordFlip(c dispatch.Context, self *tensor.Tensor, dims []int64) (result *
 	}
 	result, err = r.c.Flip(self, dims)
 	if r.setGradFns(err, result) {
-		dims = copied(dims)
+		dims = copyValues(dims)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Flip(s.consume(s.take(0)), dims)))
 		}
@@ -3088,7 +3088,7 @@ func recordDiag(c dispatch.Context, out, self *tensor.Tensor, offset int64) (res
 			return s.release(1, s.Track(s.C.Clone(s.consume(s.Track(s.C.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
-	renameNodes(since, either((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
+	renameNodes(since, chooseValue((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
 	return
 }
 
@@ -3185,12 +3185,12 @@ func recordAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, 
 	}
 	selfLike := likeOf(self)
 	selfOffset := self.Offset()
-	selfStrides := copied(self.Strides())
+	selfStrides := copyValues(self.Strides())
 	srcLike := likeOf(src)
 	result, err = r.c.AsStridedScatter(self, src, size, stride, offset)
 	if r.setGradFns(err, result) {
-		size = copied(size)
-		stride = copied(stride)
+		size = copyValues(size)
+		stride = copyValues(stride)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -3209,7 +3209,7 @@ func recordConstantPadNd(c dispatch.Context, self *tensor.Tensor, pad []int64, v
 	}
 	result, err = r.c.ConstantPadNd(self, pad, value)
 	if r.setGradFns(err, result) {
-		pad = copied(pad)
+		pad = copyValues(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.ConstantPadNd(s.consume(s.take(0)), s.negateList(pad), dtype.IntScalar(0))))
 		}
@@ -3627,7 +3627,7 @@ func recordLinalgSlogdet(c dispatch.Context, outSign, outLog, a *tensor.Tensor) 
 func recordLogdet(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Logdet(c, self)
-	renameNodes(since, either(self.DType().IsComplex(), "", "WhereBackward0"), result)
+	renameNodes(since, chooseValue(self.DType().IsComplex(), "", "WhereBackward0"), result)
 	return
 }
 
@@ -3643,7 +3643,7 @@ func recordLinalgVectorNorm(c dispatch.Context, out, self *tensor.Tensor, ord dt
 	}
 	result, err = r.c.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
 		if err = r.releaseResults(result); err != nil {
 			return nil, err
@@ -3697,7 +3697,7 @@ func recordLinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scal
 	result, err = decomposeInto(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgCond(c, made, self, p)
 	})
-	renameNodes(since, either(p.IsNone(), "SqueezeBackward1", ""), result)
+	renameNodes(since, chooseValue(p.IsNone(), "SqueezeBackward1", ""), result)
 	return
 }
 
@@ -4296,16 +4296,16 @@ func recordBitwiseRightShift(c dispatch.Context, out, self, other *tensor.Tensor
 }
 
 func recordMatmul(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "matmul", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 2), "MmBackward0", either((int64(self.Dim()) == 1) && (int64(other.Dim()) == 1), "DotBackward0", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 1), "MvBackward0", "UnsafeViewBackward0"))), out, self, other)
+	r, err := beginCall(c, "matmul", chooseValue((int64(self.Dim()) == 2) && (int64(other.Dim()) == 2), "MmBackward0", chooseValue((int64(self.Dim()) == 1) && (int64(other.Dim()) == 1), "DotBackward0", chooseValue((int64(self.Dim()) == 2) && (int64(other.Dim()) == 1), "MvBackward0", "UnsafeViewBackward0"))), out, self, other)
 	if err != nil {
 		return
 	}
 	other_ := r.saveOperand("other", other, r.needsGrad(0))
 	self_ := r.saveOperand("self", self, r.needsGrad(1))
-	otherSizes := copied(other.Sizes())
-	otherStrides := copied(other.Strides())
-	selfSizes := copied(self.Sizes())
-	selfStrides := copied(self.Strides())
+	otherSizes := copyValues(other.Sizes())
+	otherStrides := copyValues(other.Strides())
+	selfSizes := copyValues(self.Sizes())
+	selfStrides := copyValues(self.Strides())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -4331,8 +4331,8 @@ func recordMm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tenso
 	}
 	mat2_ := r.saveOperand("mat2", mat2, r.needsGrad(0))
 	self_ := r.saveOperand("self", self, r.needsGrad(1))
-	mat2Strides := copied(mat2.Strides())
-	selfStrides := copied(self.Strides())
+	mat2Strides := copyValues(mat2.Strides())
+	selfStrides := copyValues(self.Strides())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -4456,7 +4456,7 @@ func recordInner(c dispatch.Context, out, self, other *tensor.Tensor) (result *t
 	result, err = decomposeInto(c, "inner", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Inner(c, made, self, other)
 	})
-	renameNodes(since, either((int64(self.Dim()) > 1) && (int64(other.Dim()) > 1), "ViewBackward0", ""), result)
+	renameNodes(since, chooseValue((int64(self.Dim()) > 1) && (int64(other.Dim()) > 1), "ViewBackward0", ""), result)
 	return
 }
 
@@ -4492,8 +4492,8 @@ func recordAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta,
 	}
 	mat1_ := r.saveOperand("mat1", mat1, r.needsGrad(2))
 	mat2_ := r.saveOperand("mat2", mat2, r.needsGrad(1))
-	mat1Strides := copied(mat1.Strides())
-	mat2Strides := copied(mat2.Strides())
+	mat1Strides := copyValues(mat1.Strides())
+	mat2Strides := copyValues(mat2.Strides())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -5269,17 +5269,17 @@ func recordNnConvolution(c dispatch.Context, self, weight, bias *tensor.Tensor, 
 	}
 	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	weight_ := r.saveOperand("weight", weight, r.needsGrad(0) || r.needsGrad(2))
-	selfSizes := copied(self.Sizes())
-	weightSizes := copied(weight.Sizes())
+	selfSizes := copyValues(self.Sizes())
+	weightSizes := copyValues(weight.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnConvolution(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 	if r.setGradFns(err, result) {
-		dilation = copied(dilation)
-		padding = copied(padding)
-		stride = copied(stride)
+		dilation = copyValues(dilation)
+		padding = copyValues(padding)
+		stride = copyValues(stride)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -5300,17 +5300,17 @@ func recordNnConvolutionTranspose(c dispatch.Context, self, weight, bias *tensor
 	}
 	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	weight_ := r.saveOperand("weight", weight, r.needsGrad(0) || r.needsGrad(2))
-	selfSizes := copied(self.Sizes())
-	weightSizes := copied(weight.Sizes())
+	selfSizes := copyValues(self.Sizes())
+	weightSizes := copyValues(weight.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnConvolutionTranspose(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 	if r.setGradFns(err, result) {
-		dilation = copied(dilation)
-		padding = copied(padding)
-		stride = copied(stride)
+		dilation = copyValues(dilation)
+		padding = copyValues(padding)
+		stride = copyValues(stride)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -5331,17 +5331,17 @@ func recordNnConvolutionWeight(c dispatch.Context, self, results *tensor.Tensor,
 	}
 	results_ := r.saveOperand("results", results, r.needsGrad(0))
 	self_ := r.saveOperand("self", self, r.needsGrad(1))
-	resultsSizes := copied(results.Sizes())
-	selfSizes := copied(self.Sizes())
+	resultsSizes := copyValues(results.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnConvolutionWeight(self, results, sizes, stride, padding, dilation, groups, format)
 	if r.setGradFns(err, result) {
-		dilation = copied(dilation)
-		padding = copied(padding)
-		stride = copied(stride)
+		dilation = copyValues(dilation)
+		padding = copyValues(padding)
+		stride = copyValues(stride)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -5482,7 +5482,7 @@ func recordNnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mod
 	}
 	result, err = r.c.NnPadInside(self, pad, mode)
 	if r.setGradFns(err, result) {
-		pad = copied(pad)
+		pad = copyValues(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.padGradient(s.consume(s.take(0)), s.saved(self_), pad, mode))
 		}
@@ -5497,7 +5497,7 @@ func recordNnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, 
 	}
 	result, err = r.c.NnPadGradient(given, pad, mode)
 	if r.setGradFns(err, result) {
-		pad = copied(pad)
+		pad = copyValues(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnPadInside(s.consume(s.take(0)), pad, mode)))
 		}
@@ -5511,7 +5511,7 @@ func recordEmbedding(c dispatch.Context, weight, indices *tensor.Tensor, padding
 		return
 	}
 	indices_ := r.saveOperand("indices", indices, r.needsGrad(0))
-	weightSizes := copied(weight.Sizes())
+	weightSizes := copyValues(weight.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -5534,7 +5534,7 @@ func recordNnBag(c dispatch.Context, weight, crow, col, values *tensor.Tensor, x
 	crow_ := r.saveOperand("crow", crow, r.needsGrad(0) || r.needsGrad(1))
 	values_ := r.saveOperand("values", values, r.needsGrad(0))
 	weight_ := r.saveOperand("weight", weight, r.needsGrad(1))
-	weightSizes := copied(weight.Sizes())
+	weightSizes := copyValues(weight.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -5601,7 +5601,7 @@ func recordNnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *ten
 	result, err = r.c.NnPick(self, dim, index)
 	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.dependOn(s.consume(s.release(2, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+			return s.release(1, s.dependOn(s.consume(s.release(2, s.runOverArgument(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
 				return s.C.ScatterAdd(out, t, dim, s.consume(s.Track(s.C.Unsqueeze(nil, s.saved(index_), dim))), s.consume(s.release(1, s.Track(s.C.Unsqueeze(nil, s.consume(s.take(0)), dim)))))
 			}))), s.saved(self_)))
 		}
@@ -5672,8 +5672,8 @@ func recordNnAlignment(c dispatch.Context, logs, targets *tensor.Tensor, times, 
 	}
 	lossesResult, forwardResult, countsResult, err = r.c.NnAlignment(logs, targets, times, labels, blank, finite)
 	if r.setGradFns(err, lossesResult, nil, nil) {
-		labels = copied(labels)
-		times = copied(times)
+		labels = copyValues(labels)
+		times = copyValues(times)
 		lossesResult_ := r.saveResult("losses", lossesResult, 0, r.needsGrad(0))
 		forwardResult_ := r.saveResult("forward", forwardResult, 1, r.needsGrad(0))
 		if err = r.releaseResults(lossesResult, forwardResult, countsResult); err != nil {
@@ -6043,10 +6043,10 @@ func recordNnLargest(c dispatch.Context, self *tensor.Tensor, sizes, taps, strid
 	}
 	result, err = r.c.NnLargest(self, sizes, taps, stride, padding, dilation, format)
 	if r.setGradFns(err, result) {
-		dilation = copied(dilation)
-		padding = copied(padding)
-		stride = copied(stride)
-		taps = copied(taps)
+		dilation = copyValues(dilation)
+		padding = copyValues(padding)
+		stride = copyValues(stride)
+		taps = copyValues(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.dependOn(s.release(1, s.largestGradient(s.consume(s.take(0)), s.saved(self_), taps, stride, padding, dilation, format)), s.saved(self_))
 		}
@@ -6060,7 +6060,7 @@ func recordNnLargestPlaces(c dispatch.Context, self *tensor.Tensor, sizes, taps,
 		return
 	}
 	self_ := r.saveOperand("self", self, r.needsGrad(0))
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -6084,7 +6084,7 @@ func recordNnFractionalLargest(c dispatch.Context, self, samples *tensor.Tensor,
 		return
 	}
 	self_ := r.saveOperand("self", self, r.needsGrad(0))
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -6127,16 +6127,16 @@ func recordNnAverage(c dispatch.Context, self *tensor.Tensor, sizes, taps, strid
 		return
 	}
 	self_ := r.saveOperand("self", self, r.needsGrad(0))
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnAverage(self, sizes, taps, stride, padding, padded, divisor, format)
 	if r.setGradFns(err, result) {
-		padding = copied(padding)
-		stride = copied(stride)
-		taps = copied(taps)
+		padding = copyValues(padding)
+		stride = copyValues(stride)
+		taps = copyValues(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.dependOn(s.consume(s.release(1, s.averageSpread(s.consume(s.take(0)), selfSizes, taps, stride, padding, padded, divisor, format))), s.saved(self_)))
 		}
@@ -6149,12 +6149,12 @@ func recordNnAverageGradient(c dispatch.Context, given *tensor.Tensor, sizes, ta
 	if err != nil {
 		return
 	}
-	givenSizes := copied(given.Sizes())
+	givenSizes := copyValues(given.Sizes())
 	result, err = r.c.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
 	if r.setGradFns(err, result) {
-		padding = copied(padding)
-		stride = copied(stride)
-		taps = copied(taps)
+		padding = copyValues(padding)
+		stride = copyValues(stride)
+		taps = copyValues(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.averageGathered(s.consume(s.take(0)), givenSizes, taps, stride, padding, padded, divisor, format))
 		}
@@ -6209,13 +6209,13 @@ func recordNnColumns(c dispatch.Context, self *tensor.Tensor, sizes, taps, strid
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.NnColumns(self, sizes, taps, stride, padding, dilation)
 	if r.setGradFns(err, result) {
-		dilation = copied(dilation)
-		padding = copied(padding)
-		stride = copied(stride)
-		taps = copied(taps)
+		dilation = copyValues(dilation)
+		padding = copyValues(padding)
+		stride = copyValues(stride)
+		taps = copyValues(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.fromColumns(s.consume(s.take(0)), selfSizes, taps, stride, padding, dilation))
 		}
@@ -6228,13 +6228,13 @@ func recordNnFromColumns(c dispatch.Context, given *tensor.Tensor, sizes, taps, 
 	if err != nil {
 		return
 	}
-	givenSizes := copied(given.Sizes())
+	givenSizes := copyValues(given.Sizes())
 	result, err = r.c.NnFromColumns(given, sizes, taps, stride, padding, dilation)
 	if r.setGradFns(err, result) {
-		dilation = copied(dilation)
-		padding = copied(padding)
-		stride = copied(stride)
-		taps = copied(taps)
+		dilation = copyValues(dilation)
+		padding = copyValues(padding)
+		stride = copyValues(stride)
+		taps = copyValues(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.unfoldColumns(s.consume(s.take(0)), givenSizes, taps, stride, padding, dilation))
 		}
@@ -6258,7 +6258,7 @@ func recordNnRecurrence(c dispatch.Context, x, h, cell, weight, bias *tensor.Ten
 	}
 	outputResult, hnResult, cnResult, gatesResult, keptResult, err = r.c.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
 	if r.setGradFns(err, outputResult, hnResult, cnResult, nil, nil) {
-		batches = copied(batches)
+		batches = copyValues(batches)
 		outputResult_ := r.saveResult("output", outputResult, 0, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
 		gatesResult_ := r.saveResult("gates", gatesResult, 3, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
 		keptResult_ := r.saveResult("kept", keptResult, 4, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
@@ -6317,7 +6317,7 @@ func recordNnResampled(c dispatch.Context, self *tensor.Tensor, sizes []int64, f
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
 	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -6332,7 +6332,7 @@ func recordNnResampledBack(c dispatch.Context, given *tensor.Tensor, sizes []int
 	if err != nil {
 		return
 	}
-	givenSizes := copied(given.Sizes())
+	givenSizes := copyValues(given.Sizes())
 	result, err = r.c.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
 	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -6378,7 +6378,7 @@ func recordNnSampled(c dispatch.Context, self, grid, along *tensor.Tensor, mode,
 	along_ := r.saveOperand("along", along, r.needsGrad(0) || r.needsGrad(1))
 	grid_ := r.saveOperand("grid", grid, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
 	self_ := r.saveOperand("self", self, r.needsGrad(1) || r.needsGrad(2))
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -6434,7 +6434,7 @@ func recordNnSampledSlope(c dispatch.Context, given, self, grid, along *tensor.T
 	given_ := r.saveOperand("given", given, r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
 	grid_ := r.saveOperand("grid", grid, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
 	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(2) || r.needsGrad(3))
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -6927,14 +6927,14 @@ func recordFillGeometric(c dispatch.Context, self *tensor.Tensor, p float64, g *
 }
 
 func recordSum(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "sum", either(dim == nil, "SumBackward0", "SumBackward1"), out, self)
+	r, err := beginCall(c, "sum", chooseValue(dim == nil, "SumBackward0", "SumBackward1"), out, self)
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.Sum(out, self, dim, keepdim, d)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.expandReduced(s.consume(s.take(0)), selfSizes, dim, keepdim))
 		}
@@ -6949,14 +6949,14 @@ func recordNansum(c dispatch.Context, out, self *tensor.Tensor, dim []int64, kee
 		return
 	}
 	self_ := r.saveOperand("self", self, r.needsGrad(0))
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
 	}
 	result, err = r.c.Nansum(out, self, dim, keepdim, d)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(2, s.Track(s.C.MaskedFill(nil, s.consume(s.release(1, s.expandReduced(s.consume(s.take(0)), selfSizes, dim, keepdim))), s.consume(s.Track(s.C.Isnan(s.saved(self_)))), s.int(0))))
 		}
@@ -6966,7 +6966,7 @@ func recordNansum(c dispatch.Context, out, self *tensor.Tensor, dim []int64, kee
 }
 
 func recordProd(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "prod", either(dim == ops.NoInt, "ProdBackward0", "ProdBackward1"), out, self)
+	r, err := beginCall(c, "prod", chooseValue(dim == ops.NoInt, "ProdBackward0", "ProdBackward1"), out, self)
 	if err != nil {
 		return
 	}
@@ -6990,14 +6990,14 @@ func recordProd(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepd
 }
 
 func recordMean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "mean", either(dim == nil, "MeanBackward0", "MeanBackward1"), out, self)
+	r, err := beginCall(c, "mean", chooseValue(dim == nil, "MeanBackward0", "MeanBackward1"), out, self)
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.Mean(out, self, dim, keepdim, d)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.expandReduced(s.consume(s.binary('/', s.take(0), s.float(s.reducedCount(selfSizes, dim)), left)), selfSizes, dim, keepdim))
 		}
@@ -7058,7 +7058,7 @@ func recordStdCorrection(c dispatch.Context, out, self *tensor.Tensor, dim []int
 	}
 	result, err = r.c.StdCorrection(out, self, dim, correction, keepdim)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
 		if err = r.releaseResults(result); err != nil {
 			return nil, err
@@ -7089,7 +7089,7 @@ func recordVarCorrection(c dispatch.Context, out, self *tensor.Tensor, dim []int
 	}
 	result, err = r.c.VarCorrection(out, self, dim, correction, keepdim)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.varianceGradient(s.consume(s.take(0)), s.saved(self_), dim, correction, keepdim))
 		}
@@ -7104,14 +7104,14 @@ func recordStdMeanCorrection(c dispatch.Context, self *tensor.Tensor, dim []int6
 		return
 	}
 	self_ := r.saveOperand("self", self, r.needsGrad(0))
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
 	}
 	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
 	if r.setGradFns(err, stdResult, meanResult) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		stdResult_ := r.saveResult("std", stdResult, 0, r.needsGrad(0))
 		if err = r.releaseResults(stdResult, meanResult); err != nil {
 			return nil, nil, err
@@ -7129,14 +7129,14 @@ func recordVarMeanCorrection(c dispatch.Context, self *tensor.Tensor, dim []int6
 		return
 	}
 	self_ := r.saveOperand("self", self, r.needsGrad(0))
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
 	}
 	varResult, meanResult, err = r.c.VarMeanCorrection(self, dim, correction, keepdim)
 	if r.setGradFns(err, varResult, meanResult) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('+', s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim), s.div(s.expandReduced(s.grad(1), selfSizes, dim, keepdim), s.float(s.reducedCount(selfSizes, dim))), right)
 		}
@@ -7156,7 +7156,7 @@ func recordNorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, di
 	}
 	result, err = r.c.Norm(out, self, p, dim, keepdim, d)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
 		if err = r.releaseResults(result); err != nil {
 			return nil, err
@@ -7187,7 +7187,7 @@ func recordAmax(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepd
 	}
 	result, err = r.c.Amax(out, self, dim, keepdim)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
 		if err = r.releaseResults(result); err != nil {
 			return nil, err
@@ -7212,7 +7212,7 @@ func recordAmin(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepd
 	}
 	result, err = r.c.Amin(out, self, dim, keepdim)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
 		if err = r.releaseResults(result); err != nil {
 			return nil, err
@@ -7410,7 +7410,7 @@ func recordTrunc(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.T
 }
 
 func recordRound(c dispatch.Context, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "round", either((decimals == 0), "RoundBackward0", "RoundBackward1"), out, self)
+	r, err := beginCall(c, "round", chooseValue((decimals == 0), "RoundBackward0", "RoundBackward1"), out, self)
 	if err != nil {
 		return
 	}
@@ -7488,7 +7488,7 @@ func recordClamp(c dispatch.Context, out, self *tensor.Tensor, low, high dtype.S
 }
 
 func recordClampMin(c dispatch.Context, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "clamp_min", either(low.IsWrappedNumber(), "ClampMinBackward0", "ClampMinBackward1"), out, self, low)
+	r, err := beginCall(c, "clamp_min", chooseValue(low.IsWrappedNumber(), "ClampMinBackward0", "ClampMinBackward1"), out, self, low)
 	if err != nil {
 		return
 	}
@@ -7514,7 +7514,7 @@ func recordClampMin(c dispatch.Context, out, self, low *tensor.Tensor) (result *
 }
 
 func recordClampMax(c dispatch.Context, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "clamp_max", either(high.IsWrappedNumber(), "ClampMaxBackward0", "ClampMaxBackward1"), out, self, high)
+	r, err := beginCall(c, "clamp_max", chooseValue(high.IsWrappedNumber(), "ClampMaxBackward0", "ClampMaxBackward1"), out, self, high)
 	if err != nil {
 		return
 	}
@@ -7741,7 +7741,7 @@ func recordCummax(c dispatch.Context, outValues, outIndices, self *tensor.Tensor
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+			return s.release(1, s.runOverArgument(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
 				return s.C.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
 			}))
 		}
@@ -7766,7 +7766,7 @@ func recordCummin(c dispatch.Context, outValues, outIndices, self *tensor.Tensor
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+			return s.release(1, s.runOverArgument(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
 				return s.C.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
 			}))
 		}
@@ -7811,7 +7811,7 @@ func recordLogsumexp(c dispatch.Context, out, self *tensor.Tensor, dim []int64, 
 	}
 	result, err = r.c.Logsumexp(out, self, dim, keepdim)
 	if r.setGradFns(err, result) {
-		dim = copied(dim)
+		dim = copyValues(dim)
 		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
 		if err = r.releaseResults(result); err != nil {
 			return nil, err
@@ -8108,7 +8108,7 @@ func recordBucketize(c dispatch.Context, out, self, boundaries *tensor.Tensor, o
 }
 
 func recordUnique(c dispatch.Context, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	r, err := beginCall(c, "unique", either(dim == ops.NoInt, "Unique2Backward0", "UniqueDimBackward0"), nil, self)
+	r, err := beginCall(c, "unique", chooseValue(dim == ops.NoInt, "Unique2Backward0", "UniqueDimBackward0"), nil, self)
 	if err != nil {
 		return
 	}
@@ -8146,7 +8146,7 @@ func recordCsrSpmm(c dispatch.Context, crow, col, values, mat *tensor.Tensor) (r
 	crow_ := r.saveOperand("crow_indices", crow, r.needsGrad(0) || r.needsGrad(1))
 	mat_ := r.saveOperand("mat", mat, r.needsGrad(0))
 	values_ := r.saveOperand("values", values, r.needsGrad(1))
-	matSizes := copied(mat.Sizes())
+	matSizes := copyValues(mat.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -8173,7 +8173,7 @@ func recordCsrSddmm(c dispatch.Context, crow, col, mat1, mat2 *tensor.Tensor) (r
 	crow_ := r.saveOperand("crow_indices", crow, r.needsGrad(0) || r.needsGrad(1))
 	mat1_ := r.saveOperand("mat1", mat1, r.needsGrad(1))
 	mat2_ := r.saveOperand("mat2", mat2, r.needsGrad(0))
-	mat2Sizes := copied(mat2.Sizes())
+	mat2Sizes := copyValues(mat2.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -8414,7 +8414,7 @@ func recordLogit(c dispatch.Context, out, self *tensor.Tensor, eps *float64) (re
 	}
 	result, err = r.c.Logit(out, self, eps)
 	if r.setGradFns(err, result) {
-		eps = copied(eps)
+		eps = copyValues(eps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.logitGradient(s.consume(s.take(0)), s.saved(self_), eps))
 		}
@@ -8425,7 +8425,7 @@ func recordLogit(c dispatch.Context, out, self *tensor.Tensor, eps *float64) (re
 }
 
 func recordPolygamma(c dispatch.Context, out *tensor.Tensor, n int64, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "polygamma", either(out == self, "PolygammaBackward1", "PolygammaBackward0"), out, self)
+	r, err := beginCall(c, "polygamma", chooseValue(out == self, "PolygammaBackward1", "PolygammaBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -8571,7 +8571,7 @@ func recordLogaddexp2(c dispatch.Context, out, self, other *tensor.Tensor) (resu
 }
 
 func recordXlogy(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "xlogy", either(self.IsWrappedNumber(), "XlogyBackward1", either(other.IsWrappedNumber(), "XlogyBackward2", "XlogyBackward0")), out, self, other)
+	r, err := beginCall(c, "xlogy", chooseValue(self.IsWrappedNumber(), "XlogyBackward1", chooseValue(other.IsWrappedNumber(), "XlogyBackward2", "XlogyBackward0")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -8783,7 +8783,7 @@ func recordSpecialXlog1py(c dispatch.Context, out, self, other *tensor.Tensor) (
 }
 
 func recordSpecialZeta(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginCall(c, "special.zeta", either(self.IsWrappedNumber(), "SpecialZetaBackward1", either(other.IsWrappedNumber(), "SpecialZetaBackward2", "SpecialZetaBackward0")), out, self, other)
+	r, err := beginCall(c, "special.zeta", chooseValue(self.IsWrappedNumber(), "SpecialZetaBackward1", chooseValue(other.IsWrappedNumber(), "SpecialZetaBackward2", "SpecialZetaBackward0")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -9367,7 +9367,7 @@ func recordCross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.In
 	}
 	other_ := r.saveOperand("other", other, r.needsGrad(0))
 	self_ := r.saveOperand("self", self, r.needsGrad(1))
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
@@ -9510,10 +9510,10 @@ func recordView(c dispatch.Context, self *tensor.Tensor, size []int64) (result *
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.View(self, size)
 	if r.finishViews(err, result) {
-		size = copied(size)
+		size = copyValues(size)
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return singleView(c.View(base, size))
 		}, result)
@@ -9529,7 +9529,7 @@ func recordReshape(c dispatch.Context, self *tensor.Tensor, size []int64) (resul
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.Reshape(self, size)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9544,7 +9544,7 @@ func recordReshapeAs(c dispatch.Context, self, other *tensor.Tensor) (result *te
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.ReshapeAs(self, other)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9559,7 +9559,7 @@ func recordFlatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (r
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.Flatten(self, start, end)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9574,10 +9574,10 @@ func recordUnflatten(c dispatch.Context, self *tensor.Tensor, dim int64, sizes [
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.Unflatten(self, dim, sizes)
 	if r.finishViews(err, result) {
-		sizes = copied(sizes)
+		sizes = copyValues(sizes)
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return singleView(c.Unflatten(base, dim, sizes))
 		}, result)
@@ -9593,7 +9593,7 @@ func recordRavel(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.Ravel(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9604,7 +9604,7 @@ func recordRavel(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor
 }
 
 func recordTransposeMatrix(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginView(c, "t", either(out == self, "TBackward1", "TBackward0"), out, self)
+	r, err := beginView(c, "t", chooseValue(out == self, "TBackward1", "TBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -9622,7 +9622,7 @@ func recordTransposeMatrix(c dispatch.Context, out, self *tensor.Tensor) (result
 }
 
 func recordTranspose(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
-	r, err := beginView(c, "transpose", either(out == self, "TransposeBackward1", "TransposeBackward0"), out, self)
+	r, err := beginView(c, "transpose", chooseValue(out == self, "TransposeBackward1", "TransposeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -9646,7 +9646,7 @@ func recordPermute(c dispatch.Context, self *tensor.Tensor, dims []int64) (resul
 	}
 	result, err = r.c.Permute(self, dims)
 	if r.finishViews(err, result) {
-		dims = copied(dims)
+		dims = copyValues(dims)
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return singleView(c.Permute(base, dims))
 		}, result)
@@ -9678,8 +9678,8 @@ func recordMovedimList(c dispatch.Context, self *tensor.Tensor, source, destinat
 	}
 	result, err = r.c.MovedimList(self, source, destination)
 	if r.finishViews(err, result) {
-		source = copied(source)
-		destination = copied(destination)
+		source = copyValues(source)
+		destination = copyValues(destination)
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return singleView(c.MovedimList(base, source, destination))
 		}, result)
@@ -9752,7 +9752,7 @@ func recordExpand(c dispatch.Context, self *tensor.Tensor, size []int64, x2 bool
 	}
 	result, err = r.c.Expand(self, size, x2)
 	if r.finishViews(err, result) {
-		size = copied(size)
+		size = copyValues(size)
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return singleView(c.Expand(base, size, x2))
 		}, result)
@@ -9768,7 +9768,7 @@ func recordBroadcastTo(c dispatch.Context, self *tensor.Tensor, size []int64) (r
 	}
 	result, err = r.c.BroadcastTo(self, size)
 	if r.finishViews(err, result) {
-		size = copied(size)
+		size = copyValues(size)
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return singleView(c.BroadcastTo(base, size))
 		}, result)
@@ -9778,11 +9778,11 @@ func recordBroadcastTo(c dispatch.Context, self *tensor.Tensor, size []int64) (r
 }
 
 func recordSqueeze(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward3", "SqueezeBackward0"), out, self)
+	r, err := beginView(c, "squeeze", chooseValue(out == self, "SqueezeBackward3", "SqueezeBackward0"), out, self)
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.Squeeze(out, self)
 	if r.finishViews(err, result) {
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
@@ -9797,11 +9797,11 @@ func recordSqueeze(c dispatch.Context, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordSqueezeDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward4", "SqueezeBackward1"), out, self)
+	r, err := beginView(c, "squeeze", chooseValue(out == self, "SqueezeBackward4", "SqueezeBackward1"), out, self)
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.SqueezeDim(out, self, dim)
 	if r.finishViews(err, result) {
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
@@ -9816,14 +9816,14 @@ func recordSqueezeDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (
 }
 
 func recordSqueezeDims(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward5", "SqueezeBackward2"), out, self)
+	r, err := beginView(c, "squeeze", chooseValue(out == self, "SqueezeBackward5", "SqueezeBackward2"), out, self)
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.SqueezeDims(out, self, dims)
 	if r.finishViews(err, result) {
-		dims = copied(dims)
+		dims = copyValues(dims)
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return singleView(c.SqueezeDims(nil, base, dims))
 		}, result)
@@ -9836,11 +9836,11 @@ func recordSqueezeDims(c dispatch.Context, out, self *tensor.Tensor, dims []int6
 }
 
 func recordUnsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := beginView(c, "unsqueeze", either(out == self, "UnsqueezeBackward1", "UnsqueezeBackward0"), out, self)
+	r, err := beginView(c, "unsqueeze", chooseValue(out == self, "UnsqueezeBackward1", "UnsqueezeBackward0"), out, self)
 	if err != nil {
 		return
 	}
-	selfSizes := copied(self.Sizes())
+	selfSizes := copyValues(self.Sizes())
 	result, err = r.c.Unsqueeze(out, self, dim)
 	if r.finishViews(err, result) {
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
@@ -9897,17 +9897,17 @@ func recordSlice(c dispatch.Context, self *tensor.Tensor, dim int64, start, end 
 }
 
 func recordAsStrided(c dispatch.Context, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
-	r, err := beginView(c, "as_strided", either(out == self, "AsStridedBackward1", "AsStridedBackward0"), out, self)
+	r, err := beginView(c, "as_strided", chooseValue(out == self, "AsStridedBackward1", "AsStridedBackward0"), out, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	selfOffset := self.Offset()
-	selfStrides := copied(self.Strides())
+	selfStrides := copyValues(self.Strides())
 	result, err = r.c.AsStrided(out, self, size, stride, offset)
 	if r.finishViews(err, result) {
-		size = copied(size)
-		stride = copied(stride)
+		size = copyValues(size)
+		stride = copyValues(stride)
 		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return singleView(c.AsStrided(nil, base, size, stride, shiftOffset(offset, selfOffset, base)))
 		}, result)
@@ -9984,7 +9984,7 @@ func recordSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64
 	}
 	result, err = r.c.SplitWithSizes(self, sizes, dim)
 	if r.finishViews(err, result...) {
-		sizes = copied(sizes)
+		sizes = copyValues(sizes)
 		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.SplitWithSizes(base, sizes, dim)
 		}, result...)
@@ -10041,7 +10041,7 @@ func recordUnsafeSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes [
 	}
 	result, err = r.c.UnsafeSplitWithSizes(self, sizes, dim)
 	if r.finishViews(err, result...) {
-		sizes = copied(sizes)
+		sizes = copyValues(sizes)
 		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeSplitWithSizes(base, sizes, dim)
 		}, result...)
@@ -10070,7 +10070,7 @@ func recordTensorSplitIndices(c dispatch.Context, self *tensor.Tensor, indices [
 	}
 	result, err = r.c.TensorSplitIndices(self, indices, dim)
 	if r.finishViews(err, result...) {
-		indices = copied(indices)
+		indices = copyValues(indices)
 		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
 		}, result...)
@@ -10099,7 +10099,7 @@ func recordHsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int6
 	}
 	result, err = r.c.HsplitIndices(self, indices)
 	if r.finishViews(err, result...) {
-		indices = copied(indices)
+		indices = copyValues(indices)
 		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.HsplitIndices(base, indices)
 		}, result...)
@@ -10128,7 +10128,7 @@ func recordVsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int6
 	}
 	result, err = r.c.VsplitIndices(self, indices)
 	if r.finishViews(err, result...) {
-		indices = copied(indices)
+		indices = copyValues(indices)
 		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.VsplitIndices(base, indices)
 		}, result...)
@@ -10157,7 +10157,7 @@ func recordDsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int6
 	}
 	result, err = r.c.DsplitIndices(self, indices)
 	if r.finishViews(err, result...) {
-		indices = copied(indices)
+		indices = copyValues(indices)
 		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.DsplitIndices(base, indices)
 		}, result...)

@@ -8,8 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// either returns then if test is true, and otherwise the last argument.
-func either[T any](test bool, then, otherwise T) T {
+// chooseValue returns then if test is true, and otherwise the last argument.
+func chooseValue[T any](test bool, then, otherwise T) T {
 	if test {
 		return then
 	}

@@ -50,7 +50,7 @@ func (l *hooks) addHook(h *hook) int64 {
 
 // RemoveHook removes a hook, or a group of hooks, by its id. Unknown ids have no effect.
 func RemoveHook(c dispatch.Context, number int64) error {
-	h, g := unregister(number)
+	h, g := removeHook(number)
 	if h != nil {
 		h.release()
 	}
@@ -62,8 +62,8 @@ func RemoveHook(c dispatch.Context, number int64) error {
 	return nil
 }
 
-// unregister removes a hook from its list and returns it, or returns the group with the id, whose hooks have their own ids.
-func unregister(number int64) (*hook, *group) {
+// removeHook removes a hook from its list and returns it, or returns the group with the id, whose hooks have their own ids.
+func removeHook(number int64) (*hook, *group) {
 	registered.Lock()
 	defer registered.Unlock()
 	h, g := registered.all[number], registered.groups[number]

@@ -134,8 +134,8 @@ func gradOfTangents(c dispatch.Context, l *tensor.Level, outputs, inputs, grads 
 		}
 		var roots, seeds, sloping, vectors []*tensor.Tensor
 		for i, t := range outputs {
-			value, seed := primal(t), primal(at(grads, i))
-			slope, moving := tangent(t), tangent(at(grads, i))
+			value, seed := primal(t), primal(tensorAt(grads, i))
+			slope, moving := tangent(t), tangent(tensorAt(grads, i))
 			if value.SlopeWanted() {
 				roots, seeds = append(roots, value), append(seeds, seed)
 			}
@@ -162,7 +162,7 @@ func gradOfTangents(c dispatch.Context, l *tensor.Level, outputs, inputs, grads 
 		if len(roots) > 0 || len(sloping) == 0 {
 			if len(roots) == 0 {
 				for i, t := range outputs { // whose error is the call's
-					roots, seeds = append(roots, primal(t)), append(seeds, primal(at(grads, i)))
+					roots, seeds = append(roots, primal(t)), append(seeds, primal(tensorAt(grads, i)))
 				}
 			}
 			values = s.TrackAll(AutogradGrad(c, roots, of, seeds, retain, create, unused || len(sloping) > 0, zeros))

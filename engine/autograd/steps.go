@@ -77,15 +77,15 @@ func (n *Node) differentiate(r *backwardPass, grads []*tensor.Tensor) ([]*tensor
 		}
 		s.final = !r.create && n.attached.Load() == nil && !slices.ContainsFunc(n.edges[i+1:], r.needsGrad)
 		var err error
-		if made[i], err = s.Evaluate(func() *tensor.Tensor { return s.evaluate(i) }); err != nil {
+		if made[i], err = s.Evaluate(func() *tensor.Tensor { return s.computeGrad(i) }); err != nil {
 			return made, err
 		}
 	}
 	return made, nil
 }
 
-// evaluate returns the gradient of operand i.
-func (s *steps) evaluate(i int) *tensor.Tensor {
+// computeGrad returns the gradient of operand i.
+func (s *steps) computeGrad(i int) *tensor.Tensor {
 	if s.needsBlocks(i) {
 		return s.evaluateInBlocks(i)
 	}
@@ -212,8 +212,8 @@ func (s *steps) savedIndex(x indexed) []ops.IndexItem {
 	return items
 }
 
-// copied returns a copy of a list in the caller's memory.
-func copied[T []int64 | *float64](v T) T {
+// copyValues returns a copy of a list in the caller's memory.
+func copyValues[T []int64 | *float64](v T) T {
 	switch v := any(v).(type) {
 	case []int64:
 		if v != nil {
@@ -278,7 +278,7 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 	if areNumbers(a, b) {
 		return s.number(computeScalars(op, a.Item(), b.Item()))
 	}
-	made := s.runInto(s.overwritable(a, b, over), func(out *tensor.Tensor) (*tensor.Tensor, error) {
+	made := s.runInto(s.findOverwritable(a, b, over), func(out *tensor.Tensor) (*tensor.Tensor, error) {
 		switch op {
 		case '+':
 			return s.C.Add(out, a, b, one)
@@ -289,8 +289,8 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 		}
 		return s.C.Div(out, a, b, "")
 	})
-	s.drop(made, a, over&left != 0)
-	s.drop(made, b, over&right != 0)
+	s.releaseOperand(made, a, over&left != 0)
+	s.releaseOperand(made, b, over&right != 0)
 	return made
 }
 

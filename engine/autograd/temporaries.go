@@ -29,21 +29,21 @@ func (s *steps) consume(t *tensor.Tensor) *tensor.Tensor {
 func (s *steps) release(n int, made *tensor.Tensor) *tensor.Tensor {
 	end := len(s.last) - n
 	for _, t := range s.last[end:] {
-		s.drop(made, t, true)
+		s.releaseOperand(made, t, true)
 	}
 	s.last = s.last[:end]
 	return made
 }
 
-// drop releases an owned operand t, unless it is the result made.
-func (s *steps) drop(made, t *tensor.Tensor, over bool) {
+// releaseOperand releases an owned operand t, unless it is the result made.
+func (s *steps) releaseOperand(made, t *tensor.Tensor, over bool) {
 	if over && t != made {
 		s.Drop(t)
 	}
 }
 
-// overwritable returns the operand that a binary operator can overwrite with its result, or nil.
-func (s *steps) overwritable(a, b *tensor.Tensor, over handed) *tensor.Tensor {
+// findOverwritable returns the operand that a binary operator can overwrite with its result, or nil.
+func (s *steps) findOverwritable(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	takes := func(t, other *tensor.Tensor) bool {
 		return s.isOverwritable(t) && !isTransformed(other) && other.Parts() == nil && !t.IsWrappedNumber() &&
 			(other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
@@ -91,8 +91,8 @@ func (s *steps) runOver(t *tensor.Tensor, step func(out *tensor.Tensor) (*tensor
 	return s.releaseUsed(t, s.runInto(s.reuseOperand(t), step))
 }
 
-// onto is rewritten for an operation that takes t as an argument.
-func (s *steps) onto(t *tensor.Tensor, step func(t, out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+// runOverArgument is runOver for an operation that takes t as an argument.
+func (s *steps) runOverArgument(t *tensor.Tensor, step func(t, out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	return s.runOver(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return step(t, out) })
 }
 
@@ -129,6 +129,6 @@ func (s *steps) clearedOver(t, condition *tensor.Tensor) *tensor.Tensor {
 
 // releaseUsed releases an owned operand, unless it is the result, which it returns.
 func (s *steps) releaseUsed(t, made *tensor.Tensor) *tensor.Tensor {
-	s.drop(made, t, true)
+	s.releaseOperand(made, t, true)
 	return made
 }

@@ -586,7 +586,7 @@ func (k *compiler) writeReplay(b *strings.Builder, result string) {
 	for i, a := range k.op.Args {
 		p := k.goParam(i)
 		if p.typ == "[]int64" && k.captured[p.name] == "" {
-			fmt.Fprintf(b, "\t\t%s = copied(%s)\n", p.name, p.name)
+			fmt.Fprintf(b, "\t\t%s = copyValues(%s)\n", p.name, p.name)
 		}
 		if a.Name == "storage_offset" { // relative to self's offset, which its derivative keeps
 			base = strings.Replace(base, p.name, fmt.Sprintf("shiftOffset(%s, %sOffset, base)", p.name, self), 1)

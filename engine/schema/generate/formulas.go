@@ -209,7 +209,7 @@ func (k *compiler) resolveName(name string) expression {
 		k.uses[p.name] = true
 		return newExpression("s.savedIndex("+p.name+"_)", p.typ)
 	case "[]int64", "*float64":
-		k.captured[p.name] = "copied(" + p.name + ")"
+		k.captured[p.name] = "copyValues(" + p.name + ")"
 	}
 	return newExpression(p.name, p.typ)
 }
@@ -255,7 +255,7 @@ func (k *compiler) compileAttribute(x *ast.SelectorExpr) expression {
 				k.captured[variable] = "sizesOf(" + p.name + ")"
 				return newExpression(variable, "[][]int64")
 			case a.typ == "[]int64":
-				k.captured[variable] = "copied(" + fmt.Sprintf(a.code, p.name) + ")"
+				k.captured[variable] = "copyValues(" + fmt.Sprintf(a.code, p.name) + ")"
 			default:
 				k.captured[variable] = fmt.Sprintf(a.code, p.name)
 			}
@@ -285,7 +285,7 @@ func (k *compiler) compileCall(x *ast.CallExpr) expression {
 		}
 		test := k.convertTo(k.compileExpression(args[0]), "bool")
 		if then := k.compileExpression(args[1]); then.typ == "string" {
-			return newExpression(fmt.Sprintf("either(%s, %s, %s)", test, then.code, k.convertTo(k.compileExpression(args[2]), "string")), "string")
+			return newExpression(fmt.Sprintf("chooseValue(%s, %s, %s)", test, then.code, k.convertTo(k.compileExpression(args[2]), "string")), "string")
 		}
 		then, otherwise := k.compileExpression(args[1]), k.compileExpression(args[2])
 		return expression{fmt.Sprintf("s.cond(%s, func() *tensor.Tensor { return %s }, func() *tensor.Tensor { return %s })", test,
@@ -335,8 +335,8 @@ var copyingWriters = []string{"index_add", "index_copy", "index_fill", "put", "s
 // compileWriter compiles a call of one of copyingWriters, which writes to a temporary in place if possible.
 func (k *compiler) compileWriter(f *function, first expression, args []ast.Expr, params []param, defaults []string) expression {
 	code, over, _ := k.compileArguments(args, params, defaults)
-	step := fmt.Sprintf("s.onto(%s, func(t, out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.%s(out, t, %s) })", first.code, f.name,
-		code)
+	step := fmt.Sprintf("s.runOverArgument(%s, func(t, out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.%s(out, t, %s) })",
+		first.code, f.name, code)
 	return expression{handOver(over, step), tensorType, true}
 }
 

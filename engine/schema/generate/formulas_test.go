@@ -55,7 +55,7 @@ func TestFormulas(t *testing.T) {
 	k := compilerOf(t)
 	_, err := k.compileFormula("grad.sum(dim) * self.numel", tensorType)
 	require.NoError(t, err)
-	assert.Equal(t, map[string]string{"dim": "copied(dim)", "selfNumel": "self.Numel()"}, k.captured)
+	assert.Equal(t, map[string]string{"dim": "copyValues(dim)", "selfNumel": "self.Numel()"}, k.captured)
 	assert.Empty(t, k.uses, "what is known of a tensor without its elements saves none")
 }
 
