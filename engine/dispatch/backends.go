@@ -30,9 +30,12 @@ func backendOfLayout(op string, key tensor.Keys, function uintptr) *Backend {
 	return b
 }
 
-// backendOr returns the backend of a key for a composite operator, or the given one if that has no function. outs are the keys of outputs:
-// the intermediate ops of a decomposition would write only the integers of a quantized one. The same holds for autograd.
+// backendOr returns the backend of a key for a composite operator, or the given one if that has no function or key is 0. outs are the keys
+// of outputs: the intermediate ops of a decomposition would write only the integers of a quantized one. The same holds for autograd.
 func (c Context) backendOr(composite *Backend, op string, key tensor.Keys, function uintptr, read, all, outs tensor.Keys) *Backend {
+	if key == 0 {
+		return composite
+	}
 	err := checkKeys(op, key, read, all, true)
 	if err == nil && c.quantized(outs) && !backendOf(tensor.Quantized).has(function) {
 		err = Unsupported(op, tensor.Quantized)
@@ -48,6 +51,9 @@ func (c Context) backendOr(composite *Backend, op string, key tensor.Keys, funct
 
 // backendOfParts is backendOr for an operator of package sparse, which processes no quantized parts; operands are the keys of all tensors.
 func (c Context) backendOfParts(op string, key tensor.Keys, function uintptr, all, operands tensor.Keys) *Backend {
+	if key == 0 {
+		return &parted
+	}
 	err := checkKeys(op, key, tensor.Sparse, all, true)
 	if err == nil {
 		if b := backendOf(key); b.has(function) {

@@ -383,13 +383,15 @@ func facadeMethods(all []*function, imports map[string]string) string {
 		if keys != "" {
 			f.writeDelegation(&b)
 		}
-		f.writeCall(&b)
+		if keys == "" || f.table == "" {
+			f.writeCall(&b)
+		}
 	}
 	return fileHead(b.String(), imports)
 }
 
 // writeDelegation writes the call of the backend of the first dispatch key that the call has not handled. Without a function in the
-// backend an operator of package ops returns an error; others are decomposed.
+// backend an operator of package ops returns an error; others are decomposed, as they are without a key.
 func (f *function) writeDelegation(b *strings.Builder) {
 	read, all := "tensor.Sparse", keysOf(f.params)
 	if f.hasOut() && !strings.Contains(f.keysAhead(), "layout.Keys()") { // factories, whose out determines the layout
@@ -411,7 +413,12 @@ func (f *function) writeDelegation(b *strings.Builder) {
 		outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) }))
 		backend = fmt.Sprintf("c.backendOr(&%s, %s, %s, %s, %s)", f.table, arguments, read, all, cmp.Or(outs, "0"))
 	}
-	fmt.Fprintf(b, "if key := c.highestKey(%s); key != 0 {\nreturn %s.%s(c, %s)\n}\n", f.keysAhead(), backend, f.name, f.argumentList())
+	call := fmt.Sprintf("return %s.%s(c, %s)\n}\n", backend, f.name, f.argumentList())
+	if f.table != "" {
+		fmt.Fprintf(b, "key := c.highestKey(%s)\n%s", f.keysAhead(), call)
+		return
+	}
+	fmt.Fprintf(b, "if key := c.highestKey(%s); key != 0 {\n%s", f.keysAhead(), call)
 }
 
 // deviceParam returns the name of the device parameter that defaults to the thread's device: that of a factory without an operand or
