@@ -23,9 +23,11 @@ def sources():
 
 def variables():
     """Returns the names of environment variables with the files that read them; names of Go constants are replaced by their values."""
-    found = {}
+    found, of_packages = {}, {}
     for name, text in sources():
-        constants = dict(CONSTANTS.findall(text))
+        of_packages.setdefault(Path(name).parent, {}).update(CONSTANTS.findall(text))
+    for name, text in sources():
+        constants = of_packages[Path(name).parent]
         for word, constant in LOADED.findall(text):
             found.setdefault(word or constants[constant], set()).add(name)
         for quoted, word in READS.findall(text):
