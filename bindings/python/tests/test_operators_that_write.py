@@ -211,6 +211,23 @@ def test_batches_of_tensors_that_are_not_batched_are_errors():
     assert buffer.tolist() == [0.0] * 3
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_batches_that_are_expanded_are_errors(kernel):
+    x = X[None].clone()
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        func.vmap(lambda t: OPERATORS[kernel, False](t) or t.sum())(x.expand(2, 3))
+    assert torch.equal(x[0], X)
+    assert func.vmap(lambda t: OPERATORS[kernel, False](t) or t.sum())(x.expand(1, 3)).tolist() == [2 * X.sum().item()]
+
+
+def test_operators_without_results_do_nothing_on_the_device_meta():
+    x = X.to("meta")
+    assert OPERATORS["by_address", False](x) is None
+    with pytest.raises(RuntimeError, match="There was no fake impl registered"):
+        OPERATORS["by_address", True](x)
+    assert library.opcheck(OPERATORS["by_operator", False], (X.clone(),))["test_faketensor"] == "SUCCESS"
+
+
 @pytest.mark.parametrize("kind", ["custom_op", "library"])
 def test_rules_of_vmap_are_called(kind):
     name, calls = f"{SPACE}::ruled_{kind}", []

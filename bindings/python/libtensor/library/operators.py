@@ -328,6 +328,12 @@ class OpOverload:
                     f"{self.name()}: inside vmap: the operator writes to a tensor of shape {list(t.shape)}, which is not batched; create it from a "
                     "batched tensor, for example with zeros_like"
                 )
+            whole = f.vmap_unwrap(t, 0, level)
+            if whole.shape[0] > 1 and whole.stride(0) == 0 and whole.numel():
+                raise RuntimeError(
+                    f"{self.name()}: inside vmap: unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                    "location, because its batch was expanded; clone() it before the operation"
+                )
         if is_mapped or is_recorded and self.schema.result_kinds:
             return self.record(values, tensors)
         with no_grad():
@@ -351,6 +357,8 @@ class OpOverload:
         function = "the function"
         if kernel is None and kind == "meta":
             kernel, function = self.fake, "the fake function" if self.fake else function
+            if kernel is None and self.is_alias_checked and self.schema.is_mutable and not self.schema.result_kinds:
+                return None  # as in PyTorch: the function only writes
             if kernel is None and DEFAULT[1] not in self.kernels and DEFAULT[0] in self.kernels and self.is_alias_checked:
                 raise RuntimeError(
                     f"There was no fake impl registered for {self.name()}. This is necessary for meta tensors. "
