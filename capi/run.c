@@ -250,7 +250,9 @@ static tensor_status reject_addresses(const lt_operator *op, void *const *out) {
 tensor_status lt_give_all(const lt_operator *op, bool number, lt_value *a, void *const *out) {
   void *const *address = out;
   for (const char *kind = op->results; *kind; kind++) {
-    if (!*address++ || (is_list(*kind) && !*address++)) return reject_addresses(op, out);
+    for (int i = 0; i <= is_list(*kind); i++) {
+      if (!*address++) return reject_addresses(op, out);
+    }
   }
   const tensor_status status = lt_run(op, LT_FUNCTION, number, a);
   if (status) return status;

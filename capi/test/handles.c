@@ -22,6 +22,22 @@ int main(void) {
   CHECK(tensor_dim(NULL) == -1 && tensor_sizes((tensor_t *)stack) == NULL);
   CHECK(tensor_get_dtype((tensor_t *)storage) == TENSOR_DTYPE_NONE);
 
+  // Results without a place, of every kind of result.
+  tensor_t **list = NULL;
+  char **names = NULL;
+  int64_t length = 0;
+  FAILS(tensor_neg(a, NULL), TENSOR_ERROR_VALUE, "neg: argument 'out' is NULL");
+  FAILS(tensor_max_dim(a, 0, false, NULL, NULL), TENSOR_ERROR_VALUE,
+        "max.dim: argument 'values' is NULL");
+  FAILS(tensor_max_dim(a, 0, false, &out, NULL), TENSOR_ERROR_VALUE, "argument 'indices' is NULL");
+  FAILS(tensor_is_conj(a, NULL), TENSOR_ERROR_VALUE, "is_conj: argument 'out' is NULL");
+  FAILS(tensor_split(a, 1, 0, &list, NULL), TENSOR_ERROR_VALUE, "argument 'out_len' is NULL");
+  FAILS(tensor_load_dict("", NULL, false, &names, NULL, &list, &length), TENSOR_ERROR_VALUE,
+        "load_dict: argument 'names_len' is NULL");
+  FAILS(tensor_load_dict("", NULL, false, &names, &length, &list, NULL), TENSOR_ERROR_VALUE,
+        "load_dict: argument 'tensors_len' is NULL");
+  CHECK(!out && !list && !names && !length);
+
   // Lengths that no list has, of every kind of list.
   const int64_t lengths[] = {INT64_MAX, INT64_MAX / 8, (int64_t)1 << 40, (int64_t)INT32_MAX + 1,
                              -1};
