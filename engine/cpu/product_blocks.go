@@ -23,8 +23,9 @@ const (
 	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs
 	// the second operand once more.
 	leastBlockRows, leastBlockColumns = 32, 32
-	// leastTileColumns is that of columns where each block reads its rows of the first operand into tile registers.
-	leastTileColumns = 256
+	// Blocks for tile registers pack their columns once more for each block of rows, and read the rows, if these exceed the L2 cache with
+	// the columns, from memory for each block of columns.
+	leastTileRows, leastTileColumns, leastCachedColumns, cachedRowBytes = 256, 256, 64, 1 << 20
 	// leastBlockBytes is the smallest part of the second operand's rows in a block of few rows: shorter ones are no streams for the memory.
 	leastBlockBytes = 2 << 10
 	// blocksPerThread is about how many blocks each thread gets, so that a late one costs little.
@@ -127,9 +128,8 @@ func (s *products) multiplyBlocks(w backend.Product) {
 	}
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), w.Alpha)
 	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), w.Beta)
-	blocks := productBlocks{Gemm: g, left: fn.left, right: d, result: d, leastColumns: leastBlockColumns}
+	blocks := productBlocks{Gemm: g, left: fn.left, right: d, result: d, leastRows: leastBlockRows, leastColumns: leastBlockColumns}
 	if fn.tiles {
-		blocks.leastColumns = leastTileColumns
 		s.shareTiles(&blocks, fn.function)
 		return
 	}
@@ -138,6 +138,9 @@ func (s *products) multiplyBlocks(w backend.Product) {
 
 // shareTiles computes blocks with a function that uses tile registers, and scratch memory for each thread.
 func (s *products) shareTiles(blocks *productBlocks, function uintptr) {
+	if blocks.leastRows, blocks.leastColumns = leastTileRows, leastTileColumns; blocks.M*blocks.K*blocks.left.Size() <= cachedRowBytes {
+		blocks.leastColumns = leastCachedColumns
+	}
 	whole := kernel.GemmAmx{Gemm: blocks.Gemm}
 	kernel.Call(function, unsafe.Pointer(&whole))
 	rooms := newScratchPool(&s.Scope, whole.Bytes, 1+blocks.Batch*blocks.work()/productGrain)
@@ -203,10 +206,11 @@ func partOf(n, parts, least int64) int64 {
 	return (part + least - 1) / least * least
 }
 
-// productBlocks is a product of matrices of the given dtypes, to be divided into blocks of at least leastColumns columns.
+// productBlocks is a product of matrices of the given dtypes, to be divided into blocks of at least leastRows rows and leastColumns columns.
 type productBlocks struct {
 	kernel.Gemm
 	left, right, result dtype.DType
+	leastRows           int64
 	leastColumns        int64
 }
 
@@ -235,7 +239,7 @@ func (g *productBlocks) shareWork(run func(p kernel.Gemm, i, j int64)) {
 		}
 		columns = partOf(g.N, wanted, least)
 		_, across := blocks()
-		rows = partOf(g.M, (wanted+across-1)/across, leastBlockRows)
+		rows = partOf(g.M, (wanted+across-1)/across, g.leastRows)
 	}
 	down, across := blocks()
 	each := down * across

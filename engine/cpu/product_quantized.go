@@ -105,7 +105,8 @@ func quantizedProduct(op string, w backend.QuantizedProduct) (err error) {
 	ma := matricesOf(a)
 	q.Gemm = kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: 1, M: mc.rows, N: mc.cols, K: mb.rows,
 		ARow: ma.row, ACol: ma.column, BRow: mb.row, BCol: mb.column, CRow: mc.row, CCol: mc.column}
-	blocks := productBlocks{Gemm: q.Gemm, left: left, right: dtype.Int8, result: w.To.DType(), leastColumns: leastBlockColumns}
+	blocks := productBlocks{Gemm: q.Gemm, left: left, right: dtype.Int8, result: w.To.DType(), leastRows: leastBlockRows,
+		leastColumns: leastBlockColumns}
 	blocks.share(func(p kernel.Gemm, i, j int64) {
 		q := q
 		q.Gemm, q.Column = p, j
