@@ -138,7 +138,8 @@ func (s *products) multiplyBlocks(w backend.Product) {
 
 // shareTiles computes blocks with a function that uses tile registers, and scratch memory for each thread.
 func (s *products) shareTiles(blocks *productBlocks, function uintptr) {
-	if blocks.leastRows, blocks.leastColumns = leastTileRows, leastTileColumns; blocks.M*blocks.K*blocks.left.Size() <= cachedRowBytes {
+	blocks.leastRows, blocks.leastColumns = leastTileRows, leastTileColumns
+	if blocks.M*blocks.K*blocks.left.Size() <= cachedRowBytes {
 		blocks.leastColumns = leastCachedColumns
 	}
 	whole := kernel.GemmAmx{Gemm: blocks.Gemm}
@@ -206,7 +207,8 @@ func partOf(n, parts, least int64) int64 {
 	return (part + least - 1) / least * least
 }
 
-// productBlocks is a product of matrices of the given dtypes, to be divided into blocks of at least leastRows rows and leastColumns columns.
+// productBlocks is a product of matrices of the given dtypes, to be divided into blocks of at least leastRows rows and leastColumns
+// columns.
 type productBlocks struct {
 	kernel.Gemm
 	left, right, result dtype.DType

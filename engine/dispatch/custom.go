@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // Custom is a call of an operator that the program has defined, without its tensors.
@@ -94,6 +95,9 @@ func runCustom(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, e
 	for i, t := range given {
 		if x.Writes(i) && t.Storage() != nil && t.Storage().ReadOnly() {
 			return nil, status.Runtimef("%s: an argument that the operator writes to is read-only; pass a clone()", x.Name())
+		}
+		if x.Writes(i) && t.Storage() != nil && t.Parts() == nil && tensoriter.SelfOverlaps(t) {
+			return nil, tensoriter.Writable(x.Name(), t)
 		}
 	}
 	plain := make([]*tensor.Tensor, len(given))

@@ -20,6 +20,10 @@ func (b *batch) callCustom() {
 				b.Name, t.Sizes()))
 		}
 		values[i] = b.unwrapBatch(t)
+		if mapped[i] && x.Writes(i) && b.level.Size > 1 && values[i].Numel() > 0 && values[i].Strides()[0] == 0 {
+			b.Check(status.Runtimef("%s: inside vmap: unsupported operation: more than one element of the written-to tensor refers to a single memory location, because its batch was expanded; clone() it before the operation",
+				b.Name))
+		}
 	}
 	c := b.C.Around(b.level)
 	made, batched, done, err := x.Batched(c, values, mapped, b.level.Size)

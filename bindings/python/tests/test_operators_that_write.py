@@ -287,3 +287,12 @@ def operator_of_c():
 @pytest.mark.parametrize("f", FUNCTIONS)
 def test_operators_of_c_are_exact_or_errors(operator_of_c, f, transform):
     same(f, transform, operator_of_c)
+
+
+def test_operators_of_c_do_not_write_to_elements_that_share_memory(operator_of_c):
+    x = X[None].clone()
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        func.vmap(lambda t: operator_of_c(t) or t.sum())(x.expand(2, 3))
+    with pytest.raises(RuntimeError, match=r"in_c: .* more than one element of the written-to tensor .*sizes \[2\], strides \[0\]"):
+        operator_of_c(x[0, :1].expand(2))
+    assert torch.equal(x[0], X)

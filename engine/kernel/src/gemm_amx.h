@@ -280,7 +280,7 @@ struct AmxGroups {
     columns = kGroupBytes / (part * kSize + 1) / kAmxAcross * kAmxAcross;
     if (columns > all) columns = all;
     rows = parts > 1 && g->m > kMostRows ? kMostRows : g->m;
-    // The gap keeps panels and rows from beginning in the same lines of the L1 cache.
+    // The gap keeps packed panels and rows from beginning in the same lines of the L1 cache.
     panel = (part / P::kSteps + 1) * kAmxAcross;
     copied_row = part + kLine / kSize;
     const int64_t row = g->a_row * kSize;

@@ -1,5 +1,5 @@
-// Matrix products with the tile registers of AMX, which are not part of the tiers: amx.go uses these
-// kernels if the CPU supports them and Linux permits them.
+// Matrix products with the tile registers of AMX, which are not part of the tiers: amx.go uses
+// these kernels if the CPU supports them and Linux permits them.
 #if defined(__clang__) && defined(__AVX512BW__)
 #pragma clang attribute push(__attribute__((target("amx-tile,amx-bf16,amx-int8"))), \
                              apply_to = function)
