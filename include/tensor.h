@@ -360,8 +360,8 @@ TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *con
 // deleter neither, until tensor_restore_observer sets it again. A NULL `previous` returns
 // TENSOR_ERROR_VALUE.
 TENSOR_API tensor_status tensor_replace_observer(tensor_observer function, void *context, tensor_deleter deleter, int64_t *previous);
-// Sets the observer that tensor_replace_observer replaced instead of the current one; 0 sets none.
-// Another id, and one that was restored before, return TENSOR_ERROR_VALUE.
+// Replaces the current observer by that with the id `previous` of tensor_replace_observer; 0
+// removes it. Another id, and one that was restored before, return TENSOR_ERROR_VALUE.
 TENSOR_API tensor_status tensor_restore_observer(int64_t previous);
 // Sets the functions that allocate and free the memory of CPU tensors; both NULL (initially) for
 // the library's own allocator. Freed memory is not cached. Workspaces, handles, pinned memory and
@@ -580,8 +580,8 @@ typedef struct tensor_operator_info {
 
 // Returns the sorted names of all operators with their overloads: those of ATen, which begin with
 // aten::, and those of libtensor. tensor_custom_operator_names returns the others. The array is
-// valid until the process ends. If an allocation fails, it is NULL and *count is 0; NULL if `count`
-// is NULL.
+// valid until the process ends. Returns NULL if `count` is NULL, and NULL with *count 0 if an
+// allocation fails.
 TENSOR_API const char *const *tensor_operator_names(int32_t *count);
 // Returns the number of overloads that tensor_call tries for a name, and stores up to `room` of
 // them in `infos`, in this order. The descriptions are valid until the process ends. An unknown
@@ -594,7 +594,7 @@ TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_opera
 
 // Computes the results of a custom operator. `arguments` has a value for each parameter of the
 // schema, with its default if the caller omits it; numbers have the type of the parameter. The
-// values are borrowed: to keep a tensor, make another handle of it (tensor_detach). `results` has
+// values are borrowed: to keep a tensor, make another handle of it (tensor_new_handle). `results` has
 // an item for each result of the schema, of kind TENSOR_VALUE_NONE initially. The function stores
 // new references there, which the library then owns, also after an error. The array of a list of
 // tensors is allocated with malloc, and the library frees it. Autograd is disabled in the function,
@@ -609,8 +609,8 @@ typedef tensor_status (*tensor_operator_function)(void *context, const tensor_va
 // the function are added to the autograd graph.
 typedef tensor_status (*tensor_operator_backward)(void *context, const tensor_value *arguments, int32_t argument_count, const tensor_value *results, const tensor_value *gradients, int32_t result_count, tensor_value *argument_gradients);
 // Computes the results of a custom operator for a batch of `batch_size` elements (vmap).
-// `is_batched` has a flag for each tensor among the arguments, in order, with each item of a list:
-// a batched tensor has the batch as its first dimension. All results must have the batch as their
+// `is_batched` has a flag for each tensor argument and each item of a list that is not NULL, in
+// order: a batched tensor has the batch as its first dimension. All results must have the batch as their
 // first dimension, except those for which the function sets the item of `is_result_batched`, which
 // is true initially, to false. The function can call the operator on the batched tensors; its
 // operations support autograd and transforms.

@@ -23,8 +23,8 @@ const (
 	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs
 	// the second operand once more.
 	leastBlockRows, leastBlockColumns = 32, 32
-	// Blocks for tile registers pack their columns once more for each block of rows, and read the rows, if these exceed the L2 cache with
-	// the columns, from memory for each block of columns.
+	// For tile registers each block of rows packs its columns again, and each block of columns reads the rows again, from memory if they
+	// exceed cachedRowBytes.
 	leastTileRows, leastTileColumns, leastCachedColumns, cachedRowBytes = 256, 256, 64, 1 << 20
 	// leastBlockBytes is the smallest part of the second operand's rows in a block of few rows: shorter ones are no streams for the memory.
 	leastBlockBytes = 2 << 10
@@ -40,8 +40,8 @@ const (
 	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
 )
 
-// productKernel computes products with a first operand of one dtype; kernel.Gemm describes its operands, or with tiles, which uses tile
-// registers, kernel.GemmAmx. function is 0 if there is no kernel.
+// productKernel is a kernel, 0 for none, and the dtype of its first operand. Its argument is kernel.Gemm, or with tiles, for a kernel that
+// uses tile registers, kernel.GemmAmx.
 type productKernel struct {
 	function uintptr
 	left     dtype.DType
@@ -229,7 +229,7 @@ func (g *productBlocks) share(run func(p kernel.Gemm, i, j int64)) {
 // work returns the time of each matrix in multiplications.
 func (g *productBlocks) work() int64 { return max(g.M, packingRows)*g.N*g.K + matrixCost }
 
-// shareWork is share where the batch takes so much work that there may be several blocks.
+// shareWork is share for batches that are large enough to divide.
 func (g *productBlocks) shareWork(run func(p kernel.Gemm, i, j int64)) {
 	work := g.work()
 	rows, columns := g.M, g.N

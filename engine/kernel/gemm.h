@@ -18,9 +18,8 @@ typedef struct {
   uint8_t alpha[16], beta[16];
 } lt_gemm;
 
-// A product whose second operand the kernel gemm_amx packs, a group of columns at a time, into
-// room, of `bytes` bytes: if room is NULL, only bytes is set. No product of fewer rows or columns
-// takes more.
+// Arguments of gemm_amx. room is scratch memory of `bytes` bytes; if it is NULL, the kernel only
+// sets bytes, which also suffices for products with fewer rows or columns.
 typedef struct {
   lt_gemm g;
   uintptr_t room;

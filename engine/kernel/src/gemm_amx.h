@@ -260,10 +260,9 @@ void multiply_amx(const lt_gemm *g, uintptr_t packed, int64_t packed_k, int64_t 
       [&](auto... at) { write_amx<P>(out, at...); });
 }
 
-// How products are divided whose second operand is packed on the way: into groups of columns, whose
-// packed panels stay in the L2 cache while all rows of a pass, parts of k, and blocks of rows where
-// sums of several parts are kept. Rows are copied if they begin within cache lines, or all in the
-// same lines of the L1 cache.
+// The blocks of a product: columns are divided into groups whose packed panels fit into the L2
+// cache, k into parts, and rows into blocks if sums of several parts are stored. Rows are copied if
+// they are not aligned to cache lines, or all map to the same set of the L1 cache.
 template <class P>
 struct AmxGroups {
   using Left = typename P::Left;
