@@ -23,7 +23,9 @@ class _Damage(Exception):
         self.text, self.path = text, list[Any]()
 
 
-def _scalar(kind: type, name: str) -> Check:
+def instance_of(kind: type, name: str) -> Check:
+    """Returns a check of the type of values."""
+
     def check(value: Any) -> None:
         if type(value) is not kind:
             raise _Damage(f"{name} is expected, not {show(value)}")
@@ -35,13 +37,13 @@ def show(value: Any) -> str:
     return f"{value!r:.60}" if isinstance(value, str | int | float | None) else "an object" if isinstance(value, dict) else "a list"
 
 
-def integer(value: Any) -> None:
+def check_integer(value: Any) -> None:
     if type(value) is not int or not fits(value):
         raise _Damage(f"an integer of 64 bits is expected, not {show(value)}")
 
 
-def number(value: Any) -> None:
-    """Infinities and NaN can be strings."""
+def check_number(value: Any) -> None:
+    """Raises _Damage unless a value is an int, a float or a string of a float, as infinities and NaN are."""
     try:
         if type(value) in (int, float, str):
             float(value)
@@ -51,20 +53,21 @@ def number(value: Any) -> None:
     raise _Damage(f"a number is expected, not {show(value)}")
 
 
-def name(value: Any) -> None:
+def check_name(value: Any) -> None:
     if type(value) is not str or not value:
         raise _Damage(f"a name is expected, not {show(value)}")
 
 
-def anything(value: Any) -> None:
+def accept_any(value: Any) -> None:
     """Accepts every value."""
 
 
-def optional(check: Check) -> Check:
+def none_or(check: Check) -> Check:
+    """Returns a check that also accepts None."""
     return lambda value: None if value is None else check(value)
 
 
-def items(check: Check) -> Check:
+def list_of(check: Check) -> Check:
     """Returns a check of lists of values."""
 
     def check_items(values: Any) -> None:
@@ -80,7 +83,7 @@ def items(check: Check) -> Check:
     return check_items
 
 
-def mapping(check: Check) -> Check:
+def object_of(check: Check) -> Check:
     """Returns a check of objects with any keys."""
 
     def check_mapping(values: Any) -> None:
@@ -96,7 +99,7 @@ def mapping(check: Check) -> Check:
     return check_mapping
 
 
-def record(fields: dict[str, Check], defaults: dict[str, tuple[Check, Any]] | None = None) -> Check:
+def object_with(fields: dict[str, Check], defaults: dict[str, tuple[Check, Any]] | None = None) -> Check:
     """Returns a check of objects with `fields`, and possibly those of `defaults`, which are added unless they are ABSENT. Others are ignored."""
     others = (defaults or {}).items()
 
@@ -121,7 +124,7 @@ def record(fields: dict[str, Check], defaults: dict[str, tuple[Check, Any]] | No
     return check_record
 
 
-def union(kinds: dict[str, Check]) -> Check:
+def union_of(kinds: dict[str, Check]) -> Check:
     """Returns a check of objects with one of the fields."""
 
     def check_union(value: Any) -> None:
@@ -140,7 +143,9 @@ def union(kinds: dict[str, Check]) -> Check:
     return check_union
 
 
-def one_of(known: Any, what: str) -> Check:
+def member_of(known: Any, what: str) -> Check:
+    """Returns a check of integers that are in `known`."""
+
     def check(value: Any) -> None:
         if type(value) is not int or value not in known:
             raise _Damage(f"{what} {show(value)} is unknown")
@@ -148,128 +153,136 @@ def one_of(known: Any, what: str) -> Check:
     return check
 
 
-string, boolean = _scalar(str, "a string"), _scalar(bool, "true or false")
-null = optional(boolean)
-dtype = one_of(EXPORTED, "the dtype")
-named = record({"name": name})
-device = record({"type": name}, {"index": (optional(integer), None)})
-sym_int, sym_float = union({"as_name": name, "as_int": integer}), union({"as_name": name, "as_float": number})
-sym_bool = union({"as_name": name, "as_bool": boolean})
-optional_tensor = union({"as_tensor": named, "as_none": null})
+check_string, check_boolean = instance_of(str, "a string"), instance_of(bool, "true or false")
+check_null = none_or(check_boolean)
+check_dtype = member_of(EXPORTED, "the dtype")
+check_named_value = object_with({"name": check_name})
+check_device = object_with({"type": check_name}, {"index": (none_or(check_integer), None)})
+check_sym_int, check_sym_float = (
+    union_of({"as_name": check_name, "as_int": check_integer}),
+    union_of({"as_name": check_name, "as_float": check_number}),
+)
+check_sym_bool = union_of({"as_name": check_name, "as_bool": check_boolean})
+check_optional_tensor = union_of({"as_tensor": check_named_value, "as_none": check_null})
 
 
-ARGUMENTS: dict[str, Check] = {
-    "as_none": null,
-    "as_tensor": named,
-    "as_tensors": items(named),
-    "as_optional_tensor": optional_tensor,
-    "as_optional_tensors": items(optional_tensor),
-    "as_custom_obj": named,
-    "as_token": named,
-    "as_name": name,
-    "as_int": integer,
-    "as_ints": items(integer),
-    "as_float": number,
-    "as_floats": items(number),
-    "as_bool": boolean,
-    "as_bools": items(boolean),
-    "as_string": string,
-    "as_strings": items(string),
-    "as_operator": string,
-    "as_complex": record({"real": number, "imag": number}),
-    "as_scalar_type": dtype,
-    "as_memory_format": one_of(FORMATS, "the memory format"),
-    "as_layout": integer,
-    "as_device": device,
-    "as_sym_int": sym_int,
-    "as_sym_ints": items(sym_int),
-    "as_sym_float": sym_float,
-    "as_sym_floats": items(sym_float),
-    "as_sym_bool": sym_bool,
-    "as_sym_bools": items(sym_bool),
-    "as_graph": record({"name": name, "graph": lambda value: graph(value)}),
+ARGUMENT_CHECKS: dict[str, Check] = {
+    "as_none": check_null,
+    "as_tensor": check_named_value,
+    "as_tensors": list_of(check_named_value),
+    "as_optional_tensor": check_optional_tensor,
+    "as_optional_tensors": list_of(check_optional_tensor),
+    "as_custom_obj": check_named_value,
+    "as_token": check_named_value,
+    "as_name": check_name,
+    "as_int": check_integer,
+    "as_ints": list_of(check_integer),
+    "as_float": check_number,
+    "as_floats": list_of(check_number),
+    "as_bool": check_boolean,
+    "as_bools": list_of(check_boolean),
+    "as_string": check_string,
+    "as_strings": list_of(check_string),
+    "as_operator": check_string,
+    "as_complex": object_with({"real": check_number, "imag": check_number}),
+    "as_scalar_type": check_dtype,
+    "as_memory_format": member_of(FORMATS, "the memory format"),
+    "as_layout": check_integer,
+    "as_device": check_device,
+    "as_sym_int": check_sym_int,
+    "as_sym_ints": list_of(check_sym_int),
+    "as_sym_float": check_sym_float,
+    "as_sym_floats": list_of(check_sym_float),
+    "as_sym_bool": check_sym_bool,
+    "as_sym_bools": list_of(check_sym_bool),
+    "as_graph": object_with({"name": check_name, "graph": lambda value: check_graph(value)}),
 }
-argument = union(ARGUMENTS)
-node = record(
+check_argument = union_of(ARGUMENT_CHECKS)
+check_node = object_with(
     {
-        "target": name,
-        "inputs": items(record({"name": string, "arg": argument}, {"kind": (optional(integer), None)})),
-        "outputs": items(argument),
+        "target": check_name,
+        "inputs": list_of(object_with({"name": check_string, "arg": check_argument}, {"kind": (none_or(check_integer), None)})),
+        "outputs": list_of(check_argument),
     },
-    {"metadata": (mapping(anything), dict), "name": (optional(string), None)},
+    {"metadata": (object_of(accept_any), dict), "name": (none_or(check_string), None)},
 )
 
 
-def value_of_symbol(kind: str, check: Check) -> Check:
-    hint = optional(union({"as_int": integer, "as_float": number, "as_bool": boolean}))
-    return union({kind: check, "as_expr": record({"expr_str": string}, {"hint": (hint, None)})})
+def value_or_expression(kind: str, check: Check) -> Check:
+    hint = none_or(union_of({"as_int": check_integer, "as_float": check_number, "as_bool": check_boolean}))
+    return union_of({kind: check, "as_expr": object_with({"expr_str": check_string}, {"hint": (hint, None)})})
 
 
-size = value_of_symbol("as_int", integer)
-tensor_meta = record(
-    {"dtype": dtype, "sizes": items(size), "strides": items(size)},
+check_size = value_or_expression("as_int", check_integer)
+check_tensor_meta = object_with(
+    {"dtype": check_dtype, "sizes": list_of(check_size), "strides": list_of(check_size)},
     {
-        "requires_grad": (boolean, False),
-        "storage_offset": (size, lambda: {"as_int": 0}),
-        "layout": (integer, 7),
-        "device": (device, lambda: {"type": "cpu", "index": None}),
+        "requires_grad": (check_boolean, False),
+        "storage_offset": (check_size, lambda: {"as_int": 0}),
+        "layout": (check_integer, 7),
+        "device": (check_device, lambda: {"type": "cpu", "index": None}),
     },
 )
-graph: Check = record(
-    {"inputs": items(argument), "outputs": items(argument), "nodes": items(node), "tensor_values": mapping(tensor_meta)},
+check_graph: Check = object_with(
     {
-        "sym_int_values": (mapping(size), dict),
-        "sym_bool_values": (mapping(value_of_symbol("as_bool", boolean)), dict),
-        "sym_float_values": (mapping(value_of_symbol("as_float", number)), dict),
+        "inputs": list_of(check_argument),
+        "outputs": list_of(check_argument),
+        "nodes": list_of(check_node),
+        "tensor_values": object_of(check_tensor_meta),
+    },
+    {
+        "sym_int_values": (object_of(check_size), dict),
+        "sym_bool_values": (object_of(value_or_expression("as_bool", check_boolean)), dict),
+        "sym_float_values": (object_of(value_or_expression("as_float", check_number)), dict),
     },
 )
-input_spec = union(
+check_input_spec = union_of(
     {
-        "user_input": record({"arg": argument}),
-        "parameter": record({"arg": named, "parameter_name": name}),
-        "buffer": record({"arg": named, "buffer_name": name}, {"persistent": (boolean, True)}),
-        "tensor_constant": record({"arg": named, "tensor_constant_name": name}),
-        "constant_input": record({"name": name, "value": argument}),
-        "token": record({"arg": named}),
+        "user_input": object_with({"arg": check_argument}),
+        "parameter": object_with({"arg": check_named_value, "parameter_name": check_name}),
+        "buffer": object_with({"arg": check_named_value, "buffer_name": check_name}, {"persistent": (check_boolean, True)}),
+        "tensor_constant": object_with({"arg": check_named_value, "tensor_constant_name": check_name}),
+        "constant_input": object_with({"name": check_name, "value": check_argument}),
+        "token": object_with({"arg": check_named_value}),
     }
 )
-output_spec = union(
+check_output_spec = union_of(
     {
-        "user_output": record({"arg": argument}),
-        "loss_output": record({"arg": named}),
-        "buffer_mutation": record({"arg": named, "buffer_name": name}),
-        "parameter_mutation": record({"arg": named, "parameter_name": name}),
-        "user_input_mutation": record({"arg": named, "user_input_name": name}),
-        "token": record({"arg": named}),
+        "user_output": object_with({"arg": check_argument}),
+        "loss_output": object_with({"arg": check_named_value}),
+        "buffer_mutation": object_with({"arg": check_named_value, "buffer_name": check_name}),
+        "parameter_mutation": object_with({"arg": check_named_value, "parameter_name": check_name}),
+        "user_input_mutation": object_with({"arg": check_named_value, "user_input_name": check_name}),
+        "token": object_with({"arg": check_named_value}),
     }
 )
-signature = record({"input_specs": items(input_spec), "output_specs": items(output_spec)})
+check_signature = object_with({"input_specs": list_of(check_input_spec), "output_specs": list_of(check_output_spec)})
 
 
-def bounds(value: Any) -> None:
-    record({}, {"min_val": (optional(integer), None), "max_val": (optional(integer), None)})(value)
+def check_bounds(value: Any) -> None:
+    object_with({}, {"min_val": (none_or(check_integer), None), "max_val": (none_or(check_integer), None)})(value)
     least, most = value["min_val"], value["max_val"]
     if least is not None and most is not None and least > most:
         raise _Damage(f"the range from {least} to {most} is empty")
 
 
-model = record(
-    {"graph_module": record({"graph": graph, "signature": signature})},
-    {"range_constraints": (mapping(bounds), dict), "guards_code": (items(string), ABSENT)},
+check_model = object_with(
+    {"graph_module": object_with({"graph": check_graph, "signature": check_signature})},
+    {"range_constraints": (object_of(check_bounds), dict), "guards_code": (list_of(check_string), ABSENT)},
 )
 
 
-def check_strings(value: Any) -> None:
+def check_encodable(value: Any) -> None:
     """Raises _Damage for a string that C and files cannot represent: one with a NUL or a surrogate."""
     if isinstance(value, str) and ("\0" in value or any("\ud800" <= x <= "\udfff" for x in value)):
         raise _Damage(f"the string {value!a:.60} has a NUL or a part of a surrogate pair")
     if isinstance(value, dict):
         for key, item in value.items():
-            check_strings(key)
-            check_strings(item)
+            check_encodable(key)
+            check_encodable(item)
     elif isinstance(value, list):
         for item in value:
-            check_strings(item)
+            check_encodable(item)
 
 
 def read_model(data: bytes) -> dict[str, Any]:
@@ -277,8 +290,8 @@ def read_model(data: bytes) -> dict[str, Any]:
     try:
         text: dict[str, Any] = json.loads(data.decode())
         if b"\\u" in data:
-            check_strings(text)
-        model(text)
+            check_encodable(text)
+        check_model(text)
         check_outputs(text["graph_module"])
     except _Damage as damage:
         where = ".".join(map(str, reversed(damage.path)))[:200]
