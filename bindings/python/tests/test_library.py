@@ -271,6 +271,12 @@ def test_libraries():
         ("1a(Tensor x) -> Tensor", "begins with no digit: '1a'"),
         ("(Tensor x) -> Tensor", "begins with no digit: ''"),
         ("op(Tensor 1x) -> Tensor", "cannot parse the argument 'Tensor 1x'"),
+        ("op(Tensor x) -> ", "expected 'name(arguments) -> results'"),
+        ("op(int k=z) -> int", "the default z of the argument 'k' does not have the type int"),
+        ("op(int k=[1]) -> int", "the default [1] of the argument 'k' does not have the type int"),
+        ("op(float[] k=[1, z]) -> int", "the default [1, z] of the argument 'k' does not have the type float[]"),
+        ("op(bool? k=no) -> int", "the default no of the argument 'k' does not have the type bool?"),
+        ("op(str k=z) -> int", "the default z of the argument 'k' does not have the type str"),
     ],
 )
 def test_invalid_schemas_define_nothing(schema, text):

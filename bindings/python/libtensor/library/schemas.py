@@ -26,6 +26,7 @@ TYPES |= {"MemoryFormat", "Device", "Generator", "Dimname", "Storage", "Stream",
 NAME = r"([A-Za-z_]\w*::)?[A-Za-z_]\w*(\.\w+)?"
 KINDS: dict[str, tuple[type, ...]] = {"Tensor": (Tensor,), "int": (int,), "SymInt": (int,), "float": (float, int), "bool": (bool, int), "str": (str,)}
 KINDS |= {"ScalarType": (_dtype, int), "Device": (_device, str), "Scalar": (int, float, bool, complex)}
+LITERALS = frozenset(("int", "SymInt", "float", "bool", "Scalar", "str"))  # the types whose defaults are numbers or strings in quotes
 NUMBERS: dict[str, type] = {"int": int, "SymInt": int, "float": float, "bool": bool}
 
 
@@ -63,7 +64,7 @@ class Schema:
     Raises RuntimeError for text that is no schema."""
 
     def __init__(self, text: str) -> None:
-        found = re.fullmatch(r"\s*([\w:.]*)\s*\((.*)\)\s*->\s*(.+?)\s*", text, re.S)
+        found = re.fullmatch(r"\s*([\w:.]*)\s*\((.*)\)\s*->\s*(\S.*?)\s*", text, re.S)
         if found is None:
             raise RuntimeError(f"schema: expected 'name(arguments) -> results', but got {text!r}")
         self.name, given, self.returned = found[1], found[2], found[3]
@@ -237,6 +238,8 @@ def _argument(item: str, kwarg_only: bool, schema: str) -> Argument:
     base, alias, write, suffix, name, default = found.groups()
     _check_type(base, f"the argument {name!r}", schema)
     value = _parse_default(default)
+    if default is not None and not _is_default(base, suffix, default, value):
+        raise RuntimeError(f"schema: the default {default} of the argument {name!r} does not have the type {base + suffix}, in {schema!r}")
     for x in value if isinstance(value, list) else [value]:
         if isinstance(x, int) and not -(2**63) <= x < 2**63 and base not in ("float", "complex"):
             raise RuntimeError(f"schema: the default {x} of the argument {name!r} must be from -2**63 to 2**63 - 1, in {schema!r}")
@@ -258,6 +261,15 @@ def _parse_default(text: str | None) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _is_default(base: str, suffix: str, text: str, value: Any) -> bool:
+    """Returns whether a default, with its value, is a number or a string in quotes, or a list of these for a list. Other types are not checked."""
+    if base not in LITERALS:
+        return True
+    if isinstance(value, list):
+        return "[" in suffix and all(_is_default(base, "", item, x) for item, x in zip(_split(text[1:-1]), value, strict=True))
+    return type(value) is not str or text[0] in "\"'"
 
 
 def _default_text(value: Any) -> str:
