@@ -9,6 +9,7 @@ from typing import Any
 from .._core.tensor import Tensor
 from ..library.aten import AtenOverload
 from ..library.core_table_nn import TABLE
+from ..library.operators import OpOverload
 from .arguments import Node, Table, create_node, find_operator, list_names, replace_names
 from .functionalize import find_returning, find_written, functionalize
 from .lowering import Lowering
@@ -193,13 +194,24 @@ def add_guards(lowering: Lowering, graph: dict[str, Any]) -> None:
     graph["nodes"] = nodes + graph["nodes"]
 
 
+def check_table(table: Table) -> Table:
+    """Returns a copy of a table of decompositions. Raises TypeError for a key that is not an overload of an operator."""
+    for key in table:
+        if not isinstance(key, AtenOverload | OpOverload):
+            raise TypeError(
+                f"run_decompositions: the key {key!r:.100} of the table is not an overload of an operator, such as torch.ops.aten.silu.default"
+            )
+    return dict(table)
+
+
 def decompose(text: dict[str, Any], table: Table | None) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Returns the JSON of a program after decompositions, the default ones for None, and the constants that these use, by name."""
     text = copy.deepcopy(text)
     graph, signature = text["graph_module"]["graph"], text["graph_module"]["signature"]
     has_writes = any(updates_statistics(node) or find_written(find_operator(node["target"])) for node in walk_nodes(graph))
     normalize(graph)
-    lowering = Lowering(text, default_decompositions() if table is None else dict(table), list_all_names(graph), not has_writes)
+    chosen = default_decompositions() if table is None else check_table(table)
+    lowering = Lowering(text, chosen, list_all_names(graph), not has_writes)
     inline(lowering, graph)
     replace_out(lowering, graph)
     if has_writes:

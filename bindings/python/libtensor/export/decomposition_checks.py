@@ -61,13 +61,13 @@ class _Tracer(OperatorTracer):
             return type(value)(map(self.lift, value))
         return {k: self.lift(v) for k, v in value.items()} if type(value) is dict else value
 
-    def refuse_control(self, *_: Any) -> Any:
+    def reject_control_flow(self, *_: Any) -> Any:
         raise RuntimeError(
             f"run_decompositions: the decomposition of {self.target} calls torch.cond or another function of control flow, which decompositions "
             "cannot; select with torch.where, or return NotImplemented"
         )
 
-    record_cond = record_while = record_map = record_scan = refuse_control
+    record_cond = record_while = record_map = record_scan = reject_control_flow
 
     def choose_keywords(self, func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         creates = isinstance(func, AtenOverload) and any(a.name == "device" for a in func._schema.arguments)
@@ -234,7 +234,7 @@ class DecompositionChecker:
         return self.plan.complete({symbol.name: size for symbol, size in sizes.items()})
 
     def compare(self, other: Recording, sizes: dict[Symbol, int]) -> str | None:
-        """Returns what differs for sizes; None if nothing does, or if the results are equal."""
+        """Returns the part of the graph that differs for sizes; None if nothing does, or if the results are equal."""
         difference, completed = find_difference(self.first, other), self.complete(sizes)
         return None if difference is None or self.has_results(completed, other) or self.raises_for_empty(completed) else difference
 
@@ -308,7 +308,7 @@ def holds_for_sizes(call: DecompositionCall, first: Recording, recordings: list[
 def find_required(
     call: DecompositionCall, first: Recording, recordings: list[Recording], plan: Plan, known: KnownSizes, assumed: set[str]
 ) -> set[str]:
-    """Returns the `assumed` symbols for whose size 1 the graph does not have the results of the operator."""
+    """Returns the symbols in `assumed` for which graph and operator differ at size 1."""
     checker, hints = DecompositionChecker(call, first, plan, find_expressions(recordings, known.express)), SizeChooser(plan.symbols).hints
     required = set()
     for symbol in plan.symbols:
@@ -324,7 +324,7 @@ def find_required(
 
 
 def check_results(graph: dict[str, Any], node: Node, found: list[Any]) -> None:
-    """Raises RuntimeError if a decomposition returns another number of results than its operator, or a result of another shape."""
+    """Raises RuntimeError if a decomposition returns another number of results than its operator, or a result of another shape or dtype."""
     where, results = f"run_decompositions: the decomposition of {node['target']}", list_results(node)
     if len(found) < len(results):
         raise RuntimeError(f"{where} returns {len(found)} results, but the operator returns {len(results)}")
@@ -334,14 +334,15 @@ def check_results(graph: dict[str, Any], node: Node, found: list[Any]) -> None:
             continue
         if not isinstance(value, Tensor):
             raise RuntimeError(f"{where} returns {value!r} as result {i}, which must be a tensor, or NotImplemented to keep the operator")
-        sizes = graph["tensor_values"][name]["sizes"] if name in graph["tensor_values"] else None
-        if (
-            sizes is not None
-            and is_used(graph, name)
-            and (len(sizes) != value.dim() or any(s.get("as_int", n) != n for s, n in zip(sizes, value.shape, strict=True)))
-        ):
+        meta = graph["tensor_values"].get(name)
+        if meta is None or not is_used(graph, name):
+            continue
+        sizes, dtype = meta["sizes"], EXPORTED[meta["dtype"]]
+        if len(sizes) != value.dim() or any(s.get("as_int", n) != n for s, n in zip(sizes, value.shape, strict=True)):
             shape = ", ".join(str(s.get("as_int", "?")) for s in sizes)
             raise RuntimeError(f"{where} returns a tensor of shape {list(value.shape)} as result {i}; that of the operator has the shape [{shape}]")
+        if value.dtype != dtype:
+            raise RuntimeError(f"{where} returns a tensor of {value.dtype} as result {i}; that of the operator has the dtype {dtype}")
 
 
 def is_used(graph: dict[str, Any], name: str) -> bool:

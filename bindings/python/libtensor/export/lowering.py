@@ -125,7 +125,7 @@ class Lowering:
         raise NotImplementedError(f"run_decompositions: the value {name} is neither a tensor nor a number")
 
     def lift(self, graph: dict[str, Any], node: Node, value: Tensor) -> str:
-        """Returns the value of a tensor that the decomposition of a node uses, which becomes a constant of the program."""
+        """Adds a tensor that a decomposition uses as a constant input; returns its name."""
         if graph is not self.graph:
             raise RuntimeError(
                 f"run_decompositions: the decomposition of {node['target']}, which a function of torch.cond or other control flow calls, uses a "
