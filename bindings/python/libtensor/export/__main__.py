@@ -40,11 +40,16 @@ def inspect(path: str, graph: bool) -> int:
     return 0
 
 
+def list_sizes(item: Item) -> list[str]:
+    """Returns the sizes of an input, as integers or expressions of symbols; none for a tensor of 0 dimensions and for a number."""
+    return [x for x in item.shape.strip("[]").split(", ") if x]
+
+
 def example(item: Item, symbols: dict[str, int]) -> Any:
     """Returns a value for an input that is not constant: zeros or ones, with sizes for symbols."""
     if item.dtype is None:
         return 1
-    sizes = [int(x) if x.isdigit() else symbols.get(x, 2) for x in item.shape.strip("[]").split(", ") if x]
+    sizes = [int(x) if x.isdigit() else symbols.get(x, 2) for x in list_sizes(item)]
     return torch.zeros(sizes, dtype=item.dtype) if item.dtype is torch.bool else torch.ones(sizes).to(item.dtype)
 
 
@@ -53,7 +58,7 @@ def given(loaded: ExportedProgram, paths: list[str], symbols: dict[str, int]) ->
     count = sum(item.dtype is not None for item in loaded.inputs)
     if len(paths) > count:
         raise ValueError(f"the program has {count} input tensors, but {len(paths)} are given; the first without one is {paths[count]}")
-    known = {size for item in loaded.inputs for size in item.shape.strip("[]").split(", ") if not size.isdigit()}
+    known = {size for item in loaded.inputs for size in list_sizes(item) if not size.isdigit()}
     for name in symbols:
         if name not in known:
             raise ValueError(
