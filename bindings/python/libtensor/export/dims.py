@@ -183,6 +183,11 @@ def _list_rest(spec: Any, rest: str, count: int) -> list[Any]:
     return list(spec)
 
 
+def describe_outlier(where: str, size: int, dim: Dim | _Hint) -> str:
+    """Returns the error for a size of a sample input that a Dim does not have. `where` is the size as Python writes it."""
+    return f"export: {where} is {size}, outside {dim}; widen the Dim or use another sample"
+
+
 class _Reader:
     """Collects the symbols of the tensors."""
 
@@ -199,32 +204,33 @@ class _Reader:
         elif spec is not None:
             shape = tuple(value.shape)
             for dim, entry in _leaf_sizes(spec, shape, where).items():
+                place = f"{where}.shape[{dim}]"
                 if isinstance(entry, _Hint):
                     if shape[dim] < entry.min or (entry.max is not None and shape[dim] > entry.max):
-                        raise ValueError(f"export: the size {shape[dim]} of dimension {dim} of {where} is no value of {entry}")
-                    symbol = Symbol(self.new_name(), entry.min, entry.max, shape[dim], f"{where}.shape[{dim}]")
+                        raise ValueError(describe_outlier(place, shape[dim], entry))
+                    symbol = Symbol(self.new_name(), entry.min, entry.max, shape[dim], place)
                     self.hinted.append((symbol, entry))
                     found[dim] = symbol, 1, 0
                 else:
-                    found[dim] = self.get(entry, shape[dim], where), entry.factor, entry.offset
+                    found[dim] = self.get(entry, shape[dim], place), entry.factor, entry.offset
         self.sizes.append(found)
 
     def new_name(self) -> str:
         return f"s{len(self.named) + len(self.hinted)}"
 
     def get(self, dim: Dim, size: int, where: str) -> Symbol:
-        """Returns the symbol of a Dim, whose value follows from a size."""
+        """Returns the symbol of a Dim, whose value follows from the size at `where`, such as x.shape[0]."""
         root = dim.root
         hint, rest = divmod(size - dim.offset, dim.factor)
-        if rest or hint < root.min or (root.max is not None and hint > root.max):
-            raise ValueError(f"export: the size {size} of {where} is no value of {dim}")
+        if rest:
+            raise ValueError(f"export: {where} is {size}, but {dim.__name__} is not {size} for any integer {root.__name__}; use another sample")
+        if hint < root.min or (root.max is not None and hint > root.max):
+            raise ValueError(describe_outlier(where, size, dim))
         other, symbol = self.named.setdefault(root.__name__, (root, Symbol(self.new_name(), root.min, root.max, hint, root.__name__)))
         if (other.min, other.max) != (root.min, root.max):
             raise ValueError(f"export: the Dims {other} and {root} have one name, but other bounds")
         if symbol.hint != hint:
-            raise ValueError(
-                f"export: {where} has the size {size}, where dynamic_shapes requires that {root.__name__} is {symbol.hint}, as in another input"
-            )
+            raise ValueError(f"export: {where} is {size}, where dynamic_shapes requires that {root.__name__} is {symbol.hint}, as in another input")
         return symbol
 
 
