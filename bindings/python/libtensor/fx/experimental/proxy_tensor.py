@@ -99,7 +99,7 @@ class OperatorTracer(TorchDispatchMode):
         if id(value) in self._nodes:
             raise RuntimeError(
                 "It appears that you're trying to get value out of a tracing tensor with aten._local_scalar_dense.default - erroring out! "
-                f"The graph does not depend on values of tensors: {name}() in the traced function"
+                f"The graph does not depend on values of tensors: {name}() in the traced function; use torch.cond or torch.where"
             )
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
