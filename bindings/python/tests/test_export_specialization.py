@@ -79,6 +79,44 @@ def test_a_converted_size_of_auto_is_static(name):
         program.module()(torch.ones(81, 3))
 
 
+CHANGED_GRAPHS = {
+    "sqrt": lambda x: x / math.sqrt(x.shape[0]),
+    "gcd": lambda x: x * math.gcd(x.shape[0], 8),
+    "a loop": lambda x: sum(x[i] for i in range(x.shape[0])),
+    "a key of the result": lambda x: {f"{x.shape[0]}": x},
+    "a list of tensors": lambda x: torch.cat([x] * x.shape[0]),
+    "a constant": lambda x: x + torch.tensor(float(x.shape[0])),
+    "a size that follows from others": lambda x: x / math.sqrt(x.reshape(-1).shape[0]),
+    "an index": lambda x: x + [0, 1, 2, 3, 4, 5][int(x.shape[0])],
+    "the sequence of operators": lambda x: x.sin() if int(x.shape[0]) == 5 else x.cos(),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED_GRAPHS)
+def test_a_conversion_that_changes_the_graph_is_the_error(name):
+    error = (
+        r"Constraints violated \(n\)! You marked n as dynamic but your code specialized it to be a constant \(5\): "
+        r"test_export_specialization\.py:\d+ (converts|passes|makes) .*\. Compute and compare with the size itself .* or make it static"
+    )
+    with pytest.raises(RuntimeError, match=error):
+        export(CHANGED_GRAPHS[name], (torch.ones(5, 3),), dynamic_shapes=({0: Dim("n")},))
+
+
+@pytest.mark.parametrize("name", CHANGED_GRAPHS)
+def test_a_conversion_that_changes_the_graph_makes_only_its_size_static(name):
+    function, x = CHANGED_GRAPHS[name], torch.arange(15.0).reshape(5, 3)
+    program = export(function, (x,), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
+    assert program.inputs[0].shape == ("[5, 3]" if name == "a size that follows from others" else "[5, s1]")
+    for one, other in zip(*(torch.utils._pytree.tree_leaves(call(x)) for call in (program.module(), function)), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_the_size_of_a_derived_dim_is_named():
+    dim = Dim("n")
+    with pytest.raises(RuntimeError, match=r"Constraints violated \(n\)! You marked n as dynamic .*: test_export_specialization\.py:\d+ converts it"):
+        export(lambda x, y: y / math.sqrt(x.shape[0]), (torch.ones(11), torch.ones(5)), dynamic_shapes=({0: 2 * dim + 1}, {0: dim}))
+
+
 def test_the_size_of_dynamic_is_named():
     with pytest.raises(RuntimeError, match=r"Constraints violated \(x.shape\[0\]\)! You marked x.shape\[0\] as dynamic"):
         export(branches(math.isqrt), (torch.ones(5, 3),), dynamic_shapes=({0: Dim.DYNAMIC},))

@@ -21,7 +21,16 @@ from .guards import find_expressions
 from .program import ExportedProgram, Program
 from .recording import Recording
 from .trace import REGISTER, Sizes, record, sample, unify
-from .verify import SpecializationError, check_elements, check_graphs, check_sizes, list_varying, record_variations
+from .verify import (
+    ERRORS,
+    SpecializationError,
+    check_elements,
+    check_graphs,
+    check_recorded_conversions,
+    check_sizes,
+    list_varying,
+    record_variations,
+)
 from .writer import write_archive, write_model, write_samples
 
 __all__ = ["export", "save"]
@@ -98,26 +107,37 @@ def _record_all(
 ) -> tuple[list[Recording], list[Symbol], list[dict[Symbol, int]]]:
     symbols = list(dict.fromkeys(symbol for found in sizes for symbol, _, _ in found.values()))
     samples = _choose_samples(symbols)
-    recordings = []
-    for of in samples:
-        try:
-            recordings.append(record(function, state, names, sample(values, sizes, of), spec))
-        except NotImplementedError:
-            raise
-        except (RuntimeError, ValueError, IndexError, TypeError) as error:
-            if of is samples[0]:
-                raise
-            given = ", ".join(f"{symbol.name} = {of[symbol]}" for symbol in symbols)
-            raise RuntimeError(f"export: the function fails for other variable sizes ({given}): {error}") from error
-    check_graphs(recordings[0])
-    variations = record_variations(recordings[0], function, state, names, values, spec)
-    recordings += variations
-    samples += [samples[0]] * len(variations)
-    first = unify(recordings)
+    call = function, state, names, spec
+    recordings: list[Recording] = []
+    try:
+        for of in samples:
+            recordings.append(_record_sample(call, sample(values, sizes, of), of, of is samples[0]))
+        check_graphs(recordings[0])
+        variations = record_variations(recordings[0], function, state, names, values, spec)
+        recordings += variations
+        samples += [samples[0]] * len(variations)
+        first = unify(recordings)
+    except ERRORS:
+        check_recorded_conversions(recordings, samples, call, values, sizes, symbols)
+        raise
     check_elements(first, function, state, names, values, spec)
     expressions = find_expressions(recordings, Sizes(symbols, samples).express) if symbols else {}
-    check_sizes(recordings, expressions, (function, state, names, spec), values, sizes, symbols)
+    check_sizes(recordings, expressions, call, values, sizes, symbols)
     return recordings, symbols, samples
+
+
+def _record_sample(call: tuple[Any, ...], inputs: list[Any], sizes: dict[Symbol, int], is_first: bool) -> Recording:
+    """Records a call for the values of symbols. An error for other sizes than those of the sample inputs, which are the first, names them."""
+    function, state, names, spec = call
+    try:
+        return record(function, state, names, inputs, spec)
+    except NotImplementedError:
+        raise
+    except (RuntimeError, ValueError, IndexError, TypeError) as error:
+        if is_first:
+            raise
+        given = ", ".join(f"{symbol.name} = {size}" for symbol, size in sizes.items())
+        raise RuntimeError(f"export: the function fails for other variable sizes ({given}): {error}") from error
 
 
 def check_keys(spec: Any) -> None:

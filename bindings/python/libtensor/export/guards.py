@@ -152,7 +152,7 @@ def collecting() -> Iterator[None]:
 
 
 def find_expressions(recordings: list[Recording], express: Callable[[tuple[int, ...]], int | str]) -> Expressions:
-    """Returns the sizes of all tensors of recordings for several sizes."""
+    """Returns the sizes of the tensors of recordings for several sizes: of all tensors, or of those before the first operator that differs."""
     found: Expressions = {}
 
     def write(vector: tuple[int, ...]) -> int | str:
@@ -161,8 +161,10 @@ def find_expressions(recordings: list[Recording], express: Callable[[tuple[int, 
 
     def visit(path: tuple[str, ...], graphs: list[Recording]) -> None:
         found[path] = {}
-        for at, node in enumerate(graphs[0].nodes):
-            shapes = [graph.sizes(at) for graph in graphs]
+        for at, nodes in enumerate(zip(*(graph.nodes for graph in graphs), strict=False)):
+            node, shapes = nodes[0], [graph.sizes(at) for graph in graphs]
+            if len({(x.op, x.target, x.name) for x in nodes}) > 1 or len({len(shape or ()) for shape in shapes}) > 1:
+                return
             if shapes[0] is not None:
                 found[path][node.name] = tuple(write(vector) for vector in zip(*(shape or () for shape in shapes), strict=True))
             for i, part in enumerate(node.args):

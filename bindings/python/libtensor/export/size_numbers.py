@@ -1,5 +1,5 @@
-"""Numbers that are computed from variable sizes, with their expressions. Comparisons of such numbers are recorded, and conversions to int, float or
-str, after which comparisons are not known."""
+"""Numbers that are computed from variable sizes, with their expressions. Records comparisons of such numbers, and conversions to int, float or str;
+later comparisons of a converted value cannot be recorded."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ __all__ = ["REGISTER", "Sizes", "record", "unify", "write_symbol"]
 
 # What to do with classes that are no pytrees.
 REGISTER = "Register a dataclass with torch.export.register_dataclass, another container with torch.utils._pytree.register_pytree_node"
+REMEDY = "; make the size static, or compute with the size itself"  # the end of errors
 MANY = 12  # known sizes beyond which no products of more than two of them are looked for
 
 
@@ -465,7 +466,7 @@ class Unifier:
             found = self.quotient(vector) or self.product(vector)
         if found is None:
             raise NotImplementedError(
-                f"export: {where} depends on the variable sizes in a way that is not supported: {list(vector)} for these samples"
+                f"export: {where} depends on the variable sizes in a way that is not supported: {list(vector)} for these samples{REMEDY}"
             )
         self.made[vector] = found
         return found
@@ -495,19 +496,21 @@ class Unifier:
         first = values[0]
         if isinstance(first, list | tuple):
             if any(type(v) is not type(first) or len(v) != len(first) for v in values):
-                raise NotImplementedError(f"export: the length of {where} depends on the variable sizes")
+                raise NotImplementedError(f"export: the length of {where} depends on the variable sizes{REMEDY}")
             return type(first)(self.argument(item, where) for item in zip(*values, strict=True))
         if isinstance(first, Recording):
             return unify(list(values))
         if isinstance(first, Node):
             if any(not isinstance(v, Node) or v.name != first.name for v in values):
-                raise NotImplementedError(f"export: {where} is another value for other variable sizes")
+                raise NotImplementedError(f"export: {where} is another value for other variable sizes{REMEDY}")
             return first
         if all(type(v) is type(first) and v == first for v in values):
             return first
         if all(type(v) is int for v in values):
             return self.number(values, where)
-        raise NotImplementedError(f"export: {where} depends on the variable sizes: it is {', '.join(map(str, values))} for samples of other sizes")
+        raise NotImplementedError(
+            f"export: {where} depends on the variable sizes: it is {', '.join(map(str, values))} for samples of other sizes{REMEDY}"
+        )
 
     def run(self) -> None:
         for at, nodes in enumerate(zip(*(r.nodes for r in self.recordings), strict=True)):
@@ -545,7 +548,7 @@ def unify(recordings: list[Recording], numbers: dict[tuple[int, ...], Node] | No
                     f"export: the operators depend on the variable sizes ({operators} for samples of other sizes); make these sizes static"
                 )
         if other.spec != first.spec:
-            raise NotImplementedError("export: the structure of the result depends on the variable sizes")
+            raise NotImplementedError(f"export: the structure of the result depends on the variable sizes{REMEDY}")
         if not have_same_constants(first, other):
             raise NotImplementedError(
                 "export: a tensor that the function makes from numbers, as torch.tensor(x.size(0)), depends on the variable sizes; "

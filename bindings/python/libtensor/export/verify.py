@@ -17,21 +17,21 @@ from ..fx.node import Node
 from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
 from .dims import Size, Symbol
-from .guards import Expressions, Guards, record_guards
+from .guards import Expressions, Guards, find_expressions, record_guards
 from .recording import Recording
 from .size_numbers import Conversion, Guard
 from .thresholds import list_thresholds
-from .trace import call_plainly, copy_state, have_same_constants, is_close, record, sample
+from .trace import Sizes, call_plainly, copy_state, have_same_constants, is_close, record, sample
 
-__all__ = ["ERRORS", "FAR", "LIMIT", "SizeChooser", "SpecializationError", "check_comparisons", "check_elements", "check_graphs", "check_sizes"]
-__all__ += ["find_difference", "list_near", "list_varying", "record_variations"]
+__all__ = ["ERRORS", "FAR", "LIMIT", "SizeChooser", "SpecializationError", "check_comparisons", "check_elements", "check_graphs"]
+__all__ += ["check_recorded_conversions", "check_sizes", "find_difference", "list_near", "list_varying", "record_variations"]
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
 NEAR = 24  # the number of thresholds of a function near which sizes are tried
 SCANNED = 4096  # sizes up to which all are looked at for another result of a comparison
 GRID = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128, 129, 256, 512, 1024, 4096)
 POWERS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
-UNKNOWN = "a constant tensor may be another"
+UNKNOWN = "a constant tensor whose elements are not known"
 TRIES = 4  # sizes that are tried for one comparison until the function accepts some
 MOST = 256  # calls of the function for comparisons
 LIMIT = 1 << 18  # elements of inputs up to which a function is called for these sizes
@@ -76,18 +76,18 @@ class _Evaluator:
 
 
 def find_difference(first: Recording, other: Recording) -> str | None:
-    """Returns what differs between the graph of `first`, after unify, and another recording; None if nothing does."""
+    """Returns the part that differs between the graph of `first`, after unify, and another recording; None if nothing does."""
     evaluator = _Evaluator(first, other)
     for i in range(max(len(first.nodes), len(other.nodes))):
         a, b = (nodes[i] if i < len(nodes) else None for nodes in (first.nodes, other.nodes))
         if a is None or b is None or (a.op, a.target, a.name) != (b.op, b.target, b.name):
-            return f"the operators are others ({getattr(a, 'target', 'the end')} and {getattr(b, 'target', 'the end')})"
+            return f"an operator ({getattr(b, 'target', 'the end')} instead of {getattr(a, 'target', 'the end')})"
         named = [(a.kwargs[k], b.kwargs.get(k)) for k in a.kwargs if k != "device"]
         if not evaluator.agree(a.args, b.args) or not all(evaluator.agree(*pair) for pair in named):
-            return "an output is another" if a.op == "output" else f"an argument of {a.target} is another"
+            return "an output" if a.op == "output" else f"an argument of {a.target}"
     if first.spec != other.spec:
-        return "the structure of the result is another"
-    return None if have_same_constants(first, other) else "a constant tensor is another"
+        return "the structure of the result"
+    return None if have_same_constants(first, other) else "a constant tensor"
 
 
 def run_equals(first: Recording, call: tuple[Any, ...], inputs: list[Any]) -> bool:
@@ -231,16 +231,18 @@ class FunctionChecker:
 
 
 def _raise_difference(difference: str, sizes: dict[Symbol, int], hints: dict[Symbol, int], guard: Guard | None) -> None:
+    """Raises NotImplementedError for what find_difference() returns."""
     changed = [symbol for symbol in sizes if sizes[symbol] != hints[symbol]]
     if len(changed) == 1:
-        what, now, before = f"size {changed[0].name}", str(sizes[changed[0]]), str(hints[changed[0]])
+        what, now, before = f"size {changed[0].name}", f"size {sizes[changed[0]]}", f"size {hints[changed[0]]}"
     else:
         what = f"sizes {', '.join(symbol.name for symbol in changed)}"
         now, before = (", ".join(f"{symbol.name} = {chosen[symbol]}" for symbol in changed) for chosen in (sizes, hints))
     compared = "" if guard is None else f" ({guard.where} compares {guard.text})"
     raise NotImplementedError(
-        f"export: the function depends on the variable {what} in a way that no graph describes: for {now}, {difference} "
-        f"than for {before}{compared}; make the size static, or bound it with min and max of Dim to sizes for which the function does the same"
+        f"export: the function depends on the variable {what}: the graph differs: {difference} for {now} "
+        f"{'may differ' if difference == UNKNOWN else 'differs'} from that for {before}{compared}; make the size static, or bound it with "
+        "min and max of Dim to sizes for which the function does the same"
     )
 
 
@@ -269,6 +271,36 @@ def check_conversions(guards: Guards, symbols: list[Symbol]) -> None:
                 "compute with the size itself"
             )
         raise SpecializationError([known[name] for name in conversion.names], conversion)
+
+
+def check_recorded_conversions(
+    recordings: list[Recording],
+    samples: list[dict[Symbol, int]],
+    call: tuple[Any, ...],
+    values: list[Any],
+    sizes: list[dict[int, Size]],
+    symbols: list[Symbol],
+) -> None:
+    """Raises SpecializationError if a function converts sizes to plain numbers or strings, which can be why its `recordings` for the first of the
+    samples have no common graph, or why it fails for another one. The other arguments are those of check_sizes."""
+    if not recordings or not symbols:
+        return
+    try:
+        expressions = find_expressions(recordings, Sizes(symbols, samples[: len(recordings)]).express)
+        expressions[()] |= {name: express_shape(value, found) for name, value, found in zip(call[2], values, sizes, strict=True) if found}
+        made = FunctionChecker(recordings, expressions, call, values, sizes).record(samples[0])
+    except ERRORS:
+        return  # the caller raises its own error
+    if made is not None:
+        check_conversions(made[1], symbols)
+
+
+def express_shape(value: Tensor, sizes: dict[int, Size]) -> tuple[int | str, ...]:
+    """Returns the shape of an input, with expressions of Python for the variable sizes."""
+    shape: list[int | str] = list(value.shape)
+    for dim, (symbol, factor, offset) in sizes.items():
+        shape[dim] = symbol.name if (factor, offset) == (1, 0) else f"({factor}*{symbol.name}+{offset})"
+    return tuple(shape)
 
 
 def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None:
