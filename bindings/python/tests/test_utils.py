@@ -116,9 +116,12 @@ def test_context_managers_decorate_functions_and_generators():
 
 
 def test_measurements():
-    timer = benchmark.Timer("x + y", "y = 2", globals={"x": 1}, label="sum", sub_label="ints", description="first")
+    seconds = [0.0]  # a clock that only the statement moves
+    statement, given = "clock[0] += x * y", {"x": 1e-6, "clock": seconds}
+    timer = benchmark.Timer(statement, "y = 2", timer=lambda: seconds[0], globals=given, label="sum", sub_label="ints", description="first")
     measured = timer.blocked_autorange(min_run_time=0.01)
-    assert measured.median > 0 and measured.number_per_run >= 10 and "sum: ints" in repr(measured)
+    assert measured.median == pytest.approx(2e-6) and measured.number_per_run == 10 and len(measured.times) in (500, 501)
+    assert "sum: ints" in repr(measured)
     second = benchmark.Timer("1", label="sum", sub_label="ints", description="second").timeit(100)
     table = str(benchmark.Compare([measured, second]))
     assert "first" in table and "second" in table and table.splitlines()[0].startswith("[") and "Times are in" in table
