@@ -5,7 +5,7 @@
 
 #include "value.h"
 
-enum { LT_MOST_VALUES = LT_MOST_PARAMETERS + LT_MOST_RESULTS };
+enum { LT_MOST_VALUES = LT_MOST_PARAMETERS + LT_MOST_RESULTS, LT_MOST_DEFAULT_ITEMS = 8 };
 
 // A parameter as callers of a name see it.
 typedef struct lt_formal {

@@ -2,6 +2,7 @@
 // from the table of operators.
 #define _GNU_SOURCE
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -129,7 +130,7 @@ static tensor_dtype dtype_named(const char *s) {
 }
 
 static tensor_value parse_list(const char *s, char kind) {
-  enum { MOST = 8 };
+  enum { MOST = LT_MOST_DEFAULT_ITEMS };
   tensor_value v = {.kind = tolower(kind) == 'e'   ? TENSOR_VALUE_FLOATS
                             : tolower(kind) == 'h' ? TENSOR_VALUE_BOOLS
                                                    : TENSOR_VALUE_INTS};
@@ -168,10 +169,12 @@ static tensor_value parse_default(const char *s, char kind) {
     v.kind = TENSOR_VALUE_MEMORY_FORMAT, v.as.memory_format = (tensor_memory_format)atoi(s);
   } else if (tolower(kind) == 'y') {
     v.kind = TENSOR_VALUE_LAYOUT, v.as.layout = (tensor_layout)atoi(s);
-  } else if (strpbrk(s, ".eni")) {
+  } else if (strpbrk(s, ".eEni")) {
     v.kind = TENSOR_VALUE_FLOAT, v.as.f = strtod(s, NULL);
   } else {
+    errno = 0;
     v.kind = TENSOR_VALUE_INT, v.as.i = strtoll(s, NULL, 10);
+    if (errno) v.kind = TENSOR_VALUE_FLOAT, v.as.f = strtod(s, NULL);
   }
   return v;
 }

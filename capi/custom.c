@@ -229,7 +229,7 @@ static bool check_target(const lt_target *t, const tensor_operator_options *opti
     lt_release_bound(&bound);
     if (fits) continue;
     lt_explain(problem, TENSOR_ERROR_VALUE, "schema",
-               "define_operator: %s: the default of parameter '%s' is no value of its type %s",
+               "define_operator: %s: the default of parameter '%s' does not have the type %s",
                t->name, f->name, f->type);
     return false;
   }

@@ -1,14 +1,20 @@
 // Reading of the schemas of custom operators.
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "custom.h"
+#include "gen_names.h"
 
 typedef struct reader {
   const char *schema, *at;
   char *to, *end;
-  bool is_tensor;  // of the last type
+  // The last type: its name of `type_length` characters, and what follows it.
+  const char *type;
+  size_t type_length;
+  bool is_tensor, is_list, is_optional;
   lt_problem *problem;
 } reader;
 
@@ -51,13 +57,17 @@ static bool word(reader *r, const char *expected) {
   return true;
 }
 
+static bool is_text(const char *text, const char *s, size_t n) {
+  return strlen(text) == n && strncmp(text, s, n) == 0;
+}
+
 static bool is_type(const char *at, size_t n, bool is_result) {
   static const char *const types[] = {"Tensor", "int",          "SymInt",     "float",
                                       "bool",   "Scalar",       "ScalarType", "Layout",
                                       "Device", "MemoryFormat", "str",        "Generator"};
   enum { RESULTS = 6 };
   for (size_t i = 0; i < (is_result ? RESULTS : sizeof types / sizeof *types); i++)
-    if (strlen(types[i]) == n && strncmp(types[i], at, n) == 0) return true;
+    if (is_text(types[i], at, n)) return true;
   return false;
 }
 
@@ -100,10 +110,96 @@ static bool type(reader *r, bool is_result) {
                          ? "the type of a result: Tensor, Tensor[], int, float, bool or Scalar"
                          : "the type of a parameter: Tensor, int, float, bool, Scalar, str, "
                            "ScalarType, Layout, Device, MemoryFormat or Generator");
-  const bool is_tensor = r->is_tensor = n == 6 && strncmp(r->at, "Tensor", 6) == 0;
+  r->type = r->at, r->type_length = n, r->is_tensor = is_text("Tensor", r->at, n);
   put(r, r->at, n);
   r->at += n;
-  return suffix(r, is_tensor, is_result);
+  if (!suffix(r, r->is_tensor, is_result)) return false;
+  r->is_list = r->type[n] == '[', r->is_optional = r->at[-1] == '?';
+  return true;
+}
+
+// Whether the n characters at s are an integer or a float of the form of Python.
+static bool is_decimal(const char *s, size_t n, bool can_be_float) {
+  char item[64], *end;
+  const size_t sign = n && (*s == '-' || *s == '+');
+  const char *digits = s + sign;
+  if (can_be_float && (is_text("inf", digits, n - sign) || is_text("nan", digits, n - sign)))
+    return true;
+  if (n == sign || n >= sizeof item || !(isdigit((unsigned char)*digits) || *digits == '.'))
+    return false;
+  if (strspn(digits, can_be_float ? "0123456789.eE+-" : "0123456789") < n - sign) return false;
+  memcpy(item, s, n), item[n] = 0;
+  errno = 0;
+  if (can_be_float)
+    strtod(item, &end);
+  else
+    strtoll(item, &end, 10);
+  return !*end && (can_be_float || !errno);
+}
+
+// Whether the n characters at s are the number of an enumerator below `limit`.
+static bool is_enumerator(const char *s, size_t n, int limit) {
+  return n && n < 3 && strspn(s, "0123456789") >= n && atoi(s) < limit;
+}
+
+static bool is_dtype_name(const char *s, size_t n) {
+  for (int i = 0; i < LT_DTYPES; i++)
+    if (is_text(tensor_dtype_name((tensor_dtype)i), s, n)) return true;
+  return false;
+}
+
+// Returns what is expected in place of the n characters at s as an item of a default of the last
+// type; NULL if they fit. A default of a device and a generator is checked by its conversion.
+static const char *check_item(const reader *r, const char *s, size_t n) {
+  const char *type = r->type;
+  const size_t length = r->type_length;
+  const bool is_bool = is_text("True", s, n) || is_text("False", s, n);
+  if (is_text("int", type, length) || is_text("SymInt", type, length))
+    return is_decimal(s, n, false) ? NULL : "an int";
+  if (is_text("float", type, length)) return is_decimal(s, n, true) ? NULL : "a float";
+  if (is_text("bool", type, length)) return is_bool ? NULL : "a bool: True or False";
+  if (is_text("Scalar", type, length) && r->is_list)
+    return is_decimal(s, n, false) ? NULL : "an int";  // lists have items of one type
+  if (is_text("str", type, length) && r->is_list) return "None, the only default of str[]";
+  if (is_text("Scalar", type, length))
+    return is_bool || is_decimal(s, n, true) ? NULL : "a Scalar: an int, a float, True or False";
+  if (is_text("str", type, length))
+    return n && (*s == '"' || *s == '\'') ? NULL : "a str, in quotes";
+  if (is_text("ScalarType", type, length))
+    return is_dtype_name(s, n) || is_enumerator(s, n, 12) ? NULL : "a dtype, such as float32";
+  if (is_text("Layout", type, length))
+    return is_text("strided", s, n) || is_enumerator(s, n, TENSOR_SPARSE_BSC + 1)
+               ? NULL
+               : "a layout, such as strided";
+  if (is_text("MemoryFormat", type, length))
+    return is_text("contiguous_format", s, n) || is_enumerator(s, n, TENSOR_CHANNELS_LAST_3D + 1)
+               ? NULL
+               : "a memory format, such as contiguous_format";
+  return NULL;
+}
+
+// Checks the default of n characters at s against the last type.
+static bool check_default(reader *r, const char *s, size_t n) {
+  if (r->is_optional && is_text("None", s, n)) return true;
+  if (!r->is_list || *s != '[') {
+    const char *expected = check_item(r, s, n);
+    return !expected || (r->at = s, reject(r, expected));
+  }
+  const char *at = s + 1;
+  while (isspace((unsigned char)*at)) at++;
+  if (at == s + n - 1) return true;
+  for (int count = 0;; count++) {
+    while (isspace((unsigned char)*at)) at++;
+    const size_t length = strcspn(at, ",]");
+    size_t used = length;
+    while (used && isspace((unsigned char)at[used - 1])) used--;
+    const bool is_full = count == LT_MOST_DEFAULT_ITEMS;
+    const char *expected = is_full ? "at most 8 items" : check_item(r, at, used);
+    if (expected) return r->at = at, reject(r, expected);
+    if (at[length] == ']') break;
+    at += length + 1;
+  }
+  return at + strcspn(at, "]") == s + n - 1 || (r->at = s, reject(r, "one list"));
 }
 
 static bool read_default(reader *r) {
@@ -132,6 +228,7 @@ static bool read_default(reader *r) {
     return r->at = start, reject(r, "a default value");
   if (r->is_tensor && (n != 4 || strncmp(start, "None", 4) != 0))
     return r->at = start, reject(r, "None, the only default of a tensor");
+  if (!r->is_tensor && !check_default(r, start, n)) return false;
   put(r, start, n);
   return true;
 }
@@ -208,7 +305,7 @@ static bool name(reader *r) {
 }
 
 bool lt_normalize_schema(const char *schema, char *to, size_t room, lt_problem *problem) {
-  reader r = {schema, schema, to, to + room - 1, false, problem};
+  reader r = {.schema = schema, .at = schema, .to = to, .end = to + room - 1, .problem = problem};
   problem->code = TENSOR_OK;
   *to = 0;
   if (!name(&r) || !parameters(&r) || !results(&r)) return false;

@@ -215,22 +215,46 @@ static void schemas(void) {
   int64_t id = 0;
   const struct {
     const char *schema, *text;
-  } wrong[] = {{"scale(Tensor x) -> Tensor", "::, as in ns::name"},
-               {"aten::scale(Tensor x) -> Tensor", "another namespace than aten"},
-               {"test::f(Tensr x) -> Tensor", "the type of a parameter"},
-               {"test::f(Tensor x -> Tensor", "a comma or )"},
-               {"test::f(Tensor x) -> str", "the type of a result"},
-               {"test::f(Tensor x) -> int[]", "Tensor[] is the only list that operators return"},
-               {"test::f(Tensor x) -> (Tensor, float[2])", "Tensor[] is the only list"},
-               {"test::f(int[x] k) -> Tensor", "a list such as []"},
-               {"test::f(Tensor x)", "-> and the results"},
-               {"test::f(Tensor x) -> Tensor extra extra", "the end of the schema"},
-               {"test::f(Tensor x, Tensor x) -> Tensor", "two parameters are named 'x'"},
-               {"test::f(int k=None) -> Tensor", "the default of parameter 'k'"},
-               {"test::f(Tensor x=1) -> Tensor", "None, the only default of a tensor"},
-               {"test::f(Layout[] x) -> Tensor", "which no argument can have"},
-               {"test::f(Tensor(a) x) -> Tensor(a)", "only composite operators"},
-               {"", "the name of the operator"}};
+  } wrong[] = {
+      {"scale(Tensor x) -> Tensor", "::, as in ns::name"},
+      {"aten::scale(Tensor x) -> Tensor", "another namespace than aten"},
+      {"test::f(Tensr x) -> Tensor", "the type of a parameter"},
+      {"test::f(Tensor x -> Tensor", "a comma or )"},
+      {"test::f(Tensor x) -> str", "the type of a result"},
+      {"test::f(Tensor x) -> int[]", "Tensor[] is the only list that operators return"},
+      {"test::f(Tensor x) -> (Tensor, float[2])", "Tensor[] is the only list"},
+      {"test::f(int[x] k) -> Tensor", "a list such as []"},
+      {"test::f(Tensor x)", "-> and the results"},
+      {"test::f(Tensor x) -> Tensor extra extra", "the end of the schema"},
+      {"test::f(Tensor x, Tensor x) -> Tensor", "two parameters are named 'x'"},
+      {"test::f(int k=None) -> Tensor", "invalid at position 14: expected an int"},
+      {"test::f(int k=z) -> Tensor", "invalid at position 14: expected an int"},
+      {"test::f(int k=1.5) -> Tensor", "invalid at position 14: expected an int"},
+      {"test::f(int k=9223372036854775808) -> Tensor", "position 14: expected an int"},
+      {"test::f(int? k=[1]) -> Tensor", "invalid at position 15: expected an int"},
+      {"test::f(int[] k=[1, z]) -> Tensor", "invalid at position 20: expected an int"},
+      {"test::f(int[] k=[1,]) -> Tensor", "invalid at position 19: expected an int"},
+      {"test::f(int[] k=[1,2,3,4,5,6,7,8,9]) -> Tensor", "expected at most 8 items"},
+      {"test::f(float k=x) -> Tensor", "invalid at position 16: expected a float"},
+      {"test::f(float k=1e) -> Tensor", "invalid at position 16: expected a float"},
+      {"test::f(float[] k=[nan, 0x1]) -> Tensor", "position 24: expected a float"},
+      {"test::f(bool k=1) -> Tensor", "invalid at position 15: expected a bool"},
+      {"test::f(bool[2] k=[True, no]) -> Tensor", "position 25: expected a bool"},
+      {"test::f(Scalar k=z) -> Tensor", "invalid at position 17: expected a Scalar"},
+      {"test::f(str k=z) -> Tensor", "invalid at position 14: expected a str, in quotes"},
+      {"test::f(str[] k=['z']) -> Tensor", "position 17: expected None"},
+      {"test::f(ScalarType k=flat) -> Tensor", "position 21: expected a dtype"},
+      {"test::f(ScalarType k=12) -> Tensor", "position 21: expected a dtype"},
+      {"test::f(Layout k=77) -> Tensor", "position 17: expected a layout"},
+      {"test::f(MemoryFormat k=4) -> Tensor", "position 23: expected a memory format"},
+      {"test::f(Layout k=z) -> Tensor", "position 17: expected a layout"},
+      {"test::f(MemoryFormat k=z) -> Tensor", "position 23: expected a memory format"},
+      {"test::f(Device k=1) -> Tensor", "the default of parameter 'k' does not have the type"},
+      {"test::f(Generator? k=1) -> Tensor", "'k' does not have the type Generator"},
+      {"test::f(Tensor x=1) -> Tensor", "None, the only default of a tensor"},
+      {"test::f(Layout[] x) -> Tensor", "which no argument can have"},
+      {"test::f(Tensor(a) x) -> Tensor(a)", "only composite operators"},
+      {"", "the name of the operator"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
     FAILS(tensor_define_operator(wrong[i].schema, cube, NULL, NULL, count_deleted, &id),
           TENSOR_ERROR_VALUE, wrong[i].text);
@@ -254,6 +278,39 @@ static void schemas(void) {
   OK(tensor_custom_operator_names(&names, &count));
   CHECK(count == 1 && !strcmp(names[0], "test::cube"));
   tensor_string_list_free(names, count);
+}
+
+// Defaults of all types, which description and calls accept.
+static void defaults(void) {
+  static const char *const valid[] = {"int k=-1",
+                                      "int? k=None",
+                                      "int[] k=[]",
+                                      "int[2] k=1",
+                                      "int[] k=[1, -2]",
+                                      "float k=1",
+                                      "float k=-1.5E-3",
+                                      "float k=inf",
+                                      "float[] k=[.5, 2.]",
+                                      "bool k=False",
+                                      "bool[] k=[True]",
+                                      "Scalar k=2.5",
+                                      "Scalar k=True",
+                                      "Scalar[] k=[1, 2]",
+                                      "str k=\"a, b\"",
+                                      "str? k='z'",
+                                      "ScalarType k=int8",
+                                      "ScalarType? k=None",
+                                      "Layout k=strided",
+                                      "Tensor? k=None",
+                                      "Device k='cpu'",
+                                      "Generator? k=None",
+                                      "MemoryFormat k=contiguous_format"};
+  for (size_t i = 0; i < sizeof valid / sizeof *valid; i++) {
+    char schema[100];
+    snprintf(schema, sizeof schema, "test::valid(%s) -> Tensor", valid[i]);
+    OK(tensor_remove_operator(define(schema, cube, NULL)));
+  }
+  deleted = 0;
 }
 
 // The values that a function receives for defaults and conversions.
@@ -719,6 +776,7 @@ int main(void) {
   const tensor_operator_options options = cube_options();
   int64_t id = define("test::cube(Tensor x) -> Tensor", cube, &options);
   schemas();
+  defaults();
   views_and_meta();
   derivatives();
   in_vmap();
