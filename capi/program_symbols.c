@@ -242,6 +242,32 @@ static bool compute_symbol(run *r, const char *step, int64_t code, const tensor_
   return n == 1 ? lt_compute_one(code, a, to) : lt_compute_pair(code, a, a + 1, to);
 }
 
+// Why an operator has no result for numbers.
+static const char *explain_failure(int64_t code, const tensor_value *a, const tensor_value *b) {
+  const bool floats = a->kind == TENSOR_VALUE_FLOAT || b->kind == TENSOR_VALUE_FLOAT;
+  switch (code) {
+    case LT_SYM_FLOORDIV:
+    case LT_SYM_MOD:
+    case LT_SYM_TRUEDIV:
+      if (!lt_number_to_bool(b)) return ": the divisor is 0";
+      break;
+    case LT_SYM_POW:
+      if (!lt_number_to_bool(a)) return ": the divisor is 0";
+      if (floats) return ": the result is not a finite real number";
+      break;
+    case LT_SYM_SQRT:
+      return ": the operand is negative";
+    case LT_SYM_AND:
+    case LT_SYM_OR:
+    case LT_SYM_XOR:
+    case LT_SYM_LSHIFT:
+    case LT_SYM_RSHIFT:
+      if (floats) return ": the operands must be integers";
+      if (lt_number_to_int(b) < 0) return ": the shift is negative";
+  }
+  return ": the result overflows int64";
+}
+
 const int64_t *lt_run_numbers(run *r, const int64_t *w, const char *step) {
   tensor_value a[8], to = {.kind = TENSOR_VALUE_NONE};
   char *scratch = r->scratch;
@@ -252,9 +278,9 @@ const int64_t *lt_run_numbers(run *r, const int64_t *w, const char *step) {
     lt_show_value(a, first, sizeof first);
     if (n > 1) lt_show_value(a + 1, second, sizeof second);
     const bool has_numbers = lt_is_number(a) && (n < 2 || lt_is_number(a + 1));
-    return lt_fail_step(
-        r, step, "cannot compute %s(%s%s%s)%s", symbolic_names[code], first, n > 1 ? ", " : "",
-        second, has_numbers ? ": numbers of programs are integers of 64 bits and floats" : "");
+    return lt_fail_step(r, step, "cannot compute %s(%s%s%s)%s", symbolic_names[code], first,
+                        n > 1 ? ", " : "", second,
+                        has_numbers ? explain_failure(code, a, n > 1 ? a + 1 : a) : "");
   }
   if (*w >= 0) lt_store(r, *w, to);
   return w + 1;
