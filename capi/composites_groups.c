@@ -109,7 +109,9 @@ static tensor_status check_tokens(const char *name, const tensor_t *of, const te
   int64_t tokens = 1;
   for (int64_t i = 0; i + 1 < tensor_dim(input); i++) tokens *= tensor_sizes(input)[i];
   if (tensor_numel(of) == tokens) return TENSOR_OK;
-  return lt_reject(TENSOR_ERROR_VALUE, "argument '%s' has %lld elements; 'input' has %lld tokens",
+  return lt_reject(TENSOR_ERROR_VALUE,
+                   "argument '%s' has %lld elements; one per token of 'input' (all dimensions but "
+                   "the last), %lld, is required",
                    name, (long long)tensor_numel(of), (long long)tokens);
 }
 
@@ -183,7 +185,9 @@ static void check_nan(lt_temporaries *t, const tensor_t *tensor) {
   RUN(t, found, tensor_any(found, NULL, 0, false, &found));
   DO(t, tensor_item(found, &has));
   if (!t->status && has.value.i)
-    DO(t, lt_reject(TENSOR_ERROR_VALUE, "argument 'input' has NaN elements"));
+    DO(t,
+       lt_reject(TENSOR_ERROR_VALUE,
+                 "argument 'input' has NaN elements; replace them, for example with nan_to_num"));
 }
 
 // input, scales, zero_points, quant_min, quant_max, dtype, group_size
