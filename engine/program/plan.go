@@ -67,7 +67,7 @@ type planner struct {
 	seen   map[string]int64 // offsets in text
 	err    error
 	noGrad bool // whether the graph that is planned does not record gradients
-	// levels are the values with the levels of vmap that the nodes are in, the innermost last; outerLevels of them are of outer graphs.
+	// levels are the open vmap levels, innermost last; the first outerLevels belong to enclosing graphs.
 	levels      []int64
 	outerLevels int
 	// symbols are the numbers of the symbolic sizes that codes of dimensions refer to.

@@ -95,7 +95,7 @@ enum {
   LT_SYM_VMAP_BEGIN,      // a size and the mode of random numbers; the result is a level
   LT_SYM_VMAP_END,        // a level
   LT_SYM_VMAP_WRAP,       // a tensor, its batch dimension, and a level
-  LT_SYM_VMAP_UNWRAP      // the same
+  LT_SYM_VMAP_UNWRAP      // a tensor, the batch dimension of the result, and a level
 };
 
 // The code of a dimension: numbers on a stack.

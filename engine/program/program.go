@@ -70,7 +70,7 @@ func (l *loader) openModel() (*model, error) {
 		return nil, err
 	}
 	if !archive.IsArchive(head) {
-		return nil, status.Runtimef("%s: the file is no zip archive, as torch.export.save writes: it begins with %q", l.op, head)
+		return nil, status.Runtimef("%s: the file is not a zip archive, as torch.export.save writes: it begins with %q", l.op, head)
 	}
 	if l.archive, err = archive.Open(l.op, l.source, l.budget); err != nil {
 		return nil, err

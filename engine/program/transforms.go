@@ -8,11 +8,11 @@ import "strings"
 // predispatch begins the names of the functions that vmap calls in the graphs of PyTorch.
 const predispatch = "torch._functorch.predispatch."
 
-// vmapFunctions are the steps of the functions that convert tensors at a level of vmap, with the positions of the dimension and the level
-// among their arguments.
-var vmapFunctions = map[string]struct{ code, dim, level int }{
-	"_add_batch_dim":    {C.LT_SYM_VMAP_WRAP, 1, 2},
-	"_remove_batch_dim": {C.LT_SYM_VMAP_UNWRAP, 3, 1},
+// vmapFunctions are the steps of the functions that convert tensors at a level of vmap, with the count of their arguments and the positions
+// of the dimension and the level among these.
+var vmapFunctions = map[string]struct{ code, count, dim, level int }{
+	"_add_batch_dim":    {C.LT_SYM_VMAP_WRAP, 3, 1, 2},
+	"_remove_batch_dim": {C.LT_SYM_VMAP_UNWRAP, 4, 3, 1},
 }
 
 // defineHidden returns the number of a new value that the graph does not name.
@@ -56,7 +56,7 @@ func (p *planner) planTransform(n *node, s scope, all *[]*step) bool {
 		level := p.levels[len(p.levels)-1]
 		p.levels = p.levels[:len(p.levels)-1]
 		st.words, st.uses = []int64{C.LT_SYM_VMAP_END, 1, C.LT_ARG_VALUE, level, -1}, []int64{level}
-	case converts && len(args) == known.code-C.LT_SYM_VMAP_WRAP+3 && args[known.level].kind == argInt:
+	case converts && len(args) == known.count && args[known.level].kind == argInt:
 		i := args[known.level].i
 		if i < 1 || i > int64(len(p.levels)) {
 			p.setError("node %.100q has the level %d; there are %d", n.name, i, len(p.levels))
@@ -68,7 +68,7 @@ func (p *planner) planTransform(n *node, s scope, all *[]*step) bool {
 		p.appendArg(s, &args[known.dim], st)
 		st.words = append(st.words, C.LT_ARG_VALUE, level, p.defineResult(n, s, st))
 	default:
-		p.setUnsupported("node %.100q calls %.100q, a part of another transform than vmap: %s", n.name, n.target, decomposeHint)
+		p.setUnsupported("node %.100q calls %.100q, a transform other than vmap, which is not supported: %s", n.name, n.target, decomposeHint)
 	}
 	*all = append(*all, st)
 	return true

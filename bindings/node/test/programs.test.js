@@ -191,7 +191,7 @@ test('errors name the input and what the program expects', async () => {
 
 test('files that are no programs are errors', () => {
   assert.throws(() => lt.program.load('/no/such/file.pt2'), { code: 'ENOENT' });
-  assert.throws(() => lt.program.load(new Uint8Array(0)), /no zip archive/);
+  assert.throws(() => lt.program.load(new Uint8Array(0)), /not a zip archive/);
   assert.throws(() => lt.program.load(new Uint8Array([80, 75, 3, 4])), /zip archive/);
   assert.throws(() => lt.program.load(3), /must be a path or a Uint8Array/);
 });

@@ -22,14 +22,14 @@ def paths(tmp_path):
     [
         (("run", "missing.pt2"), "missing.pt2"),
         (("inspect", "missing.pt2"), "missing.pt2"),
-        (("run", "garbage.pt2"), "no zip archive"),
+        (("run", "garbage.pt2"), "not a zip archive"),
         (("inspect", "garbage.pt2"), "archive"),
         (("run", "m.pt2", "--input", "wrong.npy"), "int64"),
         (("run", "m.pt2", "--input", "missing.npy"), "missing.npy"),
         (("run", "m.pt2", "--input", "x.npy", "--input", "x.npy"), "has 1 input tensors, but 2 are given"),
         (("run", "m.pt2", "--size", "q=3"), "no input of the program has the size of --size q=3; the sizes are s0"),
         (("run", "m.pt2", *(["--output", "y.npy"] * 3)), "has 2 output tensors"),
-        (("bench", "garbage.pt2"), "no zip archive"),
+        (("bench", "garbage.pt2"), "not a zip archive"),
     ],
 )
 def test_errors_are_one_line(paths, capsys, arguments, fact):
@@ -45,6 +45,19 @@ def test_wrong_options(paths, capsys, arguments):
     with pytest.raises(SystemExit) as found:
         main(paths(*arguments))
     assert found.value.code == 2 and repr(arguments[-1]) in capsys.readouterr().err
+
+
+def test_a_program_without_variable_sizes_has_fixed_ones(tmp_path, capsys):
+    save(export(lambda x, y: x + y, (torch.ones(3), torch.tensor(2.0))), tmp_path / "m.pt2")
+    assert main(["run", str(tmp_path / "m.pt2"), "--size", "s9=3"]) == 1
+    assert capsys.readouterr().err.endswith("has the size of --size s9=3; the sizes are fixed\n")
+
+
+def test_sizes_of_tensors_of_no_dimensions_are_not_listed(tmp_path, capsys):
+    program = export(lambda x, y: x + y, (torch.ones(3), torch.tensor(2.0)), dynamic_shapes=({0: Dim("n")}, None))
+    save(program, tmp_path / "m.pt2")
+    assert main(["run", str(tmp_path / "m.pt2"), "--size", "s9=3"]) == 1
+    assert capsys.readouterr().err.endswith("the sizes are s0\n")
 
 
 def test_each_output_is_saved(paths):

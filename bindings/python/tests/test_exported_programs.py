@@ -327,7 +327,7 @@ UNSUPPORTED = {
         [{"as_string": "mps"}, {"as_scalar_type": 13}, True, False],
         "sets autocast of the device .*mps.*; it is supported for cpu and cuda",
     ),
-    "jvp": ("torch._functorch.predispatch._jvp_increment_nesting", [], "a part of another transform than vmap"),
+    "jvp": ("torch._functorch.predispatch._jvp_increment_nesting", [], "a transform other than vmap, which is not supported"),
     "a higher-order operator": ("torch.ops.higher_order.flex_attention", [], "calls .*flex_attention"),
     "a function of Python": ("math.log", [2], "neither an operator nor a function of numbers; those are .*math.sqrt"),
     "a custom object": (
