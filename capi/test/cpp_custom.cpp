@@ -99,7 +99,7 @@ static void thrown() {
       {[]() -> Results { throw std::runtime_error("no, said the operator"); },
        TENSOR_ERROR_CALLBACK, "no, said the operator"},
       {[]() -> Results { throw 1; }, TENSOR_ERROR_CALLBACK,
-       "cpp::wrong: a function of the program"},
+       "cpp::wrong: the callback threw an object"},
       {[]() -> Results { throw std::runtime_error(""); }, TENSOR_ERROR_CALLBACK,
        "cpp::wrong: the function returned an error without a message"},
       {[]() -> Results { return {}; }, TENSOR_ERROR_VALUE,

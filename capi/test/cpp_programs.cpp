@@ -36,6 +36,8 @@ int main() {
   THROWS(program.run(inputs, {{"layers.3.bias", tensor::ones({5})}}), TENSOR_ERROR_VALUE,
          "layers.3.bias");
   THROWS(program.tensor("bias"), TENSOR_ERROR_VALUE, "parameter, buffer or constant 'bias'");
+  THROWS(program.tensor("layer.bias"), TENSOR_ERROR_VALUE, "similar names: '");
+  THROWS(program.tensor("other"), TENSOR_ERROR_VALUE, "state() returns the names");
 
   THROWS(tensor::Program("/no/such/file.pt2"), TENSOR_ERROR_IO, "/no/such/file.pt2");
   THROWS(tensor::Program("", 0), TENSOR_ERROR_RUNTIME, "zip archive");

@@ -28,8 +28,8 @@ class Guard {
   bool before_;
 };
 
-// Calls a function of the program, and converts its exceptions to errors. `op` is its name in those
-// that have no message.
+// Calls a function of the program, and converts its exceptions to errors. `op` prefixes the message
+// of an exception that is not a std::exception.
 template <class Function>
 tensor_status called(const Function &function, const char *op = nullptr) noexcept {
   const Callback callback;
@@ -44,7 +44,7 @@ tensor_status called(const Function &function, const char *op = nullptr) noexcep
   } catch (...) {
     char text[256];
     std::snprintf(text, sizeof text,
-                  "%s%sa function of the program threw what is no std::exception", op ? op : "",
+                  "%s%sthe callback threw an object that is not a std::exception", op ? op : "",
                   op ? ": " : "");
     tensor_set_last_error(text);
   }

@@ -47,7 +47,7 @@ class Interrupt {
   Interrupt(const Interrupt &) = delete;
   Interrupt &operator=(const Interrupt &) = delete;
   ~Interrupt() {
-    // An exception that no call of C++ has thrown.
+    // Discards an exception that no C++ call rethrew.
     if (!detail::interruption().callbacks) detail::interruption().thrown = nullptr;
     current() = previous_;
     if (previous_)

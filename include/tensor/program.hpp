@@ -111,7 +111,18 @@ class Program {
     for (size_t i = 0; i < items.size(); i++)
       if (items[i].name == name) return static_cast<int32_t>(i);
     throw Error(TENSOR_ERROR_VALUE, "tensor::Program: there is no parameter, buffer or constant '" +
-                                        name + "'; state() has the names");
+                                        name + "'; " + suggest(items, name));
+  }
+  // Returns the end of an error for an unknown name: up to 5 names that have its last part.
+  static std::string suggest(const std::vector<tensor_program_value> &items,
+                             const std::string &name) {
+    const std::string last = name.substr(name.rfind('.') + 1);
+    std::string found;
+    int count = 0;
+    for (const tensor_program_value &item : items)
+      if (std::string(item.name).find(last) != std::string::npos && count++ < 5)
+        found += (found.empty() ? "'" : ", '") + std::string(item.name) + "'";
+    return found.empty() ? "state() returns the names" : "similar names: " + found;
   }
   Outputs run_with(const tensor_program_options &options, const std::vector<Value> &inputs) const {
     std::vector<std::vector<tensor_t *>> handles(inputs.size());

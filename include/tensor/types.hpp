@@ -47,7 +47,7 @@ inline Interruption &interruption() {
   return state;
 }
 
-// The block is a function of the program that the library calls.
+// Marks that the thread runs a callback.
 class Callback {
  public:
   Callback() { interruption().callbacks++; }
