@@ -307,6 +307,9 @@ class ExportedProgram:
         Operators that write to tensors become ones that return new tensors, and buffers and inputs that the program writes to become outputs of the
         graph.
 
+        Raises TypeError for a key that is not an overload, RuntimeError for a function whose results have another number, shape or dtype than those
+        of the operator.
+
         `decompose_custom_triton_ops` is accepted for compatibility with PyTorch, and not used.
 
         >>> silu = torch.export.export(torch.nn.SiLU(), (torch.ones(2),))
