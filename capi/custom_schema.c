@@ -148,8 +148,8 @@ static bool is_dtype_name(const char *s, size_t n) {
   return false;
 }
 
-// Returns what is expected in place of the n characters at s as an item of a default of the last
-// type; NULL if they fit. A default of a device and a generator is checked by its conversion.
+// Returns the name of the value that the last type requires in place of the n characters at s, an
+// item of a default; NULL if they fit. Defaults of devices and generators are converted later.
 static const char *check_item(const reader *r, const char *s, size_t n) {
   const char *type = r->type;
   const size_t length = r->type_length;

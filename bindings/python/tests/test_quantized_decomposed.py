@@ -102,7 +102,12 @@ def test_chosen_parameters_represent_the_elements(dtype, low, high, offset):
             "'zero_points' has 3 elements; dimension 0",
         ),
         ("quantize_per_tensor.tensor", (torch.ones(2), torch.ones(2), torch.ones(1), 0, 9, torch.uint8), RuntimeError, "item"),
-        ("quantize_per_token", (X38, torch.ones(2), torch.ones(3), -8, 7, torch.int8), ValueError, r"'scales' has 2 elements; one per token of 'input' .*, 3, is required"),
+        (
+            "quantize_per_token",
+            (X38, torch.ones(2), torch.ones(3), -8, 7, torch.int8),
+            ValueError,
+            r"'scales' has 2 elements; one per token of 'input' .*, 3, is required",
+        ),
         (
             "quantize_per_token",
             (X38, ONES, ONES, -129, 7, torch.int8),
