@@ -2,6 +2,9 @@
 
 import io
 import json
+import math
+import re
+import types
 
 import exported_writer as w
 import pytest
@@ -42,18 +45,25 @@ def test_a_run_checks_guards(guard, held, broken):
 @pytest.mark.parametrize(
     "guard",
     [
-        "L['n'] == 1 or L['n'] == 2 and L['n'] == 3",
-        "not L['n'] == 6",
-        "math.trunc(0.5*torch.sym_float(L['x'].size()[0])) == 99",
-        "0 <= L['n'] <= 1",
-        "L['n'] ** 2 == 1",
-        "L['n'] / 2 == 1",
+        "L['n'] == 1 or 6 % L['n'] == 1",
+        "L['n'] == 1 or (7 < L['n'] ** 2) and L['n'] == 3",
+        "1 < L['n'] < 1 / L['n']",
+        "(L['n'] and L['n'] == 99)",
+        "math.log2(L['n']) == 99.0",
+        "round(L['n'] / 3, 1) == 5.3",
+        "torch.sym_max(L['n']) == 99",
+        "math.truncate(L['n']) == 99",
+        "L['n'] == 1e999",
+        "L['n'] == 1.5.5",
+        "not " * 1000 + "L['n'] == 6",
+        "-" * 1000 + "1 == 99",
+        "2 ** " * 1000 + "1 == 99",
+        "L['flat_args'][9] == 99",
         "L['unknown'].size()[0] == 99",
         "L['x'].stride()[0] == 99",
         "L['x'] == 3",
         "L['n'].size()[0] == 3",
         "L['n'] == 99999999999999999999",
-        "L['n'] == 0.5",
         "L['n']",
         "L[",
         "L['",
@@ -61,10 +71,92 @@ def test_a_run_checks_guards(guard, held, broken):
         "(" * 100000 + "1",
         "",
     ],
-    ids=range(18),
+    ids=lambda guard: guard[:60],
 )
 def test_other_guards_are_ignored(guard):
     assert run([guard], 2, 1).shape == (2, 2)
+
+
+# Guards on the number of rows of x, in the forms that torch.export writes and by precedence. The reference is Python's evaluation.
+N = "L['x'].size()[0]"
+CONDITIONS = [
+    f"math.trunc(0.5*torch.sym_float({N})) == 8",
+    f"math.trunc({N} / 3) == 5",
+    f"({N} / 3) > 2.5",
+    f"1.5*torch.sym_float({N}) > 10.0",
+    f"1e-01*{N} < .5",
+    f"torch.sym_max(5, {N}) > 6",
+    f"torch.sym_max(5, torch.sym_max({N}, 2.5)) >= 9.0",
+    f"torch.sym_min({N}, L['y'][0].size()[0]) < 5",
+    f"abs((-10) + {N}) > 3",
+    f"abs(0.5 - {N}) == 3.5",
+    f"math.ceil({N} / 3) == 2",
+    f"math.floor({N} / 3) == 3",
+    f"round({N} / 2) == 2",
+    f"torch._sym_sqrt(torch.sym_float({N})) > 3.0",
+    f"math.trunc(math.sqrt({N})) == 3",
+    f"math.trunc(torch.sym_float({N}) ** 0.5) == 3",
+    f"torch.sym_float({N}) ** (-1.0) < 0.25",
+    f"-{N} ** 2 < -50",
+    f"2 ** {N} > 50",
+    f"2 ** -{N} < .1",
+    f"({N} / 4).is_integer()",
+    f"not ({N} / 4).is_integer()",
+    f"torch.sym_float(math.floor({N} / 4)) != ({N} / 4)",
+    f"torch.sym_float(math.floor(((0.5*torch.sym_float({N})) / 3.0))) == 2.0",
+    f"{N} & 4 != 0",
+    f"({N} & 4) == 0",
+    f"{N} | 2 > 6",
+    f"{N} ^ 3 > 5",
+    f"1 | {N} & 6 ^ 2 == 3",
+    f"{N} << 1 + 1 > 20",
+    f"{N} >> 1 == 2",
+    f"{N} > 10 or {N} < 3",
+    f"not ({N} > 10 or {N} < 3)",
+    f"not ({N} > 10 and {N} < 13)",
+    f"not {N} > 10 and {N} != 4",
+    f"not not {N} == 5",
+    f"not {N} // 9",
+    f"{N} == 3 or {N} > 6 and {N} % 2 == 0 or {N} == 7",
+    f"{N} < 4 or {N} / 2 > 5.5",
+    f"({N} > 3) == ({N} < 8)",
+    f"torch.sym_not({N} > 3)",
+    f"3 < {N} <= 2*4 != 7",
+    f"3 < {N} < 12 < 2*{N}",
+    "L['flat_args'][0].size()[0] > L['flat_args'][2]",
+]
+
+
+@pytest.mark.parametrize("guard", CONDITIONS, ids=CONDITIONS)
+def test_guards_are_evaluated_as_in_python(guard):
+    functions = types.SimpleNamespace(sym_float=float, sym_max=max, sym_min=min, _sym_sqrt=math.sqrt, sym_not=lambda a: not a)
+    results = set()
+    for n in range(1, 18):
+        x, y = torch.ones(n, 2), torch.ones(7, 2)
+        names = {"L": {"x": x, "y": [y], "flat_args": [x, y, 6]}, "torch": functions, "math": math}
+        holds = eval(guard, names)
+        results.add(holds)
+        if holds:
+            assert run([guard], n, 7).shape == (n, 2)
+        else:
+            with pytest.raises(RuntimeError, match="Guard failed"):
+                run([guard], n, 7)
+    assert results == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("guard", "n", "error"),
+    [
+        ("6 / L['n'] > 1", 0, "cannot compute truediv(the int 6, the int 0): the divisor is 0"),
+        ("6 % L['n'] == 0", 0, "cannot compute mod(the int 6, the int 0): the divisor is 0"),
+        ("2 ** L['n'] > 1", 63, "cannot compute pow(the int 2, the int 63): the result overflows int64"),
+        ("math.trunc(1e19*L['n']) > 1", 1, "cannot compute trunc(the float 1e+19): the result overflows int64"),
+        ("math.sqrt(L['n']) < 1", -1, "cannot compute sqrt(the int -1): the operand is negative"),
+    ],
+)
+def test_a_guard_without_a_result_raises(guard, n, error):
+    with pytest.raises(RuntimeError, match=re.escape(error)):
+        run([guard], 1, 1, n)
 
 
 @pytest.mark.parametrize("most", [None, 4])
