@@ -5,7 +5,9 @@ import io
 import json
 import subprocess
 import sys
+from collections import OrderedDict
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -384,6 +386,10 @@ def test_hints_have_bounds():
         (("x", {"a": "x"}), {"z": "x"}, r"keywords \['z'\] but expected \['y'\]"),
         (("x",), {"y": "x"}, r"takes 2 positional arguments \(x, d_a\), but 1 were given"),
         (("x", {"b": "x"}), {"y": "x"}, r"positional argument 1 has the structure .*'b'.* exported with .*'a'"),
+        (("x", {}), {"y": "x"}, r"positional argument 1 has the structure .* exported with .*'a'"),
+        (("x", {"b": "x", "a": "x"}), {"y": "x"}, r"(?s)positional argument 1 has the structure .*'b'.* exported with .*'a'"),
+        (("x", {"a": ("x",)}), {"y": "x"}, r"positional argument 1 has the structure .*tuple"),
+        (("x", OrderedDict(a="x")), {"y": "x"}, r"positional argument 1 has the structure .*OrderedDict"),
         (("x", {"a": "x"}), {"y": ["x"]}, r"the argument 'y' has the structure .*list"),
     ],
 )
@@ -392,6 +398,40 @@ def test_wrong_arguments_of_a_program(args, kwargs, fact):
     args, kwargs = torch.utils._pytree.tree_map(lambda _: torch.ones(2), (args, kwargs))
     with pytest.raises(TypeError, match=fact):
         program.module()(*args, **kwargs)
+
+
+def reorder(value, random):
+    """Returns nested lists, tuples and dicts with the keys of each dict in a random order."""
+    if isinstance(value, dict):
+        return {key: reorder(value[key], random) for key in random.sample(list(value), len(value))}
+    return type(value)(reorder(x, random) for x in value) if isinstance(value, list | tuple) else value
+
+
+def combine(d, more, *, extra):
+    x, (y, z) = d["x"], d["pair"]
+    return x + 10 * y["a"] + 100 * y["b"] + 1000 * z + 10000 * more[0][1] + 100000 * more[0][2] + 1000000 * extra["u"] * extra["v"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_keys_of_dicts_can_be_in_any_order(seed):
+    one = torch.tensor
+    args = ({"x": one(1.0), "pair": ({"a": one(2.0), "b": one(3.0)}, one(4.0))}, [{1: one(5.0), 2: one(6.0)}])
+    kwargs = {"extra": {"u": one(7.0), "v": 1}}
+    program, random = export(combine, args, kwargs), Random(seed)
+    shuffled = reorder(args, random), reorder(kwargs, random)
+    assert program.module()(*shuffled[0], **shuffled[1]).item() == combine(*args, **kwargs).item() == 7654321
+    damaged = reorder(args, random)
+    damaged[0]["pair"][0]["c"] = damaged[0]["pair"][0].pop(random.choice("ab"))
+    with pytest.raises(TypeError, match="positional argument 0 has the structure"):
+        program.module()(*damaged, **kwargs)
+
+
+def test_keys_of_ordered_dicts_are_in_the_order_of_the_export():
+    values = OrderedDict(a=torch.ones(2), b=torch.zeros(2))
+    module = export(lambda d: torch.stack(list(d.values())), (values,)).module()
+    assert module(values).tolist() == [[1, 1], [0, 0]]
+    with pytest.raises(TypeError, match="positional argument 0 has the structure .*OrderedDict"):
+        module(OrderedDict(reversed(values.items())))
 
 
 def test_constant_inputs_are_shown_by_name():

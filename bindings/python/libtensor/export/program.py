@@ -8,7 +8,7 @@ import functools
 import io
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_void_p
 from typing import Any
 
@@ -222,7 +222,9 @@ def check_attribute(owner: Module, name: str, full: str) -> None:
 
 
 def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpec, names: list[str]) -> list[Any]:
-    """Returns the leaves of arguments, whose inputs have `names`, in the order of the exported ones. Raises TypeError for another structure."""
+    """Returns the leaves of arguments, whose inputs have `names`, in the order of the exported ones. The keys of dicts can be in any order.
+
+    Raises TypeError for another structure."""
     positional, keywords = spec.children_specs
     if len(args) != positional.num_children:
         known = ", ".join(names[: positional.num_leaves])
@@ -231,13 +233,34 @@ def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpe
         raise TypeError(f"Got the following keywords {list(kwargs)} but expected {list(keywords.context)}")
     kwargs = {name: kwargs[name] for name in keywords.context}
     specs = positional.children_specs + keywords.children_specs
+    leaves: list[Any] = []
     for i, (value, expected) in enumerate(zip([*args, *kwargs.values()], specs, strict=True)):
-        found = _pytree.tree_structure(value)
-        if found != expected:
+        given, found = _pytree.tree_flatten(value)
+        try:
+            leaves += align_leaves(iter(given), found, expected)
+        except ValueError:
             name = f"the argument {list(kwargs)[i - len(args)]!r}" if i >= len(args) else f"positional argument {i}"
-            raise TypeError(f"{name} has the structure {found}; the program was exported with {expected}")
-    leaves: list[Any] = _pytree.tree_leaves((args, kwargs))
+            raise TypeError(f"{name} has the structure {found}; the program was exported with {expected}") from None
     return leaves
+
+
+def align_leaves(leaves: Iterator[Any], found: _pytree.TreeSpec, expected: _pytree.TreeSpec) -> list[Any]:
+    """Returns the leaves of the structure `found` in the order of `expected`, which can have the keys of dicts in another order.
+
+    Raises ValueError for another structure."""
+    if found.type != expected.type or found.num_children != expected.num_children:
+        raise ValueError
+    if found.is_leaf():
+        return [next(leaves)]
+    if found.type is not dict:
+        if found.context != expected.context:
+            raise ValueError
+        pairs = zip(found.children_specs, expected.children_specs, strict=True)
+        return [leaf for child, other in pairs for leaf in align_leaves(leaves, child, other)]
+    # A list, because keys in a file can be lists, which are not hashable.
+    positions = [expected.context.index(key) for key in found.context]
+    parts = {at: align_leaves(leaves, child, expected.child(at)) for at, child in zip(positions, found.children_specs, strict=True)}
+    return [leaf for at in sorted(parts) for leaf in parts[at]]
 
 
 class ExportedProgram:
