@@ -84,15 +84,14 @@ static bool check_sizes(run *r, int64_t i, const tensor_t *t) {
   return true;
 }
 
+// Checks an input that was constant in the export: numbers of all kinds are compared by value.
 static bool check_constant(run *r, int64_t i, const tensor_value *v) {
   const tensor_value expected = r->p->inputs[i].constant;
   char shown[120], wanted[120], why[300];
-  const bool is_bool = v->kind == TENSOR_VALUE_BOOL;
   bool same = expected.kind == v->kind;
-  if (is_bool == (expected.kind == TENSOR_VALUE_BOOL) && lt_is_number(&expected) &&
-      lt_is_number(v)) {
-    const double a = lt_number_to_float(&expected), b = lt_number_to_float(v);
-    same = isnan(a) ? isnan(b) : a == b && lt_number_to_int(&expected) == lt_number_to_int(v);
+  if (lt_is_number(&expected) && lt_is_number(v)) {
+    same = lt_equal_numbers(&expected, v) ||
+           (isnan(lt_number_to_float(&expected)) && isnan(lt_number_to_float(v)));
   } else if (same && v->kind == TENSOR_VALUE_STRING) {
     same = v->as.string && strcmp(v->as.string, expected.as.string) == 0;
   }

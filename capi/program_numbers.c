@@ -29,6 +29,23 @@ tensor_value lt_make_float(double f) {
 
 tensor_value lt_make_bool(bool b) { return (tensor_value){.kind = TENSOR_VALUE_BOOL, .as.b = b}; }
 
+// Stores a float as an integer. Returns false if it does not fit.
+static bool round_to(double f, tensor_value *to) {
+  if (!(f >= -9223372036854775808.0 && f < 9223372036854775808.0)) return false;
+  return *to = lt_make_int((int64_t)f), true;
+}
+
+bool lt_equal_numbers(const tensor_value *a, const tensor_value *b) {
+  const bool is_float = a->kind == TENSOR_VALUE_FLOAT;
+  if (is_float == (b->kind == TENSOR_VALUE_FLOAT))
+    return is_float ? a->as.f == b->as.f : lt_number_to_int(a) == lt_number_to_int(b);
+  if (!is_float) return lt_equal_numbers(b, a);
+  // Compared as integers: the conversion of an int to a float can round.
+  tensor_value whole;
+  return round_to(a->as.f, &whole) && (double)whole.as.i == a->as.f &&
+         whole.as.i == lt_number_to_int(b);
+}
+
 // The quotient of two integers, rounded down; the divisor is not 0.
 static int64_t divide_down(int64_t a, int64_t b) {
   const int64_t q = a / b;
@@ -179,9 +196,9 @@ bool lt_compute_pair(int64_t code, const tensor_value *a, const tensor_value *b,
   const long double x = widen(a), y = widen(b);
   switch (code) {
     case LT_SYM_EQ:
-      return *to = lt_make_bool(x == y), true;
+      return *to = lt_make_bool(lt_equal_numbers(a, b)), true;
     case LT_SYM_NE:
-      return *to = lt_make_bool(x != y), true;
+      return *to = lt_make_bool(!lt_equal_numbers(a, b)), true;
     case LT_SYM_LT:
       return *to = lt_make_bool(x < y), true;
     case LT_SYM_LE:
@@ -200,12 +217,6 @@ bool lt_compute_pair(int64_t code, const tensor_value *a, const tensor_value *b,
       code <= LT_SYM_XOR)
     *to = lt_make_bool(to->as.i != 0);
   return true;
-}
-
-// Stores a float as an integer. Returns false if it does not fit.
-static bool round_to(double f, tensor_value *to) {
-  if (!(f >= -9223372036854775808.0 && f < 9223372036854775808.0)) return false;
-  return *to = lt_make_int((int64_t)f), true;
 }
 
 bool lt_compute_one(int64_t code, const tensor_value *a, tensor_value *to) {

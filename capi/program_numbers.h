@@ -10,6 +10,8 @@ bool lt_is_number(const tensor_value *v);
 int64_t lt_number_to_int(const tensor_value *v);
 double lt_number_to_float(const tensor_value *v);
 bool lt_number_to_bool(const tensor_value *v);
+// Returns whether two numbers are equal, of whichever kinds. No number is equal to NaN.
+bool lt_equal_numbers(const tensor_value *a, const tensor_value *b);
 
 tensor_value lt_make_int(int64_t i);
 tensor_value lt_make_float(double f);

@@ -665,10 +665,11 @@ TENSOR_API tensor_status tensor_parallel_for(int64_t n, int64_t grain, tensor_ra
 
 // Describes an input, an output, a parameter, a buffer or a constant of a program. `kind` is
 // TENSOR_VALUE_TENSOR for a tensor. An input that had a constant value in the export (a number, a
-// bool, a string or no value) has the kind of that value, and requires this value, `constant`. A
-// number that was exported as dynamic has the kind TENSOR_VALUE_INT, and accepts any number; its
-// `constant` is none. An output that is not a tensor has the kind TENSOR_VALUE_NONE. The strings
-// belong to the program.
+// bool, a string or no value) has the kind of that value, and requires an equal value, `constant`:
+// an int, a float and a bool are equal if their numbers are (2 and 2.0, 1 and true). A number that
+// was exported as dynamic has the kind TENSOR_VALUE_INT, and accepts any number; its `constant` is
+// none. An output that is not a tensor has the kind TENSOR_VALUE_NONE. The strings belong to the
+// program.
 typedef struct tensor_program_value {
   const char *name;
   tensor_value_kind kind;

@@ -577,7 +577,7 @@ export namespace program {
     readonly shape: readonly (number | string)[] | null;
     /** Whether a run may write to this tensor. */
     readonly isWritten: boolean;
-    /** The value that a run requires of an input that was constant in the export. */
+    /** The value of an input that was constant in the export. A run requires an equal value; `true` equals 1. */
     readonly constant?: number | bigint | boolean | string;
   }
   /** A loaded program. Its weights are mapped from the file, and shared by all runs. */

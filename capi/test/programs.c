@@ -65,25 +65,31 @@ static void finish(archive *a) {
   "{\"target\":\"torch.ops.aten." target "\",\"inputs\":[" inputs \
   "],\"outputs\":[" TENSOR(output) "]}"
 
-// relu(x + w) * 2 with a parameter w; `operator` is the last one.
-static void make(archive *a, const char *operator) {
+// relu(x + w) * 2 with a parameter w; `operator` is the last one. `constant` is the JSON of a
+// second input, which was constant in the export, or NULL.
+static void make(archive *a, const char *operator, const char *constant) {
   static const float w[] = {1, -5, 2};
   static const char config[] =
       "{\"config\":{\"w\":{\"path_name\":\"weight_0\",\"is_param\":true,\"use_pickle\":false,"
       "\"tensor_meta\":" META("3") "}}}";
   static const char model[] =
-      "{\"graph_module\":{\"graph\":{\"inputs\":[" TENSOR("p_w") "," TENSOR("x") "],"
+      "{\"graph_module\":{\"graph\":{\"inputs\":[" TENSOR("p_w") "," TENSOR("x") "%s],"
       "\"outputs\":[" TENSOR("y") "],\"nodes\":["
       NODE("add.Tensor", ARG("self", TENSOR("x")) "," ARG("other", TENSOR("p_w")), "a") ","
       NODE("relu.default", ARG("self", TENSOR("a")), "r") ","
       NODE("%s", ARG("self", TENSOR("r")) "," ARG("other", "{\"as_int\":2}"), "y")
       "],\"tensor_values\":{\"x\":" META("3") ",\"y\":" META("3") "}},"
       "\"signature\":{\"input_specs\":[{\"parameter\":{\"arg\":{\"name\":\"p_w\"},"
-      "\"parameter_name\":\"w\"}},{\"user_input\":{\"arg\":" TENSOR("x") "}}],"
+      "\"parameter_name\":\"w\"}},{\"user_input\":{\"arg\":" TENSOR("x") "}}%s],"
       "\"output_specs\":[{\"user_output\":{\"arg\":" TENSOR("y") "}}]},\"module_call_graph\":[]},"
       "\"schema_version\":{\"major\":8,\"minor\":20},\"range_constraints\":{}}";
-  static char text[sizeof model + 64];
-  snprintf(text, sizeof text, model, operator);
+  static char text[sizeof model + 256];
+  char input[100] = "", spec[100] = "";
+  if (constant) {
+    snprintf(input, sizeof input, ",%s", constant);
+    snprintf(spec, sizeof spec, ",{\"constant_input\":{\"name\":\"k\",\"value\":%s}}", constant);
+  }
+  snprintf(text, sizeof text, model, input, operator, spec);
   memset(a, 0, sizeof *a);
   add_record(a, "m/data/weights/weight_0", w, sizeof w);
   add_record(a, "m/data/weights/model_weights_config.json", config, sizeof config - 1);
@@ -168,6 +174,48 @@ static void wrong_inputs(const tensor_program_t *program) {
   CHECK(out.kind == TENSOR_VALUE_BOOL);
 }
 
+// A constant input requires an equal number of any kind.
+static void constants(void) {
+  const tensor_value values[] = {
+      {.kind = TENSOR_VALUE_FLOAT, .as.f = 2},     {.kind = TENSOR_VALUE_INT, .as.i = 2},
+      {.kind = TENSOR_VALUE_FLOAT, .as.f = 1},     {.kind = TENSOR_VALUE_INT, .as.i = 1},
+      {.kind = TENSOR_VALUE_BOOL, .as.b = true},   {.kind = TENSOR_VALUE_FLOAT, .as.f = -0.0},
+      {.kind = TENSOR_VALUE_BOOL, .as.b = false},  {.kind = TENSOR_VALUE_INT, .as.i = INT64_MAX},
+      {.kind = TENSOR_VALUE_FLOAT, .as.f = 0x1p63}};
+  const struct {
+    const char *json, *name;
+    int first, last;  // the values that are equal to it
+  } cases[] = {{"{\"as_float\":2.0}", "the float 2", 0, 1},
+               {"{\"as_int\":2}", "the int 2", 0, 1},
+               {"{\"as_float\":1.0}", "the float 1", 2, 4},
+               {"{\"as_bool\":true}", "the bool True", 2, 4},
+               {"{\"as_float\":0.0}", "the float 0", 5, 6},
+               {"{\"as_bool\":false}", "the bool False", 5, 6},
+               {"{\"as_int\":9223372036854775807}", "the int 9223372036854775807", 7, 7}};
+  static archive with_constant;
+  tensor_value in[2] = {{.kind = TENSOR_VALUE_TENSOR}}, out;
+  in[0].as.tensor = floats((float[]){1, 2, 3}, (int64_t[]){3}, 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tensor_program_t *program;
+    make(&with_constant, "mul.Tensor", cases[i].json);
+    OK(tensor_program_load_memory(with_constant.bytes, (int64_t)with_constant.length, &program));
+    for (int k = 0; k < (int)(sizeof values / sizeof *values); k++) {
+      in[1] = values[k];
+      if (k >= cases[i].first && k <= cases[i].last) {
+        OK(tensor_program_run(program, in, 2, &out, 1));
+        OK(tensor_value_free(&out));
+      } else {
+        FAILS(tensor_program_run(program, in, 2, &out, 1), TENSOR_ERROR_RUNTIME, "input 1 ('k')");
+        FAILS(tensor_program_run(program, in, 2, &out, 1), TENSOR_ERROR_RUNTIME, cases[i].name);
+      }
+    }
+    in[1] = (tensor_value){.kind = TENSOR_VALUE_STRING, .as.string = "2"};
+    FAILS(tensor_program_run(program, in, 2, &out, 1), TENSOR_ERROR_RUNTIME, cases[i].name);
+    OK(tensor_program_free(program));
+  }
+  OK(tensor_free(in[0].as.tensor));
+}
+
 // d(sum of relu(x + w) * 2) for x and w, and a step of w that later runs use.
 static void gradients(const tensor_program_t *program) {
   tensor_t *w, *x = floats((float[]){1, 2, 3}, (int64_t[]){3}, 1), *sum, *grad = NULL;
@@ -236,7 +284,7 @@ static void handles(tensor_program_t *program) {
 
 int main(void) {
   tensor_program_t *program = NULL;
-  make(&file, "mul.Tensor");
+  make(&file, "mul.Tensor", NULL);
   OK(tensor_program_load_memory(file.bytes, (int64_t)file.length, &program));
   OK(tensor_program_free(program));
   const int64_t before = tensor_live_handles();
@@ -244,12 +292,13 @@ int main(void) {
   descriptions(program);
   wrong_options(program);
   wrong_inputs(program);
+  constants();
   gradients(program);
   pthread_t threads[4];
   for (int i = 0; i < 4; i++) CHECK(pthread_create(threads + i, NULL, run_often, program) == 0);
   for (int i = 0; i < 4; i++) CHECK(pthread_join(threads[i], NULL) == 0);
   handles(program);
-  make(&file, "missing.Tensor");
+  make(&file, "missing.Tensor", NULL);
   FAILS(tensor_program_load_memory(file.bytes, (int64_t)file.length, &program),
         TENSOR_ERROR_NOT_IMPLEMENTED, "aten::missing.Tensor");
   for (size_t n = 0; n < file.length; n += 37)

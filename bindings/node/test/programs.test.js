@@ -63,8 +63,8 @@ test('a program describes its inputs, outputs and weights', () => {
   assert.ok(program.inputs.every(({ isWritten }) => !isWritten));
 });
 
-test('inputs that were constant in the export describe their value', () => {
-  const constants = [{ as_int: 3 }, { as_float: 0.5 }, { as_bool: true }, { as_string: 'fast' }, { as_none: true }];
+// A program of one tensor and constants.
+function loadWithConstants(constants) {
   const { names, records } = lt.archiveLoad(fileOf('counter'));
   const at = names.findIndex((name) => /models\/.*\.json$/.test(name));
   const text = JSON.parse(Buffer.from(records[at].data()).toString());
@@ -75,11 +75,32 @@ test('inputs that were constant in the export describe their value', () => {
   });
   text.graph_module.module_call_graph = [];
   records[at] = lt.tensor(new Uint8Array(Buffer.from(JSON.stringify(text))));
-  const program = lt.program.load(lt.archiveSaveBytes(names, records).data());
+  return lt.program.load(lt.archiveSaveBytes(names, records).data());
+}
+
+test('inputs that were constant in the export describe their value', () => {
+  const program = loadWithConstants([{ as_int: 3 }, { as_float: 0.5 }, { as_bool: true }, { as_string: 'fast' }, { as_none: true }]);
   const [, ...described] = program.inputs;
   assert.deepEqual(described.map(({ name, kind, constant }) => [name, kind, constant]), [['c0', 'int', 3], ['c1', 'float', 0.5], ['c2', 'boolean', true], ['c3', 'string', 'fast'], ['c4', 'null', undefined]]);
   assert.deepEqual(program.structure, { args: program.inputs, keywords: {}, result: program.outputs });
   assert.deepEqual(program.run(lt.ones(1, 2), 3, 0.5, true, 'fast', null).shape, [1, 3]);
+});
+
+test('constant inputs accept equal numbers', async () => {
+  const values = [{ as_float: 2 }, { as_int: 2 ** 53 }, { as_bool: true }, { as_int: 1 }, { as_float: -0.0 }, { as_float: 2 ** 70 }];
+  const program = loadWithConstants(values);
+  const x = lt.ones(1, 2);
+  const constants = program.inputs.slice(1).map(({ constant }) => constant);
+  for (const given of [constants, [2, 2 ** 53, true, 1, 0, 2 ** 70], [2n, 2n ** 53n, 1, true, false, 2 ** 70]]) {
+    assert.deepEqual(program.run(x, ...given).shape, [1, 3]);
+    assert.deepEqual((await program.runAsync(x, ...given)).shape, [1, 3]);
+  }
+  const wrong = [2.5, 2 ** 53 + 2, false, 1.5, 1, 2 ** 69];
+  wrong.forEach((value, i) => {
+    for (const other of [value, null, '2', NaN]) {
+      assert.throws(() => program.run(x, ...constants.with(i, other)), new RegExp(`input ${i + 1} \\('c${i}'\\) is .*the program was exported for`));
+    }
+  });
 });
 
 test('asynchronous runs of one program are concurrent', async () => {

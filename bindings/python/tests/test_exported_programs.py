@@ -3,6 +3,7 @@
 import gc
 import io
 import json
+import math
 import pathlib
 import struct
 import subprocess
@@ -432,9 +433,35 @@ def test_constant_inputs_must_be_equal():
     constants = [("flag", {"as_bool": True}), ("mode", {"as_string": "sum"}), ("rest", {"as_none": True})]
     module = runs({"x": F32}, [w.aten("sum.default", "y", "x")], ["y"], constants=constants)
     assert module(torch.ones(3), True, "sum", None).item() == 3
-    for values, name in [((False, "sum", None), "flag"), ((1, "sum", None), "flag"), ((True, "mean", None), "mode"), ((True, "sum", 1), "rest")]:
+    for values, name in [((False, "sum", None), "flag"), (("True", "sum", None), "flag"), ((True, "mean", None), "mode"), ((True, "sum", 1), "rest")]:
         with pytest.raises(RuntimeError, match=f"'{name}'.*exported for"):
             module(torch.ones(3), *values)
+
+
+NUMBERS = [2, 2.0, 1, 1.0, True, 0, 0.0, -0.0, False, 0.5, 2**53, 2.0**53, 2**53 + 1, 2**63 - 1, 2.0**63, math.inf, -math.inf, 1e300]
+
+
+@pytest.mark.parametrize("constant", NUMBERS, ids=repr)
+def test_numbers_are_equal_to_constant_inputs_of_other_types(constant):
+    constants = [("k", {f"as_{type(constant).__name__}": constant})]
+    module = runs({"x": F32}, [w.aten("sum.default", "y", "x")], ["y"], constants=constants)
+    for given in NUMBERS:
+        if given == constant:
+            assert module(torch.ones(3), given).item() == 3
+        else:
+            with pytest.raises(RuntimeError, match=r"input 1 \('k'\) is .*; the program was exported for "):
+                module(torch.ones(3), given)
+    for other in (math.nan, str(constant), None):
+        with pytest.raises(RuntimeError, match="the program was exported for"):
+            module(torch.ones(3), other)
+
+
+def test_nan_as_a_constant_input_requires_nan():
+    module = runs({"x": F32}, [w.aten("sum.default", "y", "x")], ["y"], constants=[("k", {"as_float": "NaN"})])
+    assert module(torch.ones(3), math.nan).item() == 3
+    for other in (0, 1.0, True):
+        with pytest.raises(RuntimeError, match="exported for"):
+            module(torch.ones(3), other)
 
 
 @pytest.mark.parametrize(

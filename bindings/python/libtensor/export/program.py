@@ -69,7 +69,8 @@ def check(status: int) -> None:
 
 
 class Item:
-    """An input or an output of a program, or a parameter, buffer or constant. `constant` is the value that an exported constant requires."""
+    """An input or an output of a program, or a parameter, buffer or constant. `constant` is the value of an exported constant, which an argument must
+    equal."""
 
     def __init__(self, described: Described):
         self.name = described.name.decode()
