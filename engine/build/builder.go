@@ -15,8 +15,7 @@ import (
 )
 
 // Builder calls operators for one composite operator: the intermediate ops. Its scope owns their results until Close, and ends the function
-// at the first error. The methods in gen_operators.go have the names and arguments of the operators. They are those that a package calls:
-// make generate writes the method of a new call.
+// at the first error. The methods in gen_operators.go have the names and arguments of the operators.
 type Builder struct {
 	C dispatch.Context
 	owner.Scope

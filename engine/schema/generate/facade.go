@@ -118,11 +118,7 @@ func generateFacade(out *output, ops []*schema.Operator) error {
 	}
 	out.write(facadeDir+"/gen_aten.go", facadeMethods(all, imports))
 	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
-	methods, err := builderMethods(ops, all, imports)
-	if err != nil {
-		return err
-	}
-	out.write(builderFile, methods)
+	out.write(builderFile, builderMethods(ops, all, imports))
 	out.write(compositeDir+"/gen_register.go", registerText(all, "composite", "composed", "Compose"))
 	out.write(sparseDir+"/gen_register.go", registerText(all, "sparse", "parted", "Part"))
 	out.write(quantizedDir+"/gen_register.go", registerText(all, "quantized", "quantized", "Quantize"))
