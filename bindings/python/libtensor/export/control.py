@@ -202,7 +202,9 @@ class ControlTracer(OperatorTracer):
         """Records torch.while_loop, and returns the values after the last iteration."""
         tensors, spec = pytree.tree_flatten(carried)
         check_tensors("torch.while_loop: carried_inputs", tensors)
-        test = self.trace("while_loop_cond", "cond_fn of torch.while_loop", lambda: cond_fn(*carried), tensors)
+        names, inner = [self.find(x).name for x in tensors], separate(tensors)
+        values = spec.unflatten(inner)
+        test = self.trace("while_loop_cond", "cond_fn of torch.while_loop", lambda: cond_fn(*values), inner, names)
         if len(test.flat) != 1 or len(test.tensors) != 1 or test.tensors[0].numel() != 1:
             raise RuntimeError("torch.while_loop: cond_fn must return a tensor with one element")
         test.is_single = True
@@ -211,13 +213,13 @@ class ControlTracer(OperatorTracer):
             made = body_fn(*values)
             return tuple(made) if isinstance(made, tuple | list) else (made,)
 
-        body = self.trace("while_loop_body", "body_fn of torch.while_loop", lambda: step(*carried), tensors)
+        body = self.trace("while_loop_body", "body_fn of torch.while_loop", lambda: step(*values), inner, names)
         check_carried("torch.while_loop", "body_fn", tensors, spec, body)
         node = self.add_node(WHILE_LOOP, [test, body], lambda graphs, rest: (*graphs, map_nodes(self, tensors), rest))
-        values = body.tensors if tensors[0].device.type == "meta" else pytree.tree_leaves(while_loop(cond_fn, step, carried))
-        values = [x.clone() if any(x is value for value in tensors) else x for x in values]
-        self.finish_node(node, [test, body], values)
-        return pytree.tree_unflatten(values, spec)
+        made = body.tensors if tensors[0].device.type == "meta" else pytree.tree_leaves(while_loop(cond_fn, step, carried))
+        made = [x.clone() if any(x is value for value in tensors) else x for x in made]
+        self.finish_node(node, [test, body], made)
+        return pytree.tree_unflatten(made, spec)
 
     @suspended
     def record_map(self, f: Callable[..., Any], xs: list[Tensor], spec: Any, args: tuple[Any, ...]) -> Any:
@@ -237,9 +239,10 @@ class ControlTracer(OperatorTracer):
         """Records scan(combine_fn, init, xs) along the first dimension, and returns the last carry and the stacked results."""
         first, init_spec = pytree.tree_flatten(init)
         check_tensors("scan: init", first)
-        slices = [x[0] for x in xs]
+        slices, inner = [x[0] for x in xs], separate(first)
         names = [self.find(x).name for x in first] + [f"{self.find(x).name}_slice" for x in xs]
-        body = self.trace("scan_combine", "combine_fn of scan", lambda: combine_fn(init, spec.unflatten(slices)), [*first, *slices], names)
+        carry = init_spec.unflatten(inner)
+        body = self.trace("scan_combine", "combine_fn of scan", lambda: combine_fn(carry, spec.unflatten(slices)), [*inner, *slices], names)
         parts = body.spec.children_specs
         if len(parts) != 2 or parts[0] != init_spec:
             raise RuntimeError(f"scan: combine_fn must return a pair of a carry, of the structure {init_spec}, and a result, not {body.spec}")
@@ -248,12 +251,12 @@ class ControlTracer(OperatorTracer):
         check_sizes("scan: the carry that combine_fn returns", first, body.tensors[:count])
         node = self.add_node(SCAN, [body], lambda graphs, rest: (*graphs, map_nodes(self, first), map_nodes(self, xs), rest))
         made = repeat(body.tensors[count:], xs[0])
-        carry: Any = body.tensors[:count]
+        last = body.tensors[:count]
         if xs[0].device.type != "meta":
-            carry, stacked = scan(lambda carry, leaves: combine_fn(carry, spec.unflatten(leaves)), init, xs)
-            carry, made = pytree.tree_leaves(carry), pytree.tree_leaves(stacked)
-        self.finish_node(node, [body], [*carry, *made])
-        return pytree.tree_unflatten(carry, init_spec), pytree.tree_unflatten(made, parts[1])
+            found, stacked = scan(lambda carry, leaves: combine_fn(carry, spec.unflatten(leaves)), init, xs)
+            last, made = pytree.tree_leaves(found), pytree.tree_leaves(stacked)
+        self.finish_node(node, [body], [*last, *made])
+        return pytree.tree_unflatten(last, init_spec), pytree.tree_unflatten(made, parts[1])
 
 
 def name_inputs(graph: Graph) -> None:
@@ -265,6 +268,11 @@ def name_inputs(graph: Graph) -> None:
                 if operand.op in ("get_attr", "placeholder") and operand.name != placeholder.name:
                     placeholder._rename(operand.name)
             name_inputs(part.graph)
+
+
+def separate(values: Sequence[Tensor]) -> list[Tensor]:
+    """Returns new tensors of the same memory: a carried value differs from a tensor that a function captures, or that is carried twice."""
+    return [x.view_as(x) for x in values]
 
 
 def map_nodes(tracer: OperatorTracer, values: Sequence[Tensor]) -> list[Node]:
