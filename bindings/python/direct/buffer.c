@@ -54,6 +54,15 @@ static bool serves(const void *handle, int flags) {
   return rows || (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
 }
 
+// Notifies the modes that the elements of a tensor are read. Returns whether they allow it.
+static bool notify_modes(PyObject *self) {
+  PyObject *note = PyObject_GetAttrString(self, "_note_buffer");
+  PyObject *none = note ? PyObject_VectorcallDict(note, NULL, 0, NULL) : NULL;
+  if (note) Py_DecRef(note);
+  if (none) Py_DecRef(none);
+  return none != NULL;
+}
+
 // The exception for a tensor that lends no such buffer, which a method finds the words for.
 static int no_buffer(PyObject *self, int flags) {
   PyObject *explain = PyObject_GetAttrString(self, "_no_buffer");
@@ -72,6 +81,7 @@ int give_buffer(PyObject *self, Py_buffer *view, int flags) {
   void *held, *data;
   bool read_only;
   view->obj = NULL;
+  if (interceptors && !notify_modes(self)) return -1;
   if (!serves(handle, flags) || library.lend(handle, &held, &data, &read_only))
     return no_buffer(self, flags);
   // A call of another thread may have given the tensor another geometry since.

@@ -221,7 +221,12 @@ EXPORT void direct_convert(state *s, char kind, PyObject *converter) {
 }
 
 // Counts a mode that wants to see every call, or one that no longer does.
-EXPORT void direct_intercept(state *s, int change) { s->intercepting += change; }
+int interceptors;
+
+EXPORT void direct_intercept(state *s, int change) {
+  s->intercepting += change;
+  interceptors += change;
+}
 
 static PyObject *held(PyObject *o) {
   if (o == &_Py_NoneStruct) return NULL;

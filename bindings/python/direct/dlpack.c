@@ -68,7 +68,7 @@ PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
   const function *f = (const function *)self;
   void *handle, *managed;
   request r;
-  if (count_of(flagged) != 1 || !read_tensor(f->s, args[0], &handle) ||
+  if (f->s->intercepting || count_of(flagged) != 1 || !read_tensor(f->s, args[0], &handle) ||
       !read_request(args + 1, names, &r) || (r.waits && library.device(handle).type != TENSOR_CPU))
     return or_fallback(NULL, f, args, flagged, names);
   if (library.to_dlpack(handle, r.versioned, r.copy, &managed)) return refused();

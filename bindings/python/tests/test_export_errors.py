@@ -5,9 +5,9 @@ import io
 import json
 
 import exported_writer as w
-import pytest
-
 import libtensor as torch
+import numpy as np
+import pytest
 from libtensor import nn
 from libtensor.export import Dim, export, load, save
 
@@ -162,3 +162,22 @@ def test_normalizations_of_no_elements(shape):
         program = export(function, (x,))
         for made in (program, program.run_decompositions()):
             assert made.module()(x).shape == function(x).shape
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x: float(np.asarray(x).sum()),
+        lambda x: float(np.array(x).max()),
+        lambda x: float(np.from_dlpack(x).sum()),
+        lambda x: memoryview(x).tolist()[0],
+        lambda x: bytes(x)[3],
+        lambda x: x.tobytes()[3],
+        lambda x: np.float64(x[0]),
+        lambda x: np.asarray(x * 2).size,
+    ],
+)
+def test_code_that_reads_elements_through_other_libraries(read):
+    with pytest.raises((RuntimeError, BufferError), match="get value out of a tracing tensor"):
+        export(lambda x: x * read(x), (torch.tensor([1.0, 2.0]),))
+    assert read(torch.tensor([1.0, 2.0])) is not None

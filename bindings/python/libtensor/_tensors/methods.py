@@ -357,6 +357,7 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
     to_numpy = numpy  # matplotlib and others recognize arrays by it
 
     def __array__(self, dtype=None, copy=None):
+        _overrides.note_read("numpy", self)
         return _dlpack.array(self, dtype, copy)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
@@ -375,6 +376,7 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
 
     @property
     def __array_interface__(self):
+        _overrides.note_read("numpy", self)
         return _interop.array_interface(self)
 
     @property
@@ -396,15 +398,20 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
         >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8).t().tobytes()
         b'\\x01\\x03\\x02\\x04'
         """
+        _overrides.note_read("numpy", self)
         return _interop.elements(self)
 
     __bytes__ = tobytes
+
+    def _note_buffer(self):
+        _overrides.note_read("numpy", self)
 
     def _no_buffer(self, flags):
         _interop.no_buffer(self, flags)
 
     @_direct.special(_direct.LENDS)
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        _overrides.note_read("numpy", self)
         return _dlpack.export(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
