@@ -174,6 +174,17 @@ def test_a_batch_of_one_is_a_sample_of_every_batch():
 RELU = torch.ops.aten.relu.default
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_results_of_another_dtype_change_the_following_values(dtype):
+    program = export(lambda x: (torch.relu(x) + 1).reshape(2, 2), (torch.ones(4),))
+    program = reload(program.run_decompositions({RELU: lambda x: x.clamp(0).to(dtype)}))
+    assert program.outputs[0].dtype is dtype
+    assert {meta["dtype"] for name, meta in program._text["graph_module"]["graph"]["tensor_values"].items() if name in ("add", "reshape")} == {
+        8 if dtype is torch.float64 else 6
+    }
+    assert program.module()(torch.ones(4)).dtype is dtype
+
+
 @pytest.mark.parametrize(
     "function, fact",
     [
@@ -182,7 +193,6 @@ RELU = torch.ops.aten.relu.default
         (lambda x: x.sum(), r"shape \[\] as result 0; that of the operator has the shape \[4\]"),
         (lambda x: x[None], r"shape \[1, 4\] as result 0"),
         (lambda x: [], r"returns 0 results, but the operator returns 1"),
-        (lambda x: x.double(), r"returns a tensor of torch.float64 as result 0; that of the operator has the dtype torch.float32"),
     ],
 )
 def test_wrong_results_of_decompositions(function, fact):

@@ -3,9 +3,8 @@
 import gc
 import io
 
-import pytest
-
 import libtensor as torch
+import pytest
 from libtensor import nn
 from libtensor._base.library import live_handles
 from libtensor._higher_order_ops import map as map_slices
@@ -283,3 +282,50 @@ def test_a_predicate_is_a_bool_or_one_element(how):
             call(lambda _, pred=pred: pred, x)
     for pred in (True, 1, 0.5, torch.tensor([[2]])):
         assert torch.equal(call(lambda _, pred=pred: pred, x), x.sin())
+
+
+def repeat_with_captured(i, x):
+    return while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, h * 0.5 + x), (i, x))
+
+
+def repeat_with_one_tensor_twice(i, x):
+    return while_loop(lambda i, a, b: i < 4, lambda i, a, b: (i + 1, a + x, b - a), (i, x, x))
+
+
+def repeat_until_the_captured_sum(i, x):
+    return while_loop(lambda h: h.sum() < x.sum() + 10, lambda h: (h + 1,), (x,))
+
+
+def repeat_from_a_result(i, x):
+    y = x * 2
+    return while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, h * 0.5 + y), (i, y))
+
+
+def scan_with_captured(i, x):
+    return scan(lambda c, a: (c * 0.5 + x, c + a), x, torch.arange(8.0).reshape(4, 2) + i)
+
+
+def scan_with_one_tensor_twice(i, x):
+    return scan(lambda c, a: ((c[0] + a, c[1] - c[0]), c[0] * c[1]), (x, x), torch.arange(8.0).reshape(4, 2) + i)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        repeat_with_captured,
+        repeat_with_one_tensor_twice,
+        repeat_until_the_captured_sum,
+        repeat_from_a_result,
+        scan_with_captured,
+        scan_with_one_tensor_twice,
+    ],
+)
+def test_a_carried_tensor_that_is_also_captured_or_carried_twice(function):
+    inputs = (torch.tensor(0), torch.tensor([1.0, -2.0]))
+    file = io.BytesIO()
+    save(export(function, inputs), file)
+    file.seek(0)
+    program = load(file).module()
+    for x in (inputs[1], torch.tensor([3.0, 0.5])):
+        eager, made = leaves(function(inputs[0], x)), leaves(program(inputs[0], x))
+        assert len(eager) == len(made) and all(map(torch.equal, eager, made))

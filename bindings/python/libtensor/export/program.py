@@ -331,8 +331,8 @@ class ExportedProgram:
         Operators that write to tensors become ones that return new tensors, and buffers and inputs that the program writes to become outputs of the
         graph.
 
-        Raises TypeError for a key that is not an overload, RuntimeError for a function whose results have another number, shape or dtype than those
-        of the operator.
+        Raises TypeError for a key that is not an overload, RuntimeError for a function whose results have another number or shape than those of the
+        operator.
 
         `decompose_custom_triton_ops` is accepted for compatibility with PyTorch, and not used.
 
