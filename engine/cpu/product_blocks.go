@@ -68,19 +68,20 @@ func productKernelsOf(d dtype.DType, rows, columns, work int64) productKernels {
 	case d == dtype.Int8 || d == dtype.Uint8:
 		left = dtype.Int16
 	}
-	k := productKernels{productKernel{gemmKernel.Row(d), left, false}, productKernel{dotsKernel.Row(d), left, false}}
+	k := productKernels{panels: productKernel{function: gemmKernel.Row(d), left: left},
+		dots: productKernel{function: dotsKernel.Row(d), left: left}}
 	if work <= smallProduct {
 		return k
 	}
 	if left != d && d != dtype.Float16 && min(rows, columns) > skinny {
 		if tiles := kernel.OfTiles(kernelapi.GemmAmx); tiles.Has(d) {
-			return productKernels{panels: productKernel{tiles.Row(d), d, true}}
+			return productKernels{panels: productKernel{function: tiles.Row(d), left: d, tiles: true}}
 		}
 	}
 	if bfloat16GemmKernel.Has(d) {
-		k.dots = productKernel{bfloat16GemmDotsKernel.Row(d), d, false}
+		k.dots = productKernel{function: bfloat16GemmDotsKernel.Row(d), left: d}
 		if !productTraits.WidensBFloat16 {
-			k.panels = productKernel{bfloat16GemmKernel.Row(d), d, false}
+			k.panels = productKernel{function: bfloat16GemmKernel.Row(d), left: d}
 		}
 	}
 	return k

@@ -172,16 +172,22 @@ test('archives of records come back', () => {
   }
 });
 
-test('tensors of GGUF files stay in blocks, or are dequantized', async () => {
-  const file = Buffer.alloc(64 + 18);
+// A GGUF file of a vector q of `length` elements, whose `bytes` of data begin at 64.
+const makeGGUF = (bytes, length, type) => {
+  const file = Buffer.alloc(64 + bytes);
   file.write('GGUF');
   file.writeUInt32LE(3, 4); // version
   file.writeBigUInt64LE(1n, 8); // tensors
   file.writeBigUInt64LE(1n, 24); // length of the name
   file.write('q', 32);
   file.writeUInt32LE(1, 33); // dimensions
-  file.writeBigUInt64LE(32n, 37);
-  file.writeUInt32LE(2, 45); // Q4_0
+  file.writeBigUInt64LE(length, 37);
+  file.writeUInt32LE(type, 45);
+  return file;
+};
+
+test('tensors of GGUF files stay in blocks, or are dequantized', async () => {
+  const file = makeGGUF(18, 32n, 2); // Q4_0
   file.writeUInt16LE(0x3c00, 64); // scale 1
   file.fill(0x98, 66); // 0 and 1
   writeFileSync(at('q.gguf'), file);
@@ -196,14 +202,7 @@ test('tensors of GGUF files stay in blocks, or are dequantized', async () => {
 
 test('contents of files are bytes of any buffer', async () => {
   const x = lt.tensor([1, 2, 3]);
-  const gguf = Buffer.alloc(64 + 16);
-  gguf.write('GGUF');
-  gguf.writeUInt32LE(3, 4); // version
-  gguf.writeBigUInt64LE(1n, 8); // tensors
-  gguf.writeBigUInt64LE(1n, 24); // length of the name
-  gguf.write('q', 32);
-  gguf.writeUInt32LE(1, 33); // dimensions
-  gguf.writeBigUInt64LE(3n, 37);
+  const gguf = makeGGUF(16, 3n, 0); // float32
   new Float32Array([1, 2, 3]).forEach((each, i) => gguf.writeFloatLE(each, 64 + 4 * i));
   const loaders = [
     [lt.saveBytes(x), (data) => lt.loadBytes(data), (data) => lt.loadBytesAsync(data)],

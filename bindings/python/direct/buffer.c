@@ -54,23 +54,21 @@ static bool serves(const void *handle, int flags) {
   return rows || (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
 }
 
-// Notifies the modes that the elements of a tensor are read. Returns whether they allow it.
-static bool notify_modes(PyObject *self) {
-  PyObject *note = PyObject_GetAttrString(self, "_note_buffer");
-  PyObject *none = note ? PyObject_VectorcallDict(note, NULL, 0, NULL) : NULL;
-  if (note) Py_DecRef(note);
+// Calls a method that returns None, with an argument or NULL. Returns whether it raised no
+// exception.
+static bool call_method(PyObject *self, const char *name, PyObject *argument) {
+  PyObject *method = PyObject_GetAttrString(self, name);
+  PyObject *none =
+      method ? PyObject_VectorcallDict(method, &argument, argument != NULL, NULL) : NULL;
+  if (method) Py_DecRef(method);
   if (none) Py_DecRef(none);
   return none != NULL;
 }
 
 // The exception for a tensor that lends no such buffer, which a method finds the words for.
 static int no_buffer(PyObject *self, int flags) {
-  PyObject *explain = PyObject_GetAttrString(self, "_no_buffer");
-  PyObject *asked = explain ? PyLong_FromLong(flags) : NULL;
-  PyObject *none = asked ? PyObject_VectorcallDict(explain, &asked, 1, NULL) : NULL;
-  if (explain) Py_DecRef(explain);
-  if (asked) Py_DecRef(asked);
-  if (none) Py_DecRef(none);
+  PyObject *asked = PyLong_FromLong(flags);
+  if (asked) call_method(self, "_no_buffer", asked), Py_DecRef(asked);
   if (!PyErr_Occurred())
     PyErr_Format(PyExc_BufferError, "the tensor cannot be exported as a buffer");
   return -1;
@@ -81,7 +79,7 @@ int give_buffer(PyObject *self, Py_buffer *view, int flags) {
   void *held, *data;
   bool read_only;
   view->obj = NULL;
-  if (interceptors && !notify_modes(self)) return -1;
+  if (interceptors && !call_method(self, "_note_read", NULL)) return -1;
   if (!serves(handle, flags) || library.lend(handle, &held, &data, &read_only))
     return no_buffer(self, flags);
   // A call of another thread may have given the tensor another geometry since.

@@ -298,10 +298,10 @@ PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
 PyObject *apply(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *switches(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 
-// The slots of the buffer protocol.
 // How many modes of all interpreters want to see every call.
 extern int interceptors;
 
+// The slots of the buffer protocol.
 int give_buffer(PyObject *self, Py_buffer *view, int flags);
 void take_buffer_back(PyObject *self, Py_buffer *view);
 

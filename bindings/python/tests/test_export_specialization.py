@@ -49,6 +49,9 @@ CONVERSIONS = {
 }
 
 
+SPECIALIZED = r"Constraints violated \(n\)! You marked n as dynamic but your code specialized it to be a constant \(5\): "
+
+
 def branches(condition):
     class Model(nn.Module):
         def forward(self, x):
@@ -59,8 +62,7 @@ def branches(condition):
 
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_a_conversion_of_a_size_is_an_error(name):
-    error = (
-        r"Constraints violated \(n\)! You marked n as dynamic but your code specialized it to be a constant \(5\): "
+    error = SPECIALIZED + (
         r"(test_export_specialization|fractions)\.py:\d+ (converts|passes|looks|uses|calls|makes) .*(int|float|string|dict| of it)"
     )
     with pytest.raises(RuntimeError, match=error):
@@ -94,8 +96,7 @@ CHANGED_GRAPHS = {
 
 @pytest.mark.parametrize("name", CHANGED_GRAPHS)
 def test_a_conversion_that_changes_the_graph_is_the_error(name):
-    error = (
-        r"Constraints violated \(n\)! You marked n as dynamic but your code specialized it to be a constant \(5\): "
+    error = SPECIALIZED + (
         r"test_export_specialization\.py:\d+ (converts|passes|makes) .*\. Compute and compare with the size itself .* or make it static"
     )
     with pytest.raises(RuntimeError, match=error):

@@ -345,19 +345,23 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
         made = self.to(dtype, copy=copy)
         return made.contiguous() if order == "C" else made
 
+    def _note_read(self):
+        """Notifies the active modes that another library reads the elements. C calls it for buffers."""
+        _overrides.note_read("numpy", self)
+
     def numpy(self, *, force=False):
         """Returns a NumPy array that shares the memory of the tensor.
 
         Raises RuntimeError for a tensor that requires grad or is a lazy conjugate, and TypeError for one that is not on the CPU. With `force`, such a
         tensor is first detached, copied to the CPU and resolved.
         """
-        _overrides.note_read("numpy", self)
+        self._note_read()
         return _dlpack.to_numpy(self, force)
 
     to_numpy = numpy  # matplotlib and others recognize arrays by it
 
     def __array__(self, dtype=None, copy=None):
-        _overrides.note_read("numpy", self)
+        self._note_read()
         return _dlpack.array(self, dtype, copy)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
@@ -376,7 +380,7 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
 
     @property
     def __array_interface__(self):
-        _overrides.note_read("numpy", self)
+        self._note_read()
         return _interop.array_interface(self)
 
     @property
@@ -398,20 +402,17 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
         >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8).t().tobytes()
         b'\\x01\\x03\\x02\\x04'
         """
-        _overrides.note_read("numpy", self)
+        self._note_read()
         return _interop.elements(self)
 
     __bytes__ = tobytes
-
-    def _note_buffer(self):
-        _overrides.note_read("numpy", self)
 
     def _no_buffer(self, flags):
         _interop.no_buffer(self, flags)
 
     @_direct.special(_direct.LENDS)
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        _overrides.note_read("numpy", self)
+        self._note_read()
         return _dlpack.export(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
