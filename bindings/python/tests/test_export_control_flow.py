@@ -3,8 +3,9 @@
 import gc
 import io
 
-import libtensor as torch
 import pytest
+
+import libtensor as torch
 from libtensor import nn
 from libtensor._base.library import live_handles
 from libtensor._higher_order_ops import map as map_slices

@@ -5,9 +5,10 @@ import io
 import json
 
 import exported_writer as w
-import libtensor as torch
 import numpy as np
 import pytest
+
+import libtensor as torch
 from libtensor import nn
 from libtensor.export import Dim, export, load, save
 
