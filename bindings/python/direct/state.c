@@ -1,6 +1,7 @@
 #include "direct.h"
 
 library_functions library;
+int interceptors;
 
 PyObject *refuse(const state *s, intptr_t status) {
   PyObject *number = PyLong_FromLong(status);
