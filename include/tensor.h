@@ -594,11 +594,11 @@ TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_opera
 
 // Computes the results of a custom operator. `arguments` has a value for each parameter of the
 // schema, with its default if the caller omits it; numbers have the type of the parameter. The
-// values are borrowed: to keep a tensor, make another handle of it (tensor_new_handle). `results` has
-// an item for each result of the schema, of kind TENSOR_VALUE_NONE initially. The function stores
-// new references there, which the library then owns, also after an error. The array of a list of
-// tensors is allocated with malloc, and the library frees it. Autograd is disabled in the function,
-// and results must not share memory with arguments, unless the operator is composite.
+// values are borrowed: to keep a tensor, make another handle of it (tensor_new_handle). `results`
+// has an item for each result of the schema, of kind TENSOR_VALUE_NONE initially. The function
+// stores new references there, which the library then owns, also after an error. The array of a
+// list of tensors is allocated with malloc, and the library frees it. Autograd is disabled in the
+// function, and results must not share memory with arguments, unless the operator is composite.
 typedef tensor_status (*tensor_operator_function)(void *context, const tensor_value *arguments, int32_t argument_count, tensor_value *results, int32_t result_count);
 // Computes the gradients of the arguments of a custom operator from `gradients`, those of its
 // results: zeros for missing ones, and kind TENSOR_VALUE_NONE for results that are not tensors.
@@ -610,9 +610,9 @@ typedef tensor_status (*tensor_operator_function)(void *context, const tensor_va
 typedef tensor_status (*tensor_operator_backward)(void *context, const tensor_value *arguments, int32_t argument_count, const tensor_value *results, const tensor_value *gradients, int32_t result_count, tensor_value *argument_gradients);
 // Computes the results of a custom operator for a batch of `batch_size` elements (vmap).
 // `is_batched` has a flag for each tensor argument and each item of a list that is not NULL, in
-// order: a batched tensor has the batch as its first dimension. All results must have the batch as their
-// first dimension, except those for which the function sets the item of `is_result_batched`, which
-// is true initially, to false. The function can call the operator on the batched tensors; its
+// order: a batched tensor has the batch as its first dimension. All results must have the batch as
+// their first dimension, except those for which the function sets the item of `is_result_batched`,
+// which is true initially, to false. The function can call the operator on the batched tensors; its
 // operations support autograd and transforms.
 typedef tensor_status (*tensor_operator_vmap)(void *context, int64_t batch_size, const tensor_value *arguments, int32_t argument_count, const bool *is_batched, tensor_value *results, int32_t result_count, bool *is_result_batched);
 
