@@ -90,6 +90,31 @@ DERIVATIVE(hardsigmoid_backward, tensor_nn_hardsigmoid(x[0], out))
 DERIVATIVE(hardtanh_backward, tensor_nn_hardtanh(x[0], a[2].scalar, a[3].scalar, out))
 DERIVATIVE(softplus_backward, tensor_nn_softplus(x[0], real_of(a + 2), real_of(a + 3), out))
 
+// -------------------------------------------------------------------------------------- nll_loss
+
+static tensor_status sum_losses(const lt_value *a, tensor_t *const *x, tensor_t **out) {
+  return tensor_nn_nll_loss(x[0], a[2].pointer, a[3].pointer, -1, a[5].i, -1,
+                            a[4].i == 0 ? "none" : "sum", out);
+}
+
+// grad_output, self, target, weight, reduction, ignore_index, total_weight. The gradient of the
+// mean is that of the sum, divided by the total weight.
+tensor_status lt_compute_nll_loss_backward(lt_value *a, lt_value *r) {
+  lt_temporaries t = {0};
+  tensor_t *const inputs[] = {a[1].pointer};
+  tensor_t *gradient = a[0].pointer;
+  if (a[4].i < 0 || a[4].i > 2)
+    return lt_reject(TENSOR_ERROR_VALUE,
+                     "argument 'reduction' is %lld; it must be 0 (none), 1 (mean) or 2 (sum)",
+                     (long long)a[4].i);
+  if (a[4].i == 1) RUN(&t, gradient, tensor_div(gradient, a[6].pointer, NULL, &gradient));
+  DO(&t, lt_differentiate(a, sum_losses, inputs, 1, NULL, gradient, r));
+  return lt_finish(&t, r);
+}
+tensor_status lt_compute_nll_loss2d_backward(lt_value *a, lt_value *r) {
+  return lt_compute_nll_loss_backward(a, r);
+}
+
 // ---------------------------------------------------------------------- normalization, embedding
 
 // The eps of the forward pass, which rstd = 1 / sqrt(var + eps) contains, does not matter where the

@@ -1,4 +1,5 @@
 // ATen's operators of neural networks that are composed of others.
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -525,5 +526,43 @@ tensor_status lt_compute_rrelu_with_noise_functional(lt_value *a, lt_value *r) {
   }
   lt_return(&t, made, r);
   lt_return(&t, noise, r + 1);
+  return lt_finish(&t, r);
+}
+
+// As rrelu_with_noise_functional, but the noise is written to the argument in training.
+tensor_status lt_compute_rrelu_with_noise(lt_value *a, lt_value *r) {
+  lt_temporaries t = {0};
+  lt_value both[LT_MOST_RESULTS] = {{0}};
+  DO(&t, lt_compute_rrelu_with_noise_functional(a, both));
+  if (!t.status) lt_hold(&t, both[0].pointer), lt_hold(&t, both[1].pointer);
+  if (a[4].i) DO(&t, tensor_copy_(a[1].pointer, both[1].pointer, false));
+  lt_return(&t, both[0].pointer, r);
+  return lt_finish(&t, r);
+}
+
+// ------------------------------------------------------------------------------------- rms_norm
+
+// input, normalized_shape, weight, eps: adds the reciprocal root mean square, of float32 for floats
+// of 16 bits. The default of eps is the least difference from 1 of that dtype.
+tensor_status lt_compute__fused_rms_norm(lt_value *a, lt_value *r) {
+  lt_temporaries t = {0};
+  const tensor_t *x = a[0].pointer;
+  const tensor_dtype dtype = tensor_get_dtype(x);
+  const bool is_half = dtype == TENSOR_FLOAT16 || dtype == TENSOR_BFLOAT16;
+  const double least =
+      dtype == TENSOR_FLOAT64 || dtype == TENSOR_COMPLEX128 ? DBL_EPSILON : FLT_EPSILON;
+  const double *eps = a[3].pointer ? a[3].pointer : &least;
+  const int64_t n = a[1].list.length;
+  int64_t dims[64];
+  tensor_t *out = NULL, *wide = NULL, *mean = NULL, *rstd = NULL;
+  RUN(&t, out, tensor_rms_norm(x, a[1].list.data, n, a[2].pointer, eps, &out));
+  for (int64_t i = 0; i < n && i < 64; i++) dims[i] = i - n;
+  RUN(&t, wide, lt_convert_dtype(x, is_half ? TENSOR_FLOAT32 : dtype, &wide));
+  RUN(&t, mean, tensor_square(wide, &mean));
+  RUN(&t, mean, tensor_mean(mean, dims, n, true, TENSOR_DTYPE_NONE, &mean));
+  RUN(&t, mean, tensor_add_scalar(mean, tensor_float(*eps), tensor_int(1), &mean));
+  RUN(&t, rstd, tensor_rsqrt(mean, &rstd));
+  lt_return(&t, out, r);
+  lt_return(&t, rstd, r + 1);
   return lt_finish(&t, r);
 }
