@@ -152,7 +152,7 @@ def test_schemas_of_overloads():
     schema = aten.add.Tensor._schema
     assert str(schema) == "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
     assert (schema.name, schema.overload_name, schema.is_mutable) == ("aten::add", "Tensor", False)
-    assert [(a.name, a.kwarg_only, a.has_default) for a in schema.arguments] == [
+    assert [(a.name, a.kwarg_only, a.has_default_value()) for a in schema.arguments] == [
         ("self", False, False),
         ("other", False, False),
         ("alpha", True, True),
@@ -160,6 +160,63 @@ def test_schemas_of_overloads():
     assert aten.add_.Tensor._schema.is_mutable and aten.relu.default._schema.overload_name == ""
     with pytest.raises(NotImplementedError, match=r"aten::_flash_attention_backward.default: libtensor does not have this overload"):
         _ = aten._flash_attention_backward.default._schema
+
+
+def test_all_operators_are_attributes():
+    for name in HAVE:
+        base, _, overload = name.partition(".")
+        assert getattr(getattr(aten, base), overload or "default").name() in (f"aten::{name}", f"aten::{base}")
+    x = torch.tensor([0.14, -3.0])
+    assert torch.equal(aten.fake_quantize_per_tensor_affine.default(x, 0.1, 0, -10, 10), torch.tensor([0.1, -1.0]))
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("weight", [None, torch.tensor([0.5, 1.0, 2.0])])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 3, 2, 2)])
+def test_gradients_of_nll_loss(shape, weight, reduction):
+    x = torch.randn(shape, requires_grad=True)
+    target = torch.randint(0, 3, shape[:1] + shape[2:])
+    target.view(-1)[0] = -100
+    name = "nll_loss" if len(shape) == 2 else "nll_loss2d"
+    loss, total = getattr(aten, f"{name}_forward").default(x, target, weight, reduction, -100)
+    grad = torch.randn(loss.shape)
+    (expected,) = torch.autograd.grad(loss, x, grad)
+    backward = getattr(aten, f"{name}_backward")
+    result = backward.default(grad, x.detach(), target, weight, reduction, -100, total.detach())
+    torch.testing.assert_close(result, expected)
+    out = torch.empty(0)
+    assert backward.grad_input(grad, x.detach(), target, weight, reduction, -100, total.detach(), grad_input=out) is out and torch.equal(out, result)
+    with pytest.raises(ValueError, match="argument 'reduction' is 3"):
+        backward.default(grad, x.detach(), target, weight, 3, -100, total.detach())
+
+
+@pytest.mark.parametrize("call", ["default", "out", "in place"])
+def test_rrelu_writes_its_slopes_to_the_noise(call):
+    x, noise = torch.tensor([[-1.0, 2.0], [-3.0, 4.0]]), torch.full((2, 2), 7.0)
+    given, out = x.clone(), torch.empty(2, 2)
+    if call == "default":
+        y = aten.rrelu_with_noise.default(given, noise, 0.1, 0.3, True)
+    elif call == "out":
+        y = aten.rrelu_with_noise.out(given, noise, 0.1, 0.3, True, out=out)
+    else:
+        y = aten.rrelu_with_noise_.default(given, noise, 0.1, 0.3, True)
+    assert y is {"default": y, "out": out, "in place": given}[call]
+    assert torch.equal(y, x * noise) and ((noise == 1) == (x > 0)).all() and ((noise >= 0.1) & ((noise <= 0.3) | (x > 0))).all()
+    before = noise.clone()
+    torch.testing.assert_close(aten.rrelu_with_noise.default(x, noise, 0.1, 0.3, False), torch.where(x > 0, x, x * 0.2))
+    assert torch.equal(noise, before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("eps", [None, 0.5])
+def test_fused_rms_norm_returns_the_scale(dtype, eps):
+    x, weight = torch.randn(4, 2, 3, dtype=dtype), torch.randn(2, 3, dtype=dtype)
+    y, rstd = aten._fused_rms_norm.default(x, [2, 3], weight, eps)
+    assert torch.equal(y, torch.rms_norm(x, [2, 3], weight, eps)) and rstd.shape == (4, 1, 1)
+    wide = x.float() if dtype is torch.bfloat16 else x
+    assert rstd.dtype is wide.dtype
+    least = torch.finfo(wide.dtype).eps if eps is None else eps
+    torch.testing.assert_close(rstd, (wide.square().mean((1, 2), keepdim=True) + least).rsqrt())
 
 
 def test_results_and_written_arguments():
@@ -260,7 +317,7 @@ def pairs_of_overloads():
         if packet is None or "sparse" in name:  # of quantized tensors, or with another layout than that of out
             continue
         parameters = getattr(packet, name.partition(".")[2])._schema.arguments
-        given = [a for a in parameters if not a.is_write and not a.has_default]
+        given = [a for a in parameters if not a.is_write and not a.has_default_value()]
         known = {"Tensor": torch.ones(3, 3) / 2, "float": 0.5, "Scalar": 0.5, "number": 0.5, "int": 1, "SymInt": 1}
         if sum(a.is_write for a in parameters) == 1 and all(a.kind in known for a in given):
             base = name.partition(".")[0]

@@ -84,7 +84,7 @@ def program_of(overload, args, kwargs, n):
     expected = op(*args, **kwargs)
     count = 1 if isinstance(expected, torch.Tensor) else len(expected)
     outputs = [w.tensor(f"y{i}") for i in range(count)]
-    if op._schema.returns[0].endswith("[]"):
+    if op._schema.result_kinds[0].endswith("[]"):
         outputs = [w.tensors(*(f"y{i}" for i in range(count)))]
     metas = {f"x{i}": describe(x, n) for i, x in enumerate(tensors)}
     if None in metas.values():

@@ -67,7 +67,7 @@ def program_of(overload, args, kwargs):
         expected, outputs = [expected], [w.tensor("y0")]
     else:
         outputs = [w.tensor(f"y{i}") for i in range(len(expected))]
-        if op._schema.returns[0].endswith("[]"):
+        if op._schema.result_kinds[0].endswith("[]"):
             outputs = [w.tensors(*(f"y{i}" for i in range(len(expected))))]
     node = w.aten(overload, outputs) | {"inputs": inputs, "name": "y0"}
     metas = {f"x{i}": w.meta(code_of(x.dtype), list(x.shape), list(x.stride())) for i, x in enumerate(tensors)}

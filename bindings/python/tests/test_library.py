@@ -289,7 +289,71 @@ def test_invalid_schemas_define_nothing(schema, text):
 def test_schemas_of_all_operators_are_valid():
     for name in list_operators():
         if name.startswith("aten::"):
-            assert Schema(find_schema(name if "." in name else f"{name}.default")).name == name
+            text = find_schema(name if "." in name else f"{name}.default")
+            schema = Schema(text)
+            assert (schema.full_name, str(schema)) == (name, text)
+
+
+def facts(argument):
+    alias = argument.alias_info
+    sets = alias and (alias.is_write, alias.before_set, alias.after_set)
+    return argument.name, str(argument.type), argument.type.kind(), argument.N, argument.default_value, argument.kwarg_only, sets
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [  # from PyTorch 2.15
+        ("float f=1e-5", ("f", "float", "FloatType", None, 1e-5, False, None)),
+        ("int[2] k=1", ("k", "List[int]", "ListType", 2, [1, 1], False, None)),
+        ("Tensor?[] x", ("x", "List[Optional[Tensor]]", "ListType", None, None, False, None)),
+        ("SymInt[]? s=None", ("s", "Optional[List[int]]", "OptionalType", None, None, False, None)),
+        ("Layout? l=None", ("l", "Optional[int]", "OptionalType", None, None, False, None)),
+        ("Scalar s=2.0", ("s", "number", "NumberType", None, 2.0, False, None)),
+        ("Device? d=None", ("d", "Optional[Device]", "OptionalType", None, None, False, None)),
+        ("Tensor(a!)? y", ("y", "Optional[Tensor]", "OptionalType", None, None, False, (True, {"a"}, {"a"}))),
+        ("Tensor(a!)[] y", ("y", "List[Tensor]", "ListType", None, None, False, (True, set(), set()))),
+        ("Tensor(a! -> b|c) y", ("y", "Tensor", "TensorType", None, None, False, (True, {"a"}, {"b", "c"}))),
+    ],
+)
+def test_arguments_of_schemas(argument, expected):
+    schema = Schema(f"ns::op.over({argument}, *, str mode='x y') -> (Tensor(b), Tensor[] values)")
+    assert (schema.name, schema.overload_name, schema.is_mutable) == ("ns::op", "over", "!" in argument)
+    first, mode = schema.arguments
+    assert facts(first) == expected and first.has_default_value() == ("=" in argument)
+    assert facts(mode) == ("mode", "str", "StringType", None, "x y", True, None)
+    assert [facts(r)[:2] for r in schema.returns] == [("", "Tensor"), ("values", "List[Tensor]")]
+    assert schema.returns[0].alias_info.before_set == {"b"} and schema.returns[1].alias_info is None
+    assert str(Schema(str(schema))) == str(schema) and Schema(str(schema)) == schema != Schema("ns::op() -> ()")
+
+
+def test_types_of_schemas():
+    types = {a.name: a.type for a in torch.ops.aten.index.Tensor._schema.arguments}
+    assert types["indices"].getElementType() == Schema("f(Tensor? x) -> ()").arguments[0].type != types["self"]
+    assert types["indices"].getElementType().getElementType() == types["self"] and types["self"].containedTypes() == []
+    with pytest.raises(AttributeError, match="getElementType"):
+        types["self"].getElementType()
+    dtype = torch.ops.aten._to_copy.default._schema.arguments[1]
+    assert (str(dtype.type), str(dtype.real_type), dtype.real_type.getElementType().kind()) == (
+        "Optional[int]",
+        "Optional[ScalarType]",
+        "ScalarTypeType",
+    )
+
+
+def test_schemas_of_operators(name):
+    schema = sine(name)._opoverload._schema
+    assert str(schema) == f"{name}(Tensor x, SymInt factor=1, *, bool flag=True) -> Tensor" == repr(schema)
+    assert (schema.name, schema.overload_name, schema.is_mutable) == (name, "", False)
+    assert [(a.name, a.has_default_value(), a.kwarg_only) for a in schema.arguments] == [
+        ("x", False, False),
+        ("factor", True, False),
+        ("flag", True, True),
+    ]
+    assert [str(r.type) for r in schema.returns] == ["Tensor"]
+    out = torch.ops.aten.add.out._schema
+    assert (out.name, out.overload_name, out.is_mutable, out.arguments[-1].is_out) == ("aten::add", "out", True, True)
+    assert out.arguments[-1].alias_info.after_set == out.returns[0].alias_info.after_set == {"a"}
+    assert torch.ops.aten.split.Tensor._schema.arguments[0].alias_info.after_set == {"*"}
 
 
 def test_errors_of_gradients_and_vmap_rules_name_the_operator(name):

@@ -77,7 +77,7 @@ def test_python_operators_without_a_vmap_rule_get_one_batch_element_at_a_time(ns
 def test_descriptions_have_the_schema_of_python(ns):
     python_operator(ns)
     (info,) = describe(f"{ns}::scaled")
-    assert info.schema.decode() == f"{ns}::scaled(Tensor x, float factor=2.0) -> Tensor"
+    assert info.schema.decode() == f"{ns}::scaled(Tensor x, float factor=2.) -> Tensor"
     assert list_shared(ns) == ["scaled"]
 
 

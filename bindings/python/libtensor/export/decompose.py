@@ -15,7 +15,6 @@ from .functionalize import find_returning, find_written, functionalize
 from .lowering import Lowering
 from .normalize import describe, normalize, walk_nodes
 from .trace import write_symbol
-from .writer import schema_of
 
 __all__ = ["CustomDecompTable", "decompose", "default_decompositions"]
 
@@ -121,7 +120,7 @@ def replace_out(lowering: Lowering, graph: dict[str, Any]) -> None:
         values = [lowering.name(name) for name in targets]
         graph["tensor_values"] |= {value: copy.deepcopy(describe(graph, name)) for name, value in zip(targets, values, strict=True)}
         outputs: list[Any] = [{"as_tensor": {"name": value}} for value in values]
-        if schema_of(plain).returns[0].endswith("[]"):
+        if plain._schema.result_kinds[0].endswith("[]"):
             outputs = [{"as_tensors": [{"name": value} for value in values]}]
         inputs = [x for x in node["inputs"] if x["name"] not in written]
         made.append({**node, "target": f"torch.ops.{plain}", "inputs": inputs, "outputs": outputs, "name": lowering.name(plain.op_name)})

@@ -13,7 +13,6 @@ from ..library.operators import OpOverload
 from .arguments import Node, create_node, find_operator, list_names, replace_names
 from .lowering import Lowering
 from .normalize import describe
-from .writer import schema_of
 
 __all__ = ["functionalize"]
 
@@ -28,7 +27,7 @@ SAME = frozenset(("alias", "detach", "contiguous", "to", "lift_fresh"))
 
 def find_written(op: Any) -> list[int]:
     """Returns the indices of the arguments that an operator writes to."""
-    return [i for i, a in enumerate(schema_of(op).arguments) if a.is_write] if isinstance(op, OpOverload) else []
+    return [i for i, a in enumerate(op._schema.arguments) if a.is_write] if isinstance(op, OpOverload) else []
 
 
 def is_view(op: Any) -> bool:
@@ -36,7 +35,7 @@ def is_view(op: Any) -> bool:
     if not isinstance(op, AtenOverload):
         return False
     first = op._schema.arguments[:1]
-    return bool(first and first[0].alias and not first[0].is_write and "->" in str(op._schema) and "(a" in str(op._schema).partition("->")[2])
+    return bool(first and first[0].alias_info and not first[0].is_write and "->" in str(op._schema) and "(a" in str(op._schema).partition("->")[2])
 
 
 def write_back(op: AtenOverload, index: int) -> Callable[..., Any]:
@@ -224,7 +223,7 @@ class _Functionalizer:
     def write_custom(self, node: Node, op: OpOverload, constant: set[str]) -> None:
         """Calls a custom operator that writes to arguments with copies of these, or with views of copies of the values that they are views of.
         `constant` are the inputs that the program must not write to."""
-        arguments = schema_of(op).arguments
+        arguments = op._schema.arguments
         written = [x["arg"] for a, x in zip(arguments, node["inputs"], strict=False) if a.is_write and x["kind"] != 2]
         written += [x["arg"] for a in arguments for x in node["inputs"] if a.is_write and x["kind"] == 2 and x["name"] == a.name]
         for root in dict.fromkeys(map(self.root, list_names(written))):

@@ -8,7 +8,7 @@ from typing import Any
 from ..library.operators import OpOverload
 from ..library.schemas import Argument
 from .arguments import Node, find_operator, list_names
-from .writer import schema_of, write_argument
+from .writer import write_argument
 
 __all__ = ["describe", "normalize", "walk_nodes"]
 
@@ -41,7 +41,7 @@ def normalize(graph: dict[str, Any]) -> None:
 
 
 def _bind(node: Node, op: OpOverload) -> None:
-    schema, target = schema_of(op), node["target"]
+    schema, target = op._schema, node["target"]
     parameters = {a.name: a for a in schema.arguments}
     positional = [a.name for a in schema.arguments if not a.kwarg_only]
     given: dict[str, Any] = {}
@@ -52,7 +52,7 @@ def _bind(node: Node, op: OpOverload) -> None:
             raise RuntimeError(f"run_decompositions: a call of {target} {what.rstrip()}; the schema of the operator is {schema}")
         _check_alias(parameters[name], x["arg"], target)
         given[name] = x["arg"]
-    missing = next((a.name for a in schema.arguments if not a.has_default and a.name not in given), None)
+    missing = next((a.name for a in schema.arguments if not a.has_default_value() and a.name not in given), None)
     if missing is not None:
         raise RuntimeError(f"run_decompositions: a call of {target} has no argument {missing!r}; the schema of the operator is {schema}")
     count = max((i + 1 for i, name in enumerate(positional) if name in given), default=0)
@@ -68,5 +68,5 @@ def _bind(node: Node, op: OpOverload) -> None:
 
 def _check_alias(parameter: Argument, arg: dict[str, Any], target: str) -> None:
     """Raises RuntimeError if an operator writes to or returns a view of an argument that is no tensor."""
-    if parameter.alias is not None and next(list_names(arg), None) is None and not arg.keys() & {"as_none", "as_tensors"}:
+    if parameter.alias_info is not None and next(list_names(arg), None) is None and not arg.keys() & {"as_none", "as_tensors"}:
         raise RuntimeError(f"run_decompositions: the argument {parameter.name!r} of {target} must be a tensor, but is {' '.join(arg)} in the program")

@@ -18,9 +18,7 @@ from .._base.dtypes import memory_format as _memory_format
 from .._core.tensor import Tensor
 from .._storages.files import save
 from ..fx.node import Node
-from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
-from ..library.schemas import Schema
 from ..utils import _pytree as pytree
 from .arguments import create_node
 from .control import ControlFlow
@@ -29,7 +27,7 @@ from .reader import FORMATS
 from .recording import Recording
 from .trace import Sizes
 
-__all__ = ["schema_of", "write_archive", "write_model", "write_samples"]
+__all__ = ["write_archive", "write_model", "write_samples"]
 
 CODES = {dtype.name: code for code, dtype in EXPORTED.items()}
 VERSION = {"major": 8, "minor": 20}
@@ -144,15 +142,10 @@ def write_argument(value: Any, kind: str = "") -> dict[str, Any]:
     raise NotImplementedError(f"export: the format of exported programs does not support an argument of type {type(value).__name__}")
 
 
-def schema_of(op: OpOverload) -> Schema:
-    """Returns the schema of an operator of ATen or a custom one."""
-    return op._schema if isinstance(op, AtenOverload) else op.schema
-
-
 def write_call(node: Node) -> dict[str, Any]:
     """Returns a node that calls an operator or a function of the module operator."""
     if isinstance(node.target, OpOverload):
-        schema = schema_of(node.target).arguments
+        schema = node.target._schema.arguments
         if len(node.args) > sum(not a.kwarg_only for a in schema):
             raise RuntimeError(f"export: {node.target} was recorded with {len(node.args)} positional arguments; please report this")
         inputs = [{"name": a.name, "arg": write_argument(v, a.kind), "kind": 1} for a, v in zip(schema, node.args, strict=False)]
@@ -198,7 +191,7 @@ def write_results(node: Node) -> list[dict[str, Any]]:
         return []
     selected = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
     names = [selected.get(i, f"{node.name}_unused_{i}") for i in range(len(value))]
-    if isinstance(node.target, OpOverload) and schema_of(node.target).returns[0].endswith("[]"):
+    if isinstance(node.target, OpOverload) and node.target._schema.result_kinds[0].endswith("[]"):
         return [{"as_tensors": [{"name": name} for name in names]}]
     return [{"as_tensor": {"name": name}} if isinstance(v, Tensor) else {"as_none": True} for name, v in zip(names, value, strict=True)]
 

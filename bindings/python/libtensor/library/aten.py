@@ -17,7 +17,7 @@ from .aten_overloads import OVERLOADS
 from .operators import OpOverload, OpOverloadPacket, namespaces, take_over
 from .schemas import Schema
 
-__all__ = ["AtenNamespace", "AtenOverload", "AtenPacket", "AtenSchema"]
+__all__ = ["AtenNamespace", "AtenOverload", "AtenPacket"]
 
 RENAMED: dict[str, Callable[..., Any]] = {
     "_to_copy": lambda self, **kwargs: self.to(**{**kwargs, "copy": True}),
@@ -53,17 +53,6 @@ def find_function(name: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
-class AtenSchema(Schema):
-    """The schema of an overload, as PyTorch writes it."""
-
-    def __init__(self, text: str, overload: str) -> None:
-        super().__init__(text)
-        self.text, self.name, self.overload_name = text, self.name.partition(".")[0], "" if overload == "default" else overload
-
-    def __str__(self) -> str:
-        return self.text
-
-
 class AtenOverload(OpOverload):
     """An overload of one of PyTorch's operators. A call raises NotImplementedError if libtensor has no function of its name."""
 
@@ -74,16 +63,12 @@ class AtenOverload(OpOverload):
         self.__name__ = f"{self.op_name}.{overload}"
         self.__module__ = "torch._ops.aten"
 
-    @property
-    def _overloadname(self) -> str:
-        return self.overload
-
     @functools.cached_property
-    def _schema(self) -> AtenSchema:
+    def _schema(self) -> Schema:
         text = calls.find_schema(f"{self.qualname}.{self.overload}")
         if text is None:
             raise NotImplementedError(f"{self.qualname}.{self.overload}: libtensor does not have this overload")
-        return AtenSchema(text, self.overload)
+        return Schema(text)
 
     @functools.cached_property
     def _function(self) -> Callable[..., Any] | None:
@@ -208,4 +193,12 @@ class AtenNamespace:
 
 @functools.cache
 def _list_overloads() -> dict[str, list[str]]:
-    return {name: overloads.split() for overloads, names in OVERLOADS.items() for name in names.split()}
+    """Returns the overloads of PyTorch's operators, with those of the library's table, by name."""
+    found = {name: overloads.split() for overloads, names in OVERLOADS.items() for name in names.split()}
+    for qualname in calls.list_operators():
+        if qualname.startswith("aten::"):
+            name, _, overload = qualname.removeprefix("aten::").partition(".")
+            overloads = found.setdefault(name, [])
+            if (overload or "default") not in overloads:
+                overloads.append(overload or "default")
+    return found

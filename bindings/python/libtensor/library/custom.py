@@ -349,7 +349,7 @@ class Library:
         Raises RuntimeError for an invalid schema and for an existing name.
         """
         parsed = Schema(schema)
-        name, _, overload = parsed.name.partition("::")[2].partition(".") if "::" in parsed.name else parsed.name.partition(".")
+        name, overload = parsed.name.rpartition("::")[2], parsed.overload_name
         packet = _operators.namespaces.get(self.ns, {}).get(name)
         if packet is not None and (overload or "default") in packet._overloads:
             raise RuntimeError(
@@ -357,7 +357,7 @@ class Library:
                 f"schema should only be registered with a single call to "
                 f"def()."
             )
-        given, parsed.name = parsed.name, f"{self.ns}::{parsed.name}"
+        given, parsed.name = parsed.full_name, f"{self.ns}::{parsed.name}"
         _operators.define(f"{self.ns}::{name}", overload or "default", parsed, False)
         return given
 

@@ -176,11 +176,11 @@ def bind(arguments: Sequence[Argument], args: Sequence[Any], kwargs: dict[str, A
         return None
     given: list[Any] = []
     for i, a in enumerate(positional):
-        value = values[i] if i < len(values) else left.pop(a.name, a.default_value if a.has_default else inspect.Parameter.empty)
+        value = values[i] if i < len(values) else left.pop(a.name, a.default_value if a.has_default_value() else inspect.Parameter.empty)
         if value is inspect.Parameter.empty or not _accepts(a, value):
             return None
         given.append(_convert(a, value))
-    while given and positional[len(given) - 1].has_default and _is_default(positional[len(given) - 1], given[-1]):
+    while given and positional[len(given) - 1].has_default_value() and _is_default(positional[len(given) - 1], given[-1]):
         given.pop()
     named = {}
     for a in arguments:
@@ -188,9 +188,9 @@ def bind(arguments: Sequence[Argument], args: Sequence[Any], kwargs: dict[str, A
             value = left.pop(a.name)
             if not _accepts(a, value):
                 return None
-            if not a.has_default or not _is_default(a, value):
+            if not a.has_default_value() or not _is_default(a, value):
                 named[a.name] = value
-        elif a.kwarg_only and not a.has_default:
+        elif a.kwarg_only and not a.has_default_value():
             return None
     if any(v is not None and k not in ("out", "generator", "pin_memory", "requires_grad") for k, v in left.items()):
         return None

@@ -269,8 +269,12 @@ class OpOverload:
         return self
 
     @property
-    def _schema(self) -> Any:
-        return str(self.schema)
+    def _schema(self) -> Schema:
+        return self.schema
+
+    @property
+    def _overloadname(self) -> str:
+        return self.overload
 
     def name(self) -> str:
         """Returns the name with its namespace, such as `ns::op`."""

@@ -15,6 +15,7 @@ from typing import Any
 from .._base.device import device as _device
 from .._base.dtypes import dtype as _dtype
 from .._core.tensor import Tensor
+from .schema_types import AliasInfo, SchemaType
 
 __all__ = ["Argument", "Schema", "describe_result", "infer_schema"]
 
@@ -23,6 +24,7 @@ RETURNS = {"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"}
 # The types of a schema, without list and optional suffixes.
 TYPES = frozenset(("Tensor", "int", "SymInt", "float", "SymFloat", "bool", "SymBool", "complex", "number", "Scalar", "str", "ScalarType", "Layout"))
 TYPES |= {"MemoryFormat", "Device", "Generator", "Dimname", "Storage", "Stream", "QScheme", "Any", "ConstQuantizerPtr", "DeviceIndex", "NoneType"}
+ALIAS = r"[\w|]+!?(?:\s*->\s*[\w*|]+)?"  # alias sets
 NAME = r"([A-Za-z_]\w*::)?[A-Za-z_]\w*(\.\w+)?"
 KINDS: dict[str, tuple[type, ...]] = {"Tensor": (Tensor,), "int": (int,), "SymInt": (int,), "float": (float, int), "bool": (bool, int), "str": (str,)}
 KINDS |= {"ScalarType": (_dtype, int), "Device": (_device, str), "Scalar": (int, float, bool, complex)}
@@ -31,11 +33,44 @@ NUMBERS: dict[str, type] = {"int": int, "SymInt": int, "float": float, "bool": b
 
 
 class Argument:
-    """An argument of a schema: `alias` is not None where it names an alias set, `is_write` where the operator writes to it."""
+    """An argument or a result of a schema, of the type whose text is `kind`. `alias_info` is None where the schema names no alias set."""
 
-    def __init__(self, name: str, kind: str, has_default: bool, default: Any, kwarg_only: bool, alias: str | None, is_write: bool) -> None:
-        self.name, self.kind, self.has_default, self.default_value = name, kind, has_default, default
-        self.kwarg_only, self.alias, self.is_write = kwarg_only, alias, is_write
+    def __init__(self, name: str, kind: str, alias: str | None, default: str | None = None, kwarg_only: bool = False) -> None:
+        self.name, self.kind, self.kwarg_only, self.default_text = name, kind, kwarg_only, default
+        self.alias_info = None if alias is None else AliasInfo(alias, kind.endswith("]"))
+        size = re.search(r"\[(\d+)\]\??$", kind)
+        self.N = int(size[1]) if size else None
+        value = _parse_default(default)
+        self.default_value = [value] * self.N if self.N and value is not None and not isinstance(value, list) else value
+
+    def __str__(self) -> str:
+        kind = self.kind if self.alias_info is None else re.sub(r"^\w+", rf"\g<0>({self.alias_info.text})", self.kind)
+        default = "" if self.default_text is None else f"={_format_default(_parse_default(self.default_text), self.default_text)}"
+        return f"{kind} {self.name}{default}".rstrip()
+
+    @functools.cached_property
+    def type(self) -> SchemaType:
+        """The type. Dtypes, layouts and memory formats are integers."""
+        return SchemaType(self.kind)
+
+    @functools.cached_property
+    def real_type(self) -> SchemaType:
+        """The type as in the schema."""
+        return SchemaType(self.kind, is_real=True)
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the operator writes to the argument."""
+        return self.alias_info is not None and self.alias_info.is_write
+
+    @property
+    def is_out(self) -> bool:
+        """Whether the argument is a tensor for a result, such as `out`."""
+        return self.kwarg_only and self.is_write
+
+    def has_default_value(self) -> bool:
+        """Returns whether the argument can be omitted."""
+        return self.default_text is not None
 
     def accepts(self, value: Any) -> bool:
         """Returns whether a value is of the argument's type."""
@@ -59,7 +94,7 @@ def _fits(kind: str, value: Any) -> bool:
 
 
 class Schema:
-    """The signature of an operator, by its text, such as `ns::add(Tensor x, int k=1) -> Tensor`.
+    """The signature of an operator, by its text, such as `ns::add.overload(Tensor x, int k=1) -> Tensor`. `overload_name` is empty for `default`.
 
     Raises RuntimeError for text that is no schema."""
 
@@ -67,9 +102,11 @@ class Schema:
         found = re.fullmatch(r"\s*([\w:.]*)\s*\((.*)\)\s*->\s*(\S.*?)\s*", text, re.S)
         if found is None:
             raise RuntimeError(f"schema: expected 'name(arguments) -> results', but got {text!r}")
-        self.name, given, self.returned = found[1], found[2], found[3]
-        if not re.fullmatch(NAME, self.name):
-            raise RuntimeError(f"schema: the name of an operator consists of letters, digits and _, and begins with no digit: {self.name!r}")
+        given, returned = found[2], found[3]
+        if not re.fullmatch(NAME, found[1]):
+            raise RuntimeError(f"schema: the name of an operator consists of letters, digits and _, and begins with no digit: {found[1]!r}")
+        self.name: str = found[1].partition(".")[0]
+        self.overload_name: str = found[1].partition(".")[2]
         self.arguments: list[Argument] = []
         kwarg_only = False
         for item in _split(given):
@@ -77,15 +114,27 @@ class Schema:
                 kwarg_only = True
                 continue
             self.arguments.append(_argument(item, kwarg_only, text))
-        inner = self.returned[1:-1] if self.returned.startswith("(") and self.returned.endswith(")") else self.returned
-        self.returns = [item.split()[0] for item in _split(inner)]
-        for kind in self.returns:
-            _check_type(kind, "a result", text)
-        self.result_kinds = [re.sub(r"\(.*?\)", "", kind) for kind in self.returns]
+        self.is_tuple = returned.startswith("(") and returned.endswith(")")
+        self.returns = [_result(item, text) for item in _split(returned[1:-1] if self.is_tuple else returned)]
+        self.result_kinds = [result.kind for result in self.returns]
         self.returns_list = self.result_kinds == ["Tensor[]"]
 
     def __str__(self) -> str:
-        return self.name + self.signature()
+        return self.full_name + self.signature()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    @property
+    def full_name(self) -> str:
+        """The name with its overload, such as `ns::op.overload`."""
+        return f"{self.name}.{self.overload_name}" if self.overload_name else self.name
 
     def signature(self) -> str:
         """Returns the schema without the name."""
@@ -93,9 +142,9 @@ class Schema:
         for a in self.arguments:
             if a.kwarg_only and "*" not in items:
                 items.append("*")
-            kind = a.kind if a.alias is None else re.sub(r"^Tensor", f"Tensor({a.alias}{'!' if a.is_write else ''})", a.kind)
-            items.append(f"{kind} {a.name}" + (f"={_default_text(a.default_value)}" if a.has_default else ""))
-        return f"({', '.join(items)}) -> {self.returned}"
+            items.append(str(a))
+        returned = ", ".join(map(str, self.returns))
+        return f"({', '.join(items)}) -> {f'({returned})' if self.is_tuple else returned}"
 
     @property
     def is_mutable(self) -> bool:
@@ -134,7 +183,7 @@ class Schema:
                 value = args[i]
             elif a.name in left:
                 value = left.pop(a.name)
-            elif a.has_default:
+            elif a.has_default_value():
                 value = a.default_value
             else:
                 raise RuntimeError(f"{name}() is missing value for argument '{a.name}'. {declaration}")
@@ -223,19 +272,18 @@ def _split(text: str) -> list[str]:
 
 
 def _check_type(kind: str, place: str, schema: str) -> None:
-    base = re.sub(r"\(.*?\)|\[\d*\]|\?", "", kind)
-    if base not in TYPES and not kind.startswith("__torch__"):
+    if kind not in TYPES and not kind.startswith("__torch__"):
         raise RuntimeError(
-            f"schema: unknown type specifier {base!r} of {place} in {schema!r}; types are Tensor, SymInt, int, float, bool, Scalar, str, "
+            f"schema: unknown type specifier {kind!r} of {place} in {schema!r}; types are Tensor, SymInt, int, float, bool, Scalar, str, "
             "ScalarType, Layout, MemoryFormat, Device, Generator, lists such as int[] and optional ones such as Tensor?"
         )
 
 
 def _argument(item: str, kwarg_only: bool, schema: str) -> Argument:
-    found = re.fullmatch(r"([A-Za-z]\w*)(?:\((\w+)(!?)(?:\s*->\s*[\w*|]+)?\))?([\[\]\d?]*)\s+([A-Za-z_]\w*)(?:\s*=\s*(.+))?", item, re.S)
+    found = re.fullmatch(rf"([A-Za-z]\w*)(?:\(({ALIAS})\))?([\[\]\d?]*)\s+([A-Za-z_]\w*)(?:\s*=\s*(.+))?", item, re.S)
     if found is None:
         raise RuntimeError(f"schema: cannot parse the argument {item!r} of {schema!r}; expected 'type name' or 'type name=default'")
-    base, alias, write, suffix, name, default = found.groups()
+    base, alias, suffix, name, default = found.groups()
     _check_type(base, f"the argument {name!r}", schema)
     value = _parse_default(default)
     if default is not None and not _is_default(base, suffix, default, value):
@@ -243,7 +291,16 @@ def _argument(item: str, kwarg_only: bool, schema: str) -> Argument:
     for x in value if isinstance(value, list) else [value]:
         if isinstance(x, int) and not -(2**63) <= x < 2**63 and base not in ("float", "complex"):
             raise RuntimeError(f"schema: the default {x} of the argument {name!r} must be from -2**63 to 2**63 - 1, in {schema!r}")
-    return Argument(name, base + suffix, default is not None, value, kwarg_only, alias, bool(write))
+    return Argument(name, base + suffix, alias, default, kwarg_only)
+
+
+def _result(item: str, schema: str) -> Argument:
+    found = re.fullmatch(rf"([A-Za-z_][\w.]*)(?:\(({ALIAS})\))?([\[\]\d?]*)(?:\s+([A-Za-z_]\w*))?", item, re.S)
+    if found is None:
+        raise RuntimeError(f"schema: cannot parse the result {item!r} of {schema!r}; expected 'type' or 'type name'")
+    base, alias, suffix, name = found.groups()
+    _check_type(base, "a result", schema)
+    return Argument(name or "", base + suffix, alias)
 
 
 def _parse_default(text: str | None) -> Any:
@@ -272,11 +329,15 @@ def _is_default(base: str, suffix: str, text: str, value: Any) -> bool:
     return type(value) is not str or text[0] in "\"'"
 
 
-def _default_text(value: Any) -> str:
-    if isinstance(value, str):
-        return f'"{value}"'
+def _format_default(value: Any, text: str) -> str:
+    """Returns a default as in PyTorch's schemas: floats with 17 digits and a decimal point, strings in double quotes. Names are as given."""
     if isinstance(value, list):
-        return "[" + ", ".join(map(_default_text, value)) + "]"
+        return "[" + ", ".join(map(_format_default, value, _split(text[1:-1]))) + "]"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if text[0] in "\"'" else text
+    if isinstance(value, float):
+        shown = f"{value:.17g}"
+        return shown if re.search(r"[.en]", shown) else shown + "."
     return str(value)
 
 
