@@ -7,6 +7,7 @@
 #include "closest.h"
 #include "custom.h"
 #include "export.h"
+#include "observer.h"
 
 // --------------------------------------------------------------------------------------- binding
 
@@ -219,16 +220,54 @@ static tensor_status run_function(const lt_bound *b, lt_value *a) {
 }
 
 // Runs the target on arguments, which its results replace.
-static tensor_status run_target(const lt_bound *b, lt_value *a) {
+static tensor_status run_forms(const lt_bound *b, lt_value *a) {
   const lt_target *t = b->target;
   if (t->form == LT_FUNCTION) return run_function(b, a);
   if (!t->emulated) return t->op->run(t->op, t->form, b->number, a);
   lt_value outs[LT_MOST_RESULTS];
   for (int i = 0, n = 0; i < t->count && n < LT_MOST_RESULTS; i++)
-    if (t->formals[i].is_written) outs[n++] = a[(int)t->formals[i].to];
+    if (t->form == LT_OUT ? t->formals[i].is_out : t->formals[i].is_written)
+      outs[n++] = a[(int)t->formals[i].to];
   if (t->dtype_at >= 0) a[t->dtype_at].i = tensor_get_dtype(outs[0].pointer);
   const tensor_status status = run_function(b, a);
   return status ? status : copy_results(t, a, outs);
+}
+
+// The tensors among the arguments, or only among those that are written to, for an observer.
+static int32_t find_arguments(const lt_bound *b, bool only_written, lt_slot **list) {
+  int32_t n = 0;
+  for (int i = 0; i < b->target->count; i++) {
+    const lt_formal *f = b->target->formals + i;
+    if (f->to < 0 || (only_written ? !f->is_written : f->is_out)) continue;
+    if (!(b->number && (f->kind | 32) == 'o'))
+      n = lt_add_observed(list, n, f->kind, b->a + (int)f->to);
+  }
+  return n;
+}
+
+// Runs a target that calls several operators, of which an observer sees one call.
+__attribute__((cold, noinline)) static tensor_status run_observed(const lt_bound *b, lt_value *a) {
+  const lt_target *t = b->target;
+  lt_slot *list[LT_MOST_OBSERVED];
+  lt_observation observation;
+  const char *called = !t->op ? t->name : t->form == LT_INPLACE ? t->op->called_ : t->op->called;
+  lt_observe_begin(&observation, called ? called : t->name, list, find_arguments(b, false, list));
+  const bool hidden = lt_hide_calls(true);
+  const tensor_status status = run_forms(b, a);
+  lt_hide_calls(hidden);
+  int32_t n = 0;
+  if (!status && t->form != LT_FUNCTION) n = find_arguments(b, true, list);
+  for (int i = 0; !status && t->form == LT_FUNCTION && t->results[i]; i++)
+    n = lt_add_observed(list, n, t->results[i], a + i);
+  lt_observe_end(&observation, status, list, n);
+  return status;
+}
+
+static tensor_status run_target(const lt_bound *b, lt_value *a) {
+  const lt_target *t = b->target;
+  const bool calls_several = t->compute || t->emulated || t->cloned;
+  if (__builtin_expect(lt_is_observed(), 0) && calls_several) return run_observed(b, a);
+  return run_forms(b, a);
 }
 
 // The message of a failed run, with the names that the caller used.

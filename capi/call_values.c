@@ -10,6 +10,7 @@
 #include "call.h"
 #include "gen_names.h"
 #include "handle.h"
+#include "observer.h"
 
 void lt_explain(lt_problem *problem, tensor_status code, const char *argument, const char *format,
                 ...) {
@@ -166,7 +167,11 @@ static bool is_zero_dim(const tensor_value *v) {
 // The number that a value represents; `converted` is set if it is a tensor.
 static bool read_number(const tensor_value *v, tensor_scalar *to, bool *converted) {
   if (read_scalar(v, to)) return true;
-  return is_zero_dim(v) && tensor_item(v->as.tensor, to) == TENSOR_OK && (*converted = true);
+  if (!is_zero_dim(v)) return false;
+  const bool hidden = lt_hide_calls(true);
+  const bool is_read = tensor_item(v->as.tensor, to) == TENSOR_OK;
+  lt_hide_calls(hidden);
+  return is_read && (*converted = true);
 }
 
 static bool read_int(const tensor_value *v, int64_t *to, bool *converted) {
@@ -303,7 +308,11 @@ static bool make_tensor(const tensor_value *v, lt_bound *b, lt_value *to) {
   enum { ROOM = sizeof b->held / sizeof *b->held };
   tensor_scalar s;
   tensor_t *made;
-  if (b->held_count == ROOM || !read_scalar(v, &s) || tensor_scalar_operand(s, &made)) return false;
+  if (b->held_count == ROOM || !read_scalar(v, &s)) return false;
+  const bool hidden = lt_hide_calls(true);
+  const tensor_status status = tensor_scalar_operand(s, &made);
+  lt_hide_calls(hidden);
+  if (status) return false;
   b->converted = true;
   return to->pointer = b->held[b->held_count++] = made, true;
 }

@@ -5,8 +5,15 @@
 #include "restart.h"
 
 LT_KEPT lt_callback_slot lt_observer = LT_CALLBACK_SLOT;
-// Whether the thread is in the observer, whose calls are not observed.
-static _Thread_local __attribute__((tls_model("initial-exec"))) _Bool observing;
+// Whether calls of the thread are not observed: in the observer, and where lt_hide_calls hides
+// them.
+static _Thread_local __attribute__((tls_model("initial-exec"))) _Bool is_hidden;
+
+_Bool lt_hide_calls(_Bool hidden) {
+  const _Bool before = is_hidden;
+  is_hidden = hidden;
+  return before;
+}
 
 TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context,
                                              tensor_deleter deleter) {
@@ -39,14 +46,14 @@ static void call_observer(lt_callback *o, tensor_event *event, lt_slot *const *t
     event->bytes += bytes;
   }
   event->tensors = described, event->tensor_count = count;
-  observing = 1;
+  const _Bool before = lt_hide_calls(1);
   ((tensor_observer)o->functions[0])(o->context, event);
-  observing = 0;
+  lt_hide_calls(before);
 }
 
 void lt_observe_begin(lt_observation *o, const char *name, lt_slot *const *tensors, int32_t count) {
   o->observer = NULL;
-  if (observing || !(o->observer = lt_hold_callback(&lt_observer))) return;
+  if (is_hidden || !(o->observer = lt_hold_callback(&lt_observer))) return;
   o->name = name;
   tensor_event event = {.name = name, .time = lt_read_clock(CLOCK_MONOTONIC)};
   call_observer(o->observer, &event, tensors, count);
@@ -75,6 +82,20 @@ static int32_t add_slot(lt_slot **list, int32_t n, lt_slot *slot) {
 
 static int32_t add_handles(lt_slot **list, int32_t n, const void *const *handles, int64_t length) {
   for (int64_t i = 0; i < length; i++) n = add_slot(list, n, lt_find(handles[i]));
+  return n;
+}
+
+int32_t lt_add_observed(lt_slot **list, int32_t n, char kind, const lt_value *value) {
+  switch (kind | 32) {
+    case 'o':
+    case 't':
+    case 'p':
+      return add_slot(list, n, lt_find(value->pointer));
+    case 'a':
+    case 'r':
+    case 'z':
+      return add_handles(list, n, value->list.data, value->list.length);
+  }
   return n;
 }
 
@@ -112,10 +133,8 @@ void lt_observe_results(lt_observation *o, const lt_operator *op, const lt_frame
     } else if (frame->mode == LT_INPLACE) {
       n = add_slot(list, n, frame->args[0].slot);
       break;
-    } else if (op->results[i] == 'T') {
-      n = add_slot(list, n, lt_find(v->pointer));
-    } else if (op->results[i] == 'A') {
-      n = add_handles(list, n, v->list.data, v->list.length);
+    } else {
+      n = lt_add_observed(list, n, op->results[i], v);
     }
   }
   lt_observe_end(o, status, list, n);

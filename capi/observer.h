@@ -12,6 +12,10 @@ static inline _Bool lt_is_observed(void) {
   return atomic_load_explicit(&lt_observer.current, memory_order_relaxed) != NULL;
 }
 
+// Sets whether the calls of the thread are hidden from observers, as those are that the library
+// makes for other reasons than an operator of the application. Returns the setting before.
+_Bool lt_hide_calls(_Bool hidden);
+
 // A call that is observed.
 typedef struct lt_observation {
   lt_callback *observer;  // NULL for none
@@ -24,6 +28,10 @@ typedef struct lt_observation {
 void lt_observe_begin(lt_observation *o, const char *name, lt_slot *const *tensors, int32_t count);
 void lt_observe_end(lt_observation *o, tensor_status status, lt_slot *const *tensors,
                     int32_t count);
+
+// Adds the live tensors of a value to a list of at most LT_MOST_OBSERVED slots, by the letter of
+// its kind. Returns the new length.
+int32_t lt_add_observed(lt_slot **list, int32_t n, char kind, const lt_value *value);
 
 // The same for operators of the table. The most tensors that an event has.
 enum { LT_MOST_OBSERVED = 64 };

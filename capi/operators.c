@@ -19,6 +19,11 @@ const lt_operator *tensor_operators(int32_t *count) {
   return lt_operators;
 }
 
+bool tensor_is_unobserved(const char *name) {
+  const lt_operator *op = tensor_operator(name);
+  return op && op->flags & LT_UNOBSERVED;
+}
+
 void lt_drop_results(lt_frame *frame) {
   const lt_operator *op = lt_operators + frame->op;
   if (frame->mode != LT_FUNCTION) return;

@@ -7,6 +7,7 @@
 
 #include "functions.h"
 #include "interrupt.h"
+#include "observer.h"
 #include "program_numbers.h"
 #include "program_run.h"
 
@@ -134,7 +135,9 @@ static const int64_t *run_call(run *r, const int64_t *w, const char *step, bool 
     return free_values(copies, copied), NULL;
   tensor_status status = lt_bind_call(family, values, keywords, (int32_t)n, &bound, &problem);
   if (!status) {
+    lt_hide_calls(r->hidden);
     status = lt_execute(&bound, results, &count, &problem);
+    lt_hide_calls(true);
     if (!status && !count && !is_functional) count = take_written(r, step, &bound, results);
     lt_release_bound(&bound);
   }
@@ -554,6 +557,7 @@ tensor_status lt_run_program(lt_program *p, const tensor_program_options *option
   r.scratch = (char *)(r.state + p->state_count);
   r.owned = (bool *)(r.scratch + p->scratch);
   r.bound = r.owned + n;
+  r.hidden = lt_hide_calls(true);  // only the calls of the program's operators are observed
   bool fits = lt_take_state(&r, options);
   for (int64_t i = 0; fits && i < p->state_count; i++)
     if (p->state_values[i] >= 0)
@@ -565,6 +569,7 @@ tensor_status lt_run_program(lt_program *p, const tensor_program_options *option
   for (int64_t i = 0; i < p->value_count; i++) lt_release(&r, i);
   restore_modes(&modes);
   lt_free_state(&r, options);
+  lt_hide_calls(r.hidden);
   free(r.values);
   if (r.problem.code) lt_fail(0, r.problem.text);
   return r.problem.code;

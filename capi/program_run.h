@@ -14,6 +14,7 @@ typedef struct run {
   int64_t *symbols;  // the values of symbolic sizes
   bool *bound;       // whether they have one
   bool gradients;    // it is recorded on the autograd graph
+  bool hidden;       // an observer makes the run, whose operators are not observed
   lt_problem problem;
 } run;
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "functions.h"
+#include "observer.h"
 #include "program_numbers.h"
 #include "program_run.h"
 
@@ -198,8 +199,12 @@ static bool compute_symbol(run *r, const char *step, int64_t code, const tensor_
     case LT_SYM_NUMEL:
     case LT_SYM_OFFSET:
       return query_geometry(r, step, code, a, to);
-    case LT_SYM_ITEM:
-      return lt_read_item(r, step, a, to);
+    case LT_SYM_ITEM: {  // an operator of the program
+      lt_hide_calls(r->hidden);
+      const bool is_read = lt_read_item(r, step, a, to);
+      lt_hide_calls(true);
+      return is_read;
+    }
     case LT_SYM_ASSERT:
     case LT_SYM_ASSERT_TENSOR:
       if (!lt_read_item(r, step, a, &v)) return false;

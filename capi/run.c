@@ -175,7 +175,8 @@ __attribute__((cold, noinline)) static tensor_status run_observed(const lt_opera
 }
 
 tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a) {
-  if (__builtin_expect(lt_is_observed(), 0)) return run_observed(op, form, number, a);
+  if (__builtin_expect(lt_is_observed(), 0) && !(op->flags & LT_UNOBSERVED))
+    return run_observed(op, form, number, a);
   return run_operator(op, form, number, a, false);
 }
 

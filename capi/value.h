@@ -56,15 +56,16 @@ enum { LT_MOST_PARAMETERS = 25, LT_MOST_RESULTS = 8 };
 
 // Flags of an operator.
 enum {
-  LT_BRIEF = 1,      // its calls take less time than to let other threads run
-  LT_FACTORY = 2,    // it makes tensors of nothing
-  LT_VIEWS = 4,      // its results may share memory with its first argument,
-  LT_ITSELF = 8,     // and may be that argument itself
-  LT_RUNS = 16,      // its errors name the inner operator, which is more specific
-  LT_A_VIEW = 32,    // its one result shares memory with its first argument
-  LT_NAMED = 64,     // users find it as a function
-  LT_METHOD = 128,   // and as a method of its first argument's class
-  LT_LENGTHY = 256,  // it may take long, whatever its results are
+  LT_BRIEF = 1,         // its calls take less time than to let other threads run
+  LT_FACTORY = 2,       // it makes tensors of nothing
+  LT_VIEWS = 4,         // its results may share memory with its first argument,
+  LT_ITSELF = 8,        // and may be that argument itself
+  LT_RUNS = 16,         // its errors name the inner operator, which is more specific
+  LT_A_VIEW = 32,       // its one result shares memory with its first argument
+  LT_NAMED = 64,        // users find it as a function
+  LT_METHOD = 128,      // and as a method of its first argument's class
+  LT_LENGTHY = 256,     // it may take long, whatever its results are
+  LT_UNOBSERVED = 512,  // observers are not notified of its calls: it computes nothing
 };
 
 // The forms of an operator: it makes its results, writes over its first argument, or to tensors
@@ -108,5 +109,7 @@ TENSOR_API uint8_t tensor_lazy(const tensor_t *self);
 TENSOR_API const lt_operator *tensor_operators(int32_t *count);
 // The operator of a name; NULL for none.
 TENSOR_API const lt_operator *tensor_operator(const char *name);
+// Returns whether a name is that of a function of whose calls observers are not notified.
+TENSOR_API bool tensor_is_unobserved(const char *name);
 
 #endif

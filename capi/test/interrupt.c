@@ -203,6 +203,17 @@ static void observes(void) {
   expect("observe::twice float322:2;mul float322:2;/mul float322:2;/observe::twice float322:2;");
   OK(tensor_value_free(&r));
   OK(tensor_remove_operator(id));
+  count = 1;  // a composite, and a form that copies a result
+  OK(tensor_call("aten::_softmax_backward_data",
+                 (tensor_value[]){a,
+                                  a,
+                                  {.as.i = 0, .kind = TENSOR_VALUE_INT},
+                                  {.as.dtype = TENSOR_FLOAT32, .kind = TENSOR_VALUE_DTYPE}},
+                 NULL, 4, &r, &count, NULL));
+  expect(
+      "aten::_softmax_backward_data float322:2 float322:2;/aten::_softmax_backward_data "
+      "float322:2;");
+  OK(tensor_value_free(&r));
   CHECK(seen.nanoseconds > 0 && !seen.deleted);
   OK(tensor_set_observer(NULL, NULL, NULL));
   CHECK(seen.deleted == 1);

@@ -191,6 +191,9 @@ func (o *Operator) checkTags() error {
 	if o.Tagged("moves") && (len(o.Args) == 0 || !o.Args[0].Mutated) {
 		return fmt.Errorf("the tag moves goes with a first argument that is changed: Tensor(a!)")
 	}
+	if o.Tagged("observed") && !o.Runtime {
+		return fmt.Errorf("the tag observed goes with functions of the runtime; calls of operators are observed without it")
+	}
 	return nil
 }
 

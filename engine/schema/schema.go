@@ -133,6 +133,7 @@ var Tags = map[string]string{
 	"moves":        "may replace the memory of its first argument",
 	"multilinear":  "the result is linear in each differentiable tensor separately",
 	"tracks":       "may add its arguments to the autograd graph, though it does not write to them",
+	"observed":     "is a function of the runtime that computes, so that observers are notified of its calls",
 	"random":       "uses a random number generator",
 	"reduction":    "reduces dimensions, which the result lacks or has with size 1",
 	"syncs":        "reads elements before the shape of the result, or the result itself, is known; meta tensors are an error",

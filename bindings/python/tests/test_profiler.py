@@ -234,3 +234,41 @@ def test_errors_end_the_profile():
     with pytest.raises(RuntimeError), profile() as made:
         torch.ones(2) @ torch.ones(3)
     assert made.events()[-1].name == "aten::matmul"
+
+
+def names_of(call):
+    with profile(activities=[ProfilerActivity.CPU]) as made:
+        call()
+    return [(e.name, e.cpu_parent and e.cpu_parent.name) for e in made.events()]
+
+
+@pytest.mark.parametrize(
+    "call", [lambda x: twice(x), lambda x: torch.ops.tests_profiler.twice(x), lambda x: torch.ops.tests_profiler.twice.default(x)]
+)
+def test_custom_operators_contain_the_operators_of_their_kernels(call):
+    x, name = torch.ones(3), "tests_profiler::twice"
+    assert names_of(lambda: call(x)) == [(name, None), ("aten::add", name), ("aten::clone", name)]
+    y = torch.ones(3, requires_grad=True)
+    assert names_of(lambda: call(y)) == [(name, None), ("aten::add", name), ("aten::clone", name)]
+
+
+def test_names_are_those_of_the_operators():
+    x = torch.ones(2, 2)
+    aten, linalg = torch.ops.aten, torch.linalg
+    calls = {
+        "aten::add": lambda: aten.add.Tensor(x, x),
+        "aten::add_": lambda: aten.add_.Tensor(x, x),
+        "aten::_to_copy": lambda: aten._to_copy.default(x, dtype=torch.float64),
+        "aten::native_layer_norm": lambda: aten.native_layer_norm.default(x, [2], None, None, 1e-5),
+        "aten::linalg_svd": lambda: aten.linalg_svd.default(x),
+        "aten::linalg_qr": lambda: linalg.qr(x),
+        "aten::special_expit": lambda: torch.special.expit(x),
+        "aten::fft_fft": lambda: torch.fft.fft(x),
+    }
+    for name, call in calls.items():
+        assert names_of(call) == [(name, None)]
+
+
+def test_functions_of_the_runtime_are_not_recorded():
+    x = torch.ones(3, requires_grad=True)
+    assert names_of(lambda: (torch.is_grad_enabled(), x.requires_grad, x.is_leaf, x.untyped_storage().data_ptr(), x._version)) == []

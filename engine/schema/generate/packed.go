@@ -201,6 +201,7 @@ func (v *pyOverload) tableRow(order int, array *parameterArray) string {
 	flags = appendFlags(flags, []cFlag{
 		{o.Tagged("view") && len(o.Returns) == 1 && o.Args[0].Type.Base == "Tensor" && !o.Args[0].Type.List, "LT_A_VIEW"},
 		{o.Has("function"), "LT_NAMED"}, {o.Has("method"), "LT_METHOD"}, {o.Category == "file" || o.Name == "backward", "LT_LENGTHY"},
+		{!isObserved(o), "LT_UNOBSERVED"},
 	})
 	aliases := 0
 	for i, r := range o.Returns {
@@ -216,6 +217,13 @@ func (v *pyOverload) tableRow(order int, array *parameterArray) string {
 	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, LT_OP_%s},\n",
 		o.ID(), o.Name, inplace, array.addParameters(parameters, o.ID()), len(o.Args), results, named,
 		"("+(&pyOverload{op: renameForPython(o)}).formatSignature()+")", changed, joinFlags(flags), joinFlags(has), aliases, order, o.CName())
+}
+
+// isObserved returns whether observers are notified of calls of an entry: of operators, except those that return the memory of a tensor,
+// and of tagged functions of the runtime.
+func isObserved(o *schema.Operator) bool {
+	returnsMemory := slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Storage" || r.Type.Base == "pointer" })
+	return o.Tagged("observed") || !o.Runtime && !returnsMemory
 }
 
 // spreadPosition returns the position of the argument whose items can be passed as separate arguments, as in zeros(2, 3) and reshape(2,

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from ctypes import POINTER, byref, c_int32, c_int64, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_void_p
 from functools import wraps
 from types import TracebackType
 from typing import Any
@@ -35,14 +35,25 @@ def kineto_available() -> bool:
 
 
 def _key(function: Any) -> str:
-    """The name of an operator in a profile: aten::add for torch.add, Tensor.add and `+`."""
+    """The name of an operator in a profile: aten::add for torch.add, Tensor.add, torch.ops.aten.add.Tensor and `+`, ns::op for torch.ops.ns.op."""
+    qualname = getattr(function, "_qualified_op_name", None) or getattr(function, "qualname", None)
+    if qualname is not None:
+        return str(qualname)
     name: str = function.__name__
     if name.startswith("__") and name.endswith("__"):
         name = name.strip("_")
         if name.startswith("i") and name[1:] in ("add", "sub", "mul", "truediv", "floordiv", "pow", "matmul", "mod", "and", "or", "xor"):
             name = name[1:] + "_"
         name = {"radd": "add", "rsub": "rsub", "rmul": "mul", "rtruediv": "div", "truediv": "div", "truediv_": "div_"}.get(name, name)
-    return "aten::" + name
+    module = str(getattr(function, "__module__", None)).rpartition(".")[2]
+    return f"aten::{module}_{name}" if module in ("fft", "linalg", "special") else "aten::" + name
+
+
+def _kernels(function: Any) -> dict[str, Callable[..., Any]] | None:
+    """The kernels of a custom operator, which are empty if another language has defined it; None for other functions."""
+    overloads = getattr(function, "_overloads", None)
+    found: dict[str, Callable[..., Any]] | None = getattr(next(iter(overloads.values()), None) if overloads else function, "kernels", None)
+    return found
 
 
 class _Recorder(Mode):
@@ -88,8 +99,12 @@ class _Recorder(Mode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "__get__")
-        if name in ("__get__", "__set__", "__delete__"):
+        kernels = _kernels(func)
+        if name in ("__get__", "__set__", "__delete__") or kernels is None and _is_unobserved(name.encode()):
             return func(*args, **(kwargs or {}))
+        if kernels == {}:
+            with observed_operators():
+                return func(*args, **(kwargs or {}))
         event = self.begin(_key(func), False)
         if self.record_shapes:
             event.input_shapes = [list(a.shape) if isinstance(a, Tensor) else [] for a in args]
@@ -98,13 +113,14 @@ class _Recorder(Mode):
             event.stack = _stack()
         self.calls += 1
         try:
-            return func(*args, **(kwargs or {}))
+            with observed_operators() if kernels else contextlib.nullcontext():
+                return func(*args, **(kwargs or {}))
         finally:
             self.calls -= 1
             self.end()
 
     def observe(self, event: Event) -> None:
-        """Records the beginning or the end of an operator that a program calls."""
+        """Records the beginning or the end of an operator that a program or a custom operator calls."""
         if self.calls or self.thread != threading.get_ident():
             return
         if event.is_end:
@@ -122,6 +138,7 @@ class _Recorder(Mode):
             made.stack = _stack()
 
 
+_is_unobserved = getter("tensor_is_unobserved", c_bool, c_char_p)
 _replace_observer = getter("tensor_replace_observer", c_int32, c_void_p, c_void_p, c_void_p, POINTER(c_int64))
 _restore_observer = getter("tensor_restore_observer", c_int32, c_int64)
 _observations: list[_Recorder] = []  # of the runs of programs that are observed, one each
@@ -139,7 +156,7 @@ def _name_operator(name: str) -> str:
     """The name in a profile of an operator of the library, such as linalg.svd or max.dim."""
     first, _, rest = name.partition(".")
     if "::" in name:
-        return name
+        return first
     if first == "nn":
         first = rest.partition(".")[0]
     elif first in ("fft", "linalg", "special"):
@@ -149,7 +166,7 @@ def _name_operator(name: str) -> str:
 
 @contextlib.contextmanager
 def observed_operators() -> Iterator[None]:
-    """Records the operators that the library calls in the block, on behalf of a program, in the profiles of the thread."""
+    """Records the operators that the library calls in the block, for a program or the kernel of a custom operator, in the profiles of the thread."""
     found = [recorder for recorder in _recorders if recorder.thread == threading.get_ident()]
     before = [recorder.calls for recorder in found]
     with _lock:
