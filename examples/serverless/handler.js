@@ -1,15 +1,14 @@
 // A serverless function that classifies points of the plane, for AWS Lambda behind a function URL or API Gateway: handler.handler. The body of
-// a request is {"points": [[x, y], ...]}, that of the response {"scores": [[p0, p1], ...]}: the probability of each class. The weights in
-// model.safetensors are read once per process.
+// a request is {"points": [[x, y], ...]}, that of the response {"scores": [[p0, p1], ...]}: the probability of each class. The exported
+// program in model.pt2 is loaded once per process.
 'use strict';
 const path = require('node:path');
 const lt = require('libtensor');
 
 const MAX_POINTS = 10000;
 const MAX_COORDINATE = 1000000;
-const LAYERS = ['0', '2', '4'];
 
-const weights = lt.safetensorsLoadFile(path.join(__dirname, 'model.safetensors'));
+const program = lt.program.load(path.join(__dirname, 'model.pt2'));
 
 const isCoordinate = (value) => typeof value === 'number' && Math.abs(value) <= MAX_COORDINATE;
 const isPoint = (value) => Array.isArray(value) && value.length === 2 && value.every(isCoordinate);
@@ -24,17 +23,8 @@ function readPoints({ body, isBase64Encoded }) {
   return points;
 }
 
-function computeScores(points) {
-  // The tensors of a scope are freed at its end.
-  return lt.scope(() => {
-    let x = lt.tensor(points);
-    for (const name of LAYERS) {
-      x = lt.nn.linear(x, weights[`${name}.weight`], weights[`${name}.bias`]);
-      x = name === LAYERS.at(-1) ? x.softmax(1) : x.tanh();
-    }
-    return x.toArray();
-  });
-}
+// The tensors of a scope are freed at its end.
+const computeScores = (points) => lt.scope(() => program.run(lt.tensor(points)).toArray());
 
 exports.handler = async (event) => {
   let [statusCode, answer] = [400];

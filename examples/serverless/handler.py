@@ -1,7 +1,7 @@
 """A serverless function that classifies points of the plane, for AWS Lambda behind a function URL or API Gateway: handler.handler.
 
 The body of a request is {"points": [[x, y], ...]}, that of the response {"scores": [[p0, p1], ...]}: the probability of each class. The
-weights in model.safetensors are read once per process.
+exported program in model.pt2 is loaded once per process.
 """
 
 import base64
@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import libtensor as torch
-from libtensor import safetensors
-from libtensor.nn import functional as F
 
 MAX_POINTS, MAX_COORDINATE = 10_000, 1e6
-LAYERS = ("0", "2", "4")
 
-weights = safetensors.load_file(Path(__file__).with_name("model.safetensors"))
+compute_scores = torch.export.load(Path(__file__).with_name("model.pt2")).module()
 
 
 def is_coordinate(value: Any) -> bool:
@@ -37,16 +34,10 @@ def read_points(event: dict[str, Any]) -> torch.Tensor:
     return torch.tensor(points, dtype=torch.float32)
 
 
-def compute_scores(x: torch.Tensor) -> torch.Tensor:
-    for name in LAYERS:
-        x = F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
-        x = x.softmax(1) if name == LAYERS[-1] else x.tanh()
-    return x
-
-
 def handler(event: dict[str, Any], context: object = None) -> dict[str, Any]:
     try:
-        status, answer = 200, {"scores": compute_scores(read_points(event)).tolist()}
+        with torch.no_grad():
+            status, answer = 200, {"scores": compute_scores(read_points(event)).tolist()}
     except ValueError as e:
         status, answer = 400, {"error": str(e)}
     return {"statusCode": status, "headers": {"content-type": "application/json"}, "body": json.dumps(answer)}

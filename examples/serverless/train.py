@@ -1,13 +1,14 @@
-"""Trains the classifier of the serverless functions, on two spirals in the plane, and saves its weights: train.py MODEL.safetensors."""
+"""Trains the classifier of the serverless functions, on two spirals in the plane, and exports it with the probabilities of the classes as result:
+train.py MODEL.pt2."""
 
 import math
 import sys
 
 import libtensor as torch
-from libtensor import nn, safetensors
+from libtensor import nn
 from libtensor.nn import functional as F
 
-WIDTH, STEPS = 32, 600
+WIDTH, STEPS, MAX_POINTS = 32, 600, 10_000
 
 
 def draw_spirals(count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -31,7 +32,9 @@ def main() -> None:
         optimizer.step()
     points, classes = draw_spirals(500)
     print(f"{(model(points).argmax(1) == classes).double().mean().item():.1%} of new points are classified correctly")
-    safetensors.save_file(model.state_dict(), sys.argv[1])
+    count = torch.export.Dim("count", min=1, max=MAX_POINTS)
+    program = torch.export.export(nn.Sequential(*model, nn.Softmax(1)).eval(), (points,), dynamic_shapes=({0: count},))
+    torch.export.save(program, sys.argv[1])
 
 
 main()

@@ -1,4 +1,4 @@
-"""The function of examples/serverless in Python: train.py writes the weights that handler.py scores points with."""
+"""The function of examples/serverless in Python: train.py writes the program that handler.py scores points with."""
 
 import base64
 import importlib.util
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import libtensor as torch
-from libtensor import nn, safetensors
+from libtensor import nn
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "serverless"
 
@@ -19,7 +19,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "serverless"
 @pytest.fixture(scope="module")
 def function(tmp_path_factory):
     folder = tmp_path_factory.mktemp("function")
-    done = subprocess.run([sys.executable, EXAMPLE / "train.py", folder / "model.safetensors"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, EXAMPLE / "train.py", folder / "model.pt2"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.partition("%")[0]) > 95
     shutil.copy(EXAMPLE / "handler.py", folder)
@@ -37,7 +37,7 @@ def call(function, body, **event):
 
 def test_scores_are_those_of_the_trained_module(function):
     model = nn.Sequential(nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 2), nn.Softmax(1))
-    model.load_state_dict(safetensors.load_file(Path(function.__file__).with_name("model.safetensors")))
+    model.load_state_dict(torch.export.load(Path(function.__file__).with_name("model.pt2")).state_dict)
     points = [[0.1, 0.2], [-0.3, 0.4], [1, -1], [1e6, -1e6]]
     body = json.dumps({"points": points})
     expected = {"scores": model(torch.tensor(points)).tolist()}

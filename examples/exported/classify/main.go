@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/libtensor/libtensor/bindings/go/program"
+	"github.com/libtensor/libtensor/examples/exported/scores"
 )
 
 var shape = regexp.MustCompile(`'descr': '<f4', 'fortran_order': False, 'shape': \(([0-9, ]+)\)`)
@@ -61,22 +62,16 @@ func classify(model, images string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	scores := results[0].(*program.Tensor)
-	defer scores.Close()
-	elements, err := program.Elements[float32](scores)
+	output := results[0].(*program.Tensor)
+	defer output.Close()
+	elements, err := program.Elements[float32](output)
 	if err != nil {
 		return "", err
 	}
-	classes := int(scores.Sizes()[1])
+	classes := int(output.Sizes()[1])
 	var letters strings.Builder
 	for ; len(elements) > 0; elements = elements[classes:] {
-		best := 0
-		for i, score := range elements[:classes] {
-			if score > elements[best] {
-				best = i
-			}
-		}
-		letters.WriteByte('A' + byte(best))
+		letters.WriteByte('A' + byte(scores.Best(elements[:classes])))
 	}
 	return letters.String(), nil
 }
