@@ -129,7 +129,7 @@ $(STATIC): $(LIB) capi/archive capi/tensor.map
 	@GO_BUILD="$(GO_BUILD)" capi/archive $@ -tags "$(TAGS)"
 
 # tensor-run, which finds the library in the folder RUNPATH.
-LINK_TENSOR_RUN = $(CC) -std=c11 -O2 -s -Wall -Wextra -Werror $(CFLAGS) -Iinclude $(wildcard capi/run/*.c) -L$(BUILD) -ltensor $(if $(RUNPATH),-Wl$(comma)-rpath$(comma)'$(RUNPATH)')
+LINK_TENSOR_RUN = $(CC) -std=c11 -O2 -s -Wall -Wextra -Werror $(CFLAGS) -Iinclude $(wildcard capi/run/*.c) -L$(BUILD) -ltensor -ldl $(if $(RUNPATH),-Wl$(comma)-rpath$(comma)'$(RUNPATH)')
 $(TENSOR_RUN): RUNPATH = $$ORIGIN
 $(TENSOR_RUN): $(wildcard capi/run/*) include/tensor.h | $(LIB)
 	@$(LINK_TENSOR_RUN) -o $@

@@ -10,6 +10,7 @@
 #include "export.h"
 #include "functions.h"
 #include "interrupt.h"
+#include "observer.h"
 
 // ------------------------------------------------------------------------------------- operators
 
@@ -29,6 +30,26 @@ static void add_missing(missing *m, const char *name) {
   if (m->length + strlen(name) + 8 >= sizeof m->text) return;
   m->length += (size_t)snprintf(m->text + m->length, sizeof m->text - m->length, "%s%s",
                                 m->length ? ", " : "", name);
+}
+
+// Counts a call of an operator.
+static void count_operator(lt_program *p, const char *name) {
+  int64_t at = 0;
+  int order = 1;
+  while (at < p->operator_count && (order = strcmp(p->operators[at].name, name)) < 0) at++;
+  if (order) {
+    memmove(p->operators + at + 1, p->operators + at,
+            (size_t)(p->operator_count++ - at) * sizeof *p->operators);
+    p->operators[at] = (tensor_program_operator){.name = name};
+  }
+  p->operators[at].calls++;
+}
+
+// Whether a name in the text of missing operators is that of a custom one.
+static bool has_custom(const char *text) {
+  while (text && *text && strncmp(text, "aten::", 6) == 0)
+    if ((text = strchr(text, ','))) text += 2;
+  return text && *text;
 }
 
 // The state of a walk over the steps.
@@ -85,6 +106,7 @@ static int64_t *visit_call(walk *k, int64_t *w, bool is_functional) {
     const char *name = p->text + *w;
     family = lt_find_call(name, &problem);
     if (!family) add_missing(k->missing, name);
+    count_operator(p, name);
     p->families[number] = family;
     *w = number;
   }
@@ -196,8 +218,9 @@ static tensor_status find_operators(lt_program *p) {
   walk k = {.p = p, .missing = &m, .counting = true};
   visit_block(&k, (int64_t *)p->block);
   p->families = calloc((size_t)p->call_count + 1, sizeof *p->families);
+  p->operators = calloc((size_t)p->call_count + 1, sizeof *p->operators);
   k.shares = calloc((size_t)p->value_count + 1, sizeof *k.shares);
-  if (!p->families || !k.shares) return free(k.shares), TENSOR_ERROR_MEMORY;
+  if (!p->families || !p->operators || !k.shares) return free(k.shares), TENSOR_ERROR_MEMORY;
   for (int64_t i = 0; i < p->state_count; i++)
     if (p->state_values[i] >= 0) k.shares[p->state_values[i]] = bit_of(p, false, i);
   for (int64_t i = 0; i < p->input_count; i++)
@@ -218,8 +241,10 @@ static tensor_status find_operators(lt_program *p) {
   if (!m.count) return TENSOR_OK;
   char text[2048];
   snprintf(text, sizeof text,
-           "program_load: the program uses %d operator%s that libtensor does not have: %s", m.count,
-           m.count == 1 ? "" : "s", m.text);
+           "program_load: the program uses %d operator%s that libtensor does not have: %s%s",
+           m.count, m.count == 1 ? "" : "s", m.text,
+           has_custom(m.text) ? "; custom operators have to be defined before the program is loaded"
+                              : "");
   lt_fail(0, text);
   return TENSOR_ERROR_NOT_IMPLEMENTED;
 }
@@ -264,7 +289,7 @@ static bool read_inputs(lt_program *p, const int64_t **at) {
 static bool read_plan(lt_program *p) {
   const int64_t *w = p->words;
   p->value_count = *w++;
-  p->in_spec = p->text + *w++, p->out_spec = p->text + *w++;
+  p->in_spec = p->text + *w++, p->out_spec = p->text + *w++, p->graph = p->text + *w++;
   p->state_count = *w++;
   p->state = calloc((size_t)p->state_count + 1, sizeof *p->state);
   p->state_values = calloc((size_t)p->state_count + 1, sizeof *p->state_values);
@@ -323,7 +348,7 @@ void lt_delete_program(void *program) {
   if (!p) return;
   for (int64_t i = 0; p->checks && i < p->input_count; i++) free(p->checks[i].dims);
   free(p->words), free(p->text), free(p->state), free(p->state_values), free(p->inputs);
-  free(p->checks), free(p->outputs), free(p->families);
+  free(p->checks), free(p->outputs), free(p->families), free(p->operators);
   tensor_list_free(p->tensors, p->tensor_count);
   free(p);
 }
@@ -411,6 +436,20 @@ TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program,
   return give_values(p->state, p->state_count, values, count, "program_state");
 }
 
+TENSOR_API tensor_status tensor_program_operators(const tensor_program_t *program,
+                                                  const tensor_program_operator **operators,
+                                                  int32_t *count) {
+  const lt_program *p = resolve(program, "program_operators");
+  if (!p) return TENSOR_ERROR_HANDLE;
+  lt_unpin();
+  if ((!operators && !lt_check_pointer(operators, "program_operators", "operators")) ||
+      (!count && !lt_check_pointer(count, "program_operators", "count")))
+    return TENSOR_ERROR_VALUE;
+  *operators = p->operators;
+  *count = (int32_t)p->operator_count;
+  return TENSOR_OK;
+}
+
 TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, int32_t index,
                                                tensor_t **out) {
   const lt_program *p = resolve(program, "program_tensor");
@@ -425,7 +464,9 @@ TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, 
     return TENSOR_ERROR_INDEX;
   }
   const int64_t before = lt_begin();
+  const bool hidden = lt_hide_calls(true);
   const tensor_status status = tensor_detach(p->tensors[index], out);
+  lt_hide_calls(hidden);
   lt_end(before);
   return status;
 }
@@ -437,6 +478,15 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
   lt_unpin();
   if (inputs) *inputs = p->in_spec;
   if (outputs) *outputs = p->out_spec;
+  return TENSOR_OK;
+}
+
+TENSOR_API tensor_status tensor_program_graph(const tensor_program_t *program, const char **graph) {
+  const lt_program *p = resolve(program, "program_graph");
+  if (!p) return TENSOR_ERROR_HANDLE;
+  lt_unpin();
+  if (!graph && !lt_check_pointer(graph, "program_graph", "graph")) return TENSOR_ERROR_VALUE;
+  *graph = p->graph;
   return TENSOR_OK;
 }
 

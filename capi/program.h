@@ -24,7 +24,7 @@ typedef struct lt_program {
   int64_t *words;
   char *text;
   int64_t value_count;
-  const char *in_spec, *out_spec;
+  const char *in_spec, *out_spec, *graph;
   // Parameters, buffers and constants; their values in a run, or -1.
   tensor_program_value *state;
   tensor_t **tensors;
@@ -40,6 +40,8 @@ typedef struct lt_program {
   const int64_t *block;
   const lt_family **families;  // the operators of the calls
   int64_t call_count, step_count;
+  tensor_program_operator *operators;  // sorted by name
+  int64_t operator_count;
   size_t scratch;                  // bytes that the lists of a step take at most
   bool writes;                     // it writes to its state: one run at a time
   const struct lt_runner *holder;  // the thread of this run

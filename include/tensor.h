@@ -350,8 +350,9 @@ TENSOR_API int32_t tensor_last_errno(void);
 TENSOR_API tensor_status tensor_set_warning_handler(tensor_warning_handler handler, void *context, tensor_deleter deleter);
 // Sets the observer of the process, for profilers and traces; NULL (initially) for none. It is
 // called for the operators that the application, a binding, a callback, tensor_call or an exported
-// program calls, but not for the intermediate operators of one call. Calls of operators in the
-// observer are not observed. Calls of other threads may still use the previous observer; its
+// program calls, but neither for the intermediate operators of one call nor for functions that
+// compute nothing, such as tensor_is_grad_enabled. Calls of operators in the observer are not
+// observed. Calls of other threads may still use the previous observer; its
 // `deleter` (may be NULL) is called once with its `context` after they end, and not after an error
 // (TENSOR_ERROR_MEMORY).
 TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context, tensor_deleter deleter);
@@ -682,6 +683,13 @@ typedef struct tensor_program_value {
   tensor_value constant;  // the value that a run requires of an input that was constant
 } tensor_program_value;
 
+// An operator of a program: its name, as tensor_call accepts it, and the number of its calls in the
+// graph of the program. The name belongs to the program.
+typedef struct tensor_program_operator {
+  const char *name;
+  int64_t calls;
+} tensor_program_operator;
+
 // Loads a program that torch.export.save wrote (a .pt2 archive of PyTorch 2.9 or later). Weights
 // are mapped from the file: they are read on first use, and writes are private to the process. Do
 // not truncate or modify the file while the program exists. If libtensor lacks operators of the
@@ -698,6 +706,9 @@ TENSOR_API tensor_status tensor_program_inputs(const tensor_program_t *program, 
 TENSOR_API tensor_status tensor_program_outputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
 // Returns the parameters, buffers and constants of a program. See tensor_program_inputs.
 TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
+// Returns the operators of a program and of its control flow, sorted by name, without computations
+// of numbers. See tensor_program_inputs.
+TENSOR_API tensor_status tensor_program_operators(const tensor_program_t *program, const tensor_program_operator **operators, int32_t *count);
 // Returns a new tensor that shares memory with item `index` of tensor_program_state and does not
 // require grad. The caller frees it; it remains valid after the program is freed. Writes to it
 // change the results of later runs, but not the file; do not write during a run on another thread.
@@ -708,6 +719,9 @@ TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, 
 // and the leaves, whose type is null, are the inputs (outputs) in order. "" if the archive has
 // none. The strings are valid until the program is freed; either pointer can be NULL.
 TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *program, const char **inputs, const char **outputs);
+// Returns the graph of a program as text for people, a line for each node: its results, operator
+// and arguments. The string is valid until the program is freed.
+TENSOR_API tensor_status tensor_program_graph(const tensor_program_t *program, const char **graph);
 // Runs a program, without autograd. `inputs` has a value for each of the n inputs of
 // tensor_program_inputs; the values are borrowed, but the program writes to tensors that are
 // described as `is_written`. `outputs` receives a value for each of the m outputs of

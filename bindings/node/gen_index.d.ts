@@ -618,6 +618,8 @@ export namespace program {
      * AbortSignal that cancels the run: the promise is rejected with its `reason`.
      */
     runAsync(...args: (Value | { signal?: Signal })[]): Promise<any>;
+    /** Returns the inputs, the outputs and the graph, with a line for each of its nodes. */
+    toString(): string;
     /** Whether `dispose` was called. */
     readonly disposed: boolean;
     /**

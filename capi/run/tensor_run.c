@@ -1,6 +1,7 @@
 // tensor-run: runs, describes and times programs that torch.export wrote
 // (docs/exported_programs.md).
 #define _POSIX_C_SOURCE 200809L
+#include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@ static const char usage[] =
     "  -i, --input X.npy       an input tensor; repeat it for each, in order. Others are ones\n"
     "  -o, --output Y.npy      save an output tensor instead of printing it; repeat for each\n"
     "  -s, --size NAME=N       a symbolic size of the inputs that are not given (default: 2)\n"
-    "  -l, --inspect           print the inputs, the outputs and the size of the weights instead\n"
+    "  -L, --load LIB.so       load a library that defines custom operators; repeat for each\n"
+    "  -l, --inspect           print inputs, outputs, operators and the size of the weights "
+    "instead\n"
     "  -b, --bench             print times of the program and of its operators instead of outputs\n"
     "  -t, --threads N         the number of threads (default: one for each processor)\n"
     "  -h, --help              print this text\n"
@@ -30,7 +33,7 @@ typedef struct {
 
 typedef struct {
   const char *model;
-  list inputs, outputs, sizes;
+  list inputs, outputs, sizes, libraries;
   bool inspect, bench;
   int64_t threads;
 } options;
@@ -44,6 +47,29 @@ static int fail(const char *subject) {
 static int misuse(const char *problem, const char *value) {
   fprintf(stderr, "tensor-run: %s%s\nTry tensor-run --help.\n", problem, value);
   return 2;
+}
+
+// --------------------------------------------------------------------------------------- libraries
+
+// Loads a library, which is not closed, and calls its function tensor_library_define, if it has
+// one.
+static int load_library(const char *path) {
+  char local[4096];
+  if (!strchr(path, '/')) {  // not one of the system
+    snprintf(local, sizeof local, "./%s", path);
+    path = local;
+  }
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) return fprintf(stderr, "tensor-run: --load: %s\n", dlerror()), 1;
+  tensor_status (*define)(void) = NULL;
+  *(void **)&define = dlsym(library, "tensor_library_define");
+  return define && define() ? fail(path) : 0;
+}
+
+static int load_libraries(const list *paths) {
+  int code = 0;
+  for (int32_t i = 0; i < paths->count && !code; i++) code = load_library(paths->items[i]);
+  return code;
 }
 
 // ------------------------------------------------------------------------------------------ inputs
@@ -179,6 +205,11 @@ static int inspect(const tensor_program_t *program) {
   print_described("inputs", values, n);
   if (tensor_program_outputs(program, &values, &n)) return fail(NULL);
   print_described("outputs", values, n);
+  const tensor_program_operator *operators;
+  if (tensor_program_operators(program, &operators, &n)) return fail(NULL);
+  puts("operators:");
+  for (int32_t i = 0; i < n; i++)
+    printf("  %5lld %s\n", (long long)operators[i].calls, operators[i].name);
   if (tensor_program_state(program, &values, &n)) return fail(NULL);
   int64_t bytes = 0;
   for (int32_t i = 0; i < n; i++) {
@@ -298,17 +329,13 @@ static void append(list *to, const char *item) { to->items[to->count++] = item; 
 // Returns 0 to go on, or the exit status plus 1.
 static int read_options(int argc, char **argv, options *o) {
   static const struct option names[] = {
-      {"input", required_argument, 0, 'i'},
-      {"output", required_argument, 0, 'o'},
-      {"size", required_argument, 0, 's'},
-      {"inspect", no_argument, 0, 'l'},
-      {"bench", no_argument, 0, 'b'},
-      {"threads", required_argument, 0, 't'},
-      {"help", no_argument, 0, 'h'},
-      {"version", no_argument, 0, 'V'},
-      {0, 0, 0, 0},
+      {"input", required_argument, 0, 'i'},   {"output", required_argument, 0, 'o'},
+      {"size", required_argument, 0, 's'},    {"load", required_argument, 0, 'L'},
+      {"inspect", no_argument, 0, 'l'},       {"bench", no_argument, 0, 'b'},
+      {"threads", required_argument, 0, 't'}, {"help", no_argument, 0, 'h'},
+      {"version", no_argument, 0, 'V'},       {0, 0, 0, 0},
   };
-  for (int option; (option = getopt_long(argc, argv, "i:o:s:lbt:hV", names, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, "i:o:s:L:lbt:hV", names, NULL)) != -1;) {
     const char *equals;
     switch (option) {
       case 'i':
@@ -326,6 +353,9 @@ static int read_options(int argc, char **argv, options *o) {
       case 't':
         if ((o->threads = read_size(optarg)) < 1)
           return 1 + misuse("--threads takes a positive number, not ", optarg);
+        break;
+      case 'L':
+        append(&o->libraries, optarg);
         break;
       case 'l':
         o->inspect = true;
@@ -351,25 +381,32 @@ static int read_options(int argc, char **argv, options *o) {
   return 0;
 }
 
+// Loads the program of the options, and inspects or runs it.
+static int use_program(const options *o) {
+  tensor_program_t *program = NULL;
+  const double begin = now();
+  if (tensor_program_load(o->model, &program)) return fail(NULL);
+  const int code = o->inspect ? inspect(program) : run(o, program, now() - begin);
+  tensor_program_free(program);
+  return code;
+}
+
 int main(int argc, char **argv) {
-  const char **items = calloc(3 * (size_t)argc + 1, sizeof *items);
+  const char **items = calloc(4 * (size_t)argc + 1, sizeof *items);
   if (!items) return 1;
-  options o = {.inputs = {items, 0}, .outputs = {items + argc, 0}, .sizes = {items + 2 * argc, 0}};
+  options o = {.inputs = {items, 0},
+               .outputs = {items + argc, 0},
+               .sizes = {items + 2 * argc, 0},
+               .libraries = {items + 3 * argc, 0}};
   int code = read_options(argc, argv, &o);
   if (code) {
     free(items);
     return code - 1;
   }
-  tensor_program_t *program = NULL;
-  const double begin = now();
-  if (o.threads && tensor_set_num_threads(o.threads)) {
+  if (o.threads && tensor_set_num_threads(o.threads))
     code = fail("--threads");
-  } else if (tensor_program_load(o.model, &program)) {
-    code = fail(NULL);
-  } else {
-    code = o.inspect ? inspect(program) : run(&o, program, now() - begin);
-    tensor_program_free(program);
-  }
+  else if (!(code = load_libraries(&o.libraries)))
+    code = use_program(&o);
   free(items);
   if (!code && (fflush(stdout) || ferror(stdout)))
     return fprintf(stderr, "tensor-run: cannot write to standard output: %s\n", strerror(errno)), 1;

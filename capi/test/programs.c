@@ -142,6 +142,49 @@ static void descriptions(const tensor_program_t *program) {
         "argument 'outputs' is NULL; the program has 1 output");
 }
 
+static void operators(const tensor_program_t *program) {
+  const tensor_program_operator *found;
+  const char *graph;
+  int32_t n;
+  OK(tensor_program_operators(program, &found, &n));
+  CHECK(n == 3 && strcmp(found[0].name, "aten::add.Tensor") == 0 && found[0].calls == 1);
+  CHECK(strcmp(found[1].name, "aten::mul.Tensor") == 0);
+  CHECK(strcmp(found[2].name, "aten::relu.default") == 0);
+  FAILS(tensor_program_operators(program, NULL, &n), TENSOR_ERROR_VALUE, "operators");
+  FAILS(tensor_program_operators(program, &found, NULL), TENSOR_ERROR_VALUE, "count");
+  FAILS(tensor_program_operators(NULL, &found, &n), TENSOR_ERROR_HANDLE, "program");
+  OK(tensor_program_graph(program, &graph));
+  CHECK(strcmp(graph,
+               "graph(p_w, x):\n    a = aten.add.Tensor(x, p_w)\n    r = aten.relu.default(a)\n"
+               "    y = aten.mul.Tensor(r, 2)\n    return y\n") == 0);
+  FAILS(tensor_program_graph(program, NULL), TENSOR_ERROR_VALUE, "graph");
+}
+
+static void count_calls(void *context, const tensor_event *event) {
+  if (!event->is_end) strcat(strcat(context, event->name), ";");
+}
+
+// A run is observed as its operators, also if it records gradients; other functions are not.
+static void observed(const tensor_program_t *program) {
+  char names[200] = "";
+  bool enabled;
+  tensor_t *w = NULL;
+  tensor_value in = {.kind = TENSOR_VALUE_TENSOR}, out;
+  const tensor_program_options options = {.size = sizeof options, .gradients = true};
+  in.as.tensor = floats((float[]){1, 2, 3}, (int64_t[]){3}, 1);
+  OK(tensor_set_observer(count_calls, names, NULL));
+  for (int i = 0; i < 2; i++) {
+    OK(tensor_program_run_with(program, i ? &options : NULL, &in, 1, &out, 1));
+    OK(tensor_value_free(&out));
+    OK(tensor_program_tensor(program, 0, &w));
+    OK(tensor_free(w));
+    OK(tensor_is_grad_enabled(&enabled));
+  }
+  OK(tensor_set_observer(NULL, NULL, NULL));
+  CHECK(strcmp(names, "add;relu;mul;add;relu;mul;") == 0);
+  OK(tensor_free(in.as.tensor));
+}
+
 static void wrong_options(const tensor_program_t *program) {
   tensor_value in = {.kind = TENSOR_VALUE_NONE}, out;
   const size_t sizes[] = {0, sizeof(size_t) - 1, sizeof(tensor_program_options) + 1, 4096};
@@ -290,6 +333,8 @@ int main(void) {
   const int64_t before = tensor_live_handles();
   OK(tensor_program_load_memory(file.bytes, (int64_t)file.length, &program));
   descriptions(program);
+  operators(program);
+  observed(program);
   wrong_options(program);
   wrong_inputs(program);
   constants();
@@ -301,6 +346,7 @@ int main(void) {
   make(&file, "missing.Tensor", NULL);
   FAILS(tensor_program_load_memory(file.bytes, (int64_t)file.length, &program),
         TENSOR_ERROR_NOT_IMPLEMENTED, "aten::missing.Tensor");
+  CHECK(!strstr(tensor_last_error(), "custom operators"));
   for (size_t n = 0; n < file.length; n += 37)
     CHECK(tensor_program_load_memory(file.bytes, (int64_t)n, &program) != TENSOR_OK);
   FAILS(tensor_program_load("/no/such/file.pt2", &program), TENSOR_ERROR_IO, "/no/such/file.pt2");

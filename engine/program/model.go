@@ -214,9 +214,12 @@ func (r *reader) readComplex() arg {
 func (r *reader) readGraphArg() arg {
 	a := arg{kind: argGraph}
 	r.readObject(func(key string) {
-		if key == "graph" {
+		switch key {
+		case "graph":
 			a.graph = r.readGraph()
-		} else {
+		case "name":
+			a.text = r.readString()
+		default:
 			r.skipValue()
 		}
 	})

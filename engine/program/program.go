@@ -245,6 +245,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 			results = append(results, m.outputs[i].arg)
 		}
 	}
+	shownGraph := p.textOffset(m.graph.String())
 	m.graph.nodes = append(guardNodes(m), m.graph.nodes...)
 	block := p.planBlock(m.graph, s, results)
 	ranges := []int64{int64(len(p.symbols))}
@@ -262,7 +263,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 		}
 		ranges = append(ranges, p.textOffset(name), b.low, b.high)
 	}
-	words := []int64{p.values, p.textOffset(m.inSpec), p.textOffset(m.outSpec)}
+	words := []int64{p.values, p.textOffset(m.inSpec), p.textOffset(m.outSpec), shownGraph}
 	words = append(append(words, state...), ranges...)
 	words = append(append(words, count), inputs...)
 	words = append(append(words, shown), outputs...)

@@ -5,7 +5,7 @@ const { asTensor, tensor } = require('./create.js');
 const { asBytes } = require('./memory.js');
 const native = require('./native.js');
 const { definesOperators } = require('./operators.js');
-const { failure, typeError } = require('./options.js');
+const { failure, read, typeError } = require('./options.js');
 const { pathOf } = require('./paths.js');
 
 const isLeaf = (spec) => spec.type === null;
@@ -106,7 +106,13 @@ function itemOf({ name, kind, dtype, shape, isWritten, constant }) {
   return Object.freeze(constant === undefined ? item : { ...item, constant });
 }
 
-const isOptions = (value) => typeof value === 'object' && value !== null && Object.keys(value).every((key) => key === 'signal');
+// An input or an output as text: x: float32[s0, 3].
+function showItem({ name, kind, dtype, shape, constant }) {
+  const type = dtype === null ? kind : `${dtype}[${shape.join(', ')}]`;
+  return `${name}: ${type}${constant === undefined ? '' : ` = ${JSON.stringify(typeof constant === 'bigint' ? Number(constant) : constant)}`}`;
+}
+
+const isOptions = (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof native.Tensor);
 
 class ExportedProgram {
   #opened;
@@ -145,6 +151,13 @@ class ExportedProgram {
   #handle(op) {
     if (this.#opened.handle === 0) throw failure(Error, 'TENSOR_ERROR_HANDLE', `program.${op}: the program was disposed`);
     return this.#opened.handle;
+  }
+
+  // The inputs, the outputs and the graph, a line for each node.
+  toString() {
+    const list = (title, items) => `${title}:\n${items.map((item) => `  ${showItem(item)}\n`).join('')}`;
+    const graph = this.disposed ? 'the program was disposed\n' : native.programGraph(this.#opened.handle);
+    return `ExportedProgram\n${list('inputs', this.inputs)}${list('outputs', this.outputs)}${graph}`;
   }
 
   get disposed() {
@@ -224,7 +237,7 @@ class ExportedProgram {
   }
 
   async runAsync(...args) {
-    const options = args.length === this.#count + 1 && isOptions(args.at(-1)) ? [args.pop()] : [];
+    const options = args.length === this.#count + 1 && isOptions(args.at(-1)) ? [read('program.runAsync', args.pop(), ['signal'])] : [];
     const prepared = this.#prepare('runAsync', args);
     this.#running++;
     try {

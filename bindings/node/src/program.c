@@ -358,6 +358,20 @@ static napi_value get_tensor(napi_env env, napi_callback_info info) {
   return lt_wrap(env, LT_TENSOR, made, NULL);
 }
 
+// programGraph(handle): the graph as text.
+static napi_value get_graph(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value value;
+  double program;
+  const char *graph;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_double(env, value, &program)))
+    return NULL;
+  const tensor_status status =
+      tensor_program_graph((const tensor_program_t *)(intptr_t)program, &graph);
+  return status ? lt_throw_last(env, status, "program.toString") : lt_from_text(env, graph);
+}
+
 bool lt_define_programs(napi_env env, napi_value exports) {
   const napi_property_descriptor functions[] = {
       {"programAdopt", NULL, adopt_program, NULL, NULL, NULL, napi_default, NULL},
@@ -365,6 +379,7 @@ bool lt_define_programs(napi_env env, napi_value exports) {
       {"programLoad", NULL, lt_invoke, NULL, NULL, NULL, napi_default, (void *)&immediate_load},
       {"programLoadAsync", NULL, lt_invoke_async, NULL, NULL, NULL, napi_default,
        (void *)&queued_load},
+      {"programGraph", NULL, get_graph, NULL, NULL, NULL, napi_default, NULL},
       {"programTensor", NULL, get_tensor, NULL, NULL, NULL, napi_default, NULL},
       {"programRun", NULL, lt_invoke, NULL, NULL, NULL, napi_default, (void *)&immediate},
       {"programRunAsync", NULL, lt_invoke_async, NULL, NULL, NULL, napi_default, (void *)&queued}};

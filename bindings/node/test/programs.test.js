@@ -63,6 +63,18 @@ test('a program describes its inputs, outputs and weights', () => {
   assert.ok(program.inputs.every(({ isWritten }) => !isWritten));
 });
 
+test('the text of a program has its inputs, outputs and graph', () => {
+  const program = lt.program.load(fileOf('classifier'));
+  const text = String(program);
+  assert.match(text, /^ExportedProgram\ninputs:\n {2}x: float32\[s77, 3\]\n {2}scale: float32\[\]\n/);
+  for (const { name } of [...program.inputs, ...program.outputs]) assert.match(text, new RegExp(`\\b${name}\\b`));
+  assert.match(text, /\n {4}linear = aten.linear.default\(x, /);
+  assert.match(text, /\n {4}return log_softmax, argmax, add\n/);
+  program.dispose();
+  assert.match(String(program), /inputs:\n {2}x: .*outputs:.*the program was disposed\n$/s);
+  assert.match(String(loadWithConstants([{ as_int: 3 }, { as_string: 'fast' }, { as_none: true }])), /\n {2}c0: int = 3\n {2}c1: string = "fast"\n {2}c2: null\n/);
+});
+
 // A program of one tensor and constants.
 function loadWithConstants(constants) {
   const { names, records } = lt.archiveLoad(fileOf('counter'));
@@ -153,7 +165,9 @@ test('a run ends when its signal is aborted', async () => {
   const settled = await Promise.allSettled(runs);
   assert.ok(settled.some(({ reason }) => reason?.message === 'later'));
   await assert.rejects(program.runAsync(...args, { signal: 3 }), /argument 'signal' must be an AbortSignal/);
-  await assert.rejects(program.runAsync(...args, { sinal: controller.signal }), /3 arguments were given/);
+  await assert.rejects(program.runAsync(...args, { sinal: controller.signal }), /program.runAsync: unknown option 'sinal'; supported are signal/);
+  await assert.rejects(program.runAsync(...args, { signal: controller.signal, foo: 1 }), /program.runAsync: unknown option 'foo'/);
+  await assert.rejects(program.runAsync(...args, lt.ones(1)), /3 arguments were given/);
   assert.throws(() => program.run(...args, { signal: controller.signal }), /3 arguments were given/);
   const counter = lt.program.load(fileOf('counter'));
   await assert.rejects(counter.runAsync(lt.ones(1, 2), { signal: AbortSignal.abort(new Error('enough')) }), /enough/);

@@ -100,6 +100,7 @@ def test_modules_are_named_by_text_only_where_the_package_finds_them_by_name():
         "_inert/absent.py",
         "_inert/names.py",
         "distributed/__init__.py",
+        "export/__main__.py",
         "utils/checkpoint.py",
         "utils/__init__.py",
         "utils/_pytree_nodes.py",

@@ -108,7 +108,7 @@ def test_surplus_files_are_errors(program, tmp_path):
 
 def test_help_names_every_option():
     text = call("--help")
-    assert all(f"--{name}" in text for name in ("input", "output", "size", "inspect", "bench", "threads", "help", "version"))
+    assert all(f"--{name}" in text for name in ("input", "output", "size", "load", "inspect", "bench", "threads", "help", "version"))
     assert call("--version") == f"libtensor {torch.__version__}\n"
 
 
@@ -125,3 +125,93 @@ def test_output_that_cannot_be_written_is_an_error(program):
     with open("/dev/full", "w") as full:
         done = subprocess.run([TENSOR_RUN, program], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1 and "cannot write to standard output: No space left" in done.stderr
+
+
+@pytest.fixture
+def custom(tmp_path):
+    """A program that calls two custom operators, and ReLU twice."""
+    described = w.meta("float32", [2])
+    nodes = [
+        w.aten("relu.default", "a", "x"),
+        w.node("torch.ops.run.cube.default", "b", x="a"),
+        w.node("torch.ops.run.half.default", "c", x="b"),
+        w.aten("relu.default", "d", "c"),
+    ]
+    return w.program(w.model({"x": described}, nodes, ["d"], values=dict.fromkeys("abcd", described)), tmp_path / "custom.pt2")
+
+
+LIBRARY = """
+#include <tensor.h>
+static tensor_status scale(void *context, const tensor_value *a, int32_t n, tensor_value *r, int32_t m) {
+  (void)n, (void)m;
+  r->kind = TENSOR_VALUE_TENSOR;
+  return tensor_mul_scalar(a->as.tensor, tensor_float(*(const double *)context), &r->as.tensor);
+}
+static double factors[] = {8, 0.5};
+static tensor_status define(const char *schema, double *factor) {
+  int64_t id;
+  return tensor_define_operator(schema, scale, NULL, factor, NULL, &id);
+}
+"""
+DEFINE = "tensor_status tensor_library_define(void) {%s return define(SCHEMA, factors + AT); }"
+INITIALIZE = "__attribute__((constructor)) static void initialize(void) { define(SCHEMA, factors + AT); }"
+
+
+def compile_library(path, function, schema, at):
+    root = Path(__file__).parents[3]
+    text = LIBRARY + function.replace("SCHEMA", f'"{schema}"').replace("AT)", f"{at})")
+    path.with_suffix(".c").write_text(text)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, path.with_suffix(".c"), f"-I{root}/include", f"-L{root}/build", "-ltensor"], check=True)
+    return path
+
+
+def test_libraries_define_custom_operators(custom, tmp_path):
+    first = compile_library(tmp_path / "first.so", DEFINE % "", "run::cube(Tensor x) -> Tensor", 0)
+    second = compile_library(tmp_path / "second.so", INITIALIZE, "run::half(Tensor x) -> Tensor", 1)
+    libraries = ("--load", first, "-L", second)
+    assert call(custom, *libraries) == "d: tensor([4., 4.])\n"
+    operators = "operators:\n      2 aten::relu\n      1 run::cube\n      1 run::half\nweights:"
+    assert operators in call(custom, *libraries, "--inspect").replace(".default", "")
+    names = table(call(custom, *libraries, "--bench"))
+    assert {name for name in names if "::" in name} == {"run::cube", "run::half"}
+    done = subprocess.run([TENSOR_RUN, custom, "-L", "first.so", "-L", "second.so"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "d: tensor([4., 4.])\n"
+
+
+def test_libraries_that_fail(custom, tmp_path):
+    fact = "2 operators that libtensor does not have: run::cube.default, run::half.default; custom operators have to be defined before"
+    assert fact in call(custom, status=1)
+    assert "missing.so" in call(custom, "--load", tmp_path / "missing.so", status=1)
+    broken = compile_library(tmp_path / "broken.so", DEFINE % "", "run::cube(Tensr x) -> Tensor", 0)
+    text = call(custom, "--load", broken, status=1)
+    assert "broken.so" in text and "Tensr" in text
+
+
+OPERATORS = """
+import libtensor as torch
+@torch.library.custom_op("run::cube", mutates_args=())
+def cube(x: torch.Tensor) -> torch.Tensor:
+    return x * 8
+@torch.library.custom_op("run::half", mutates_args=())
+def half(x: torch.Tensor) -> torch.Tensor:
+    return x / 2
+"""
+
+
+@pytest.mark.parametrize("name", ["run_operators.py", "run_operators"])
+def test_modules_define_custom_operators(custom, tmp_path, name):
+    (tmp_path / "run_operators.py").write_text(OPERATORS)
+
+    def run(*args):
+        command = [sys.executable, "-m", "libtensor.export", *args]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    assert run("run", custom, "--import", name).stdout == "d: tensor([4., 4.])\n"
+    assert "      1 run.cube.default\n" in run("inspect", custom, "--import", name).stdout
+    assert "run::cube" in table(run("bench", custom, "--import", name, "--seconds", "0.1").stdout)
+    failed = run("run", custom)
+    assert failed.returncode == 1 and "custom operators have to be defined before the program is loaded" in failed.stderr
+    (tmp_path / "run_operators.py").write_text("1 / 0")
+    failed = run("run", custom, "--import", name)
+    assert failed.returncode == 1 and failed.stderr.endswith(f"--import {name}: ZeroDivisionError: division by zero\n")
+    assert failed.stderr.count("\n") == 1

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import math
 import statistics
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import libtensor as torch
@@ -111,6 +114,22 @@ def bench(path: str, inputs: list[str], symbols: dict[str, int], seconds: float)
     return 0
 
 
+def import_code(name: str) -> None:
+    """Imports a module by its name, or the file of one, for what it defines. Raises ImportError for all errors."""
+    try:
+        if not name.endswith(".py"):
+            importlib.import_module(name)
+            return
+        spec = importlib.util.spec_from_file_location(Path(name).stem, name)
+        if spec is None or spec.loader is None:
+            raise ImportError("the file cannot be imported")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(module.__name__, module)
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ImportError(f"--import {name}: {type(error).__name__}: {error}") from error
+
+
 def size_of(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
     if not name or not value.isdecimal():
@@ -134,6 +153,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name, text in [("inspect", "prints inputs, outputs and operators"), ("run", "runs a program once"), ("bench", "times a program")]:
         command = commands.add_parser(name, help=text)
         command.add_argument("model", help="a .pt2 file of torch.export.save")
+        text = "import a module first, or a file FILE.py, that defines custom operators or registers dataclasses; repeat for each"
+        command.add_argument("--import", action="append", default=[], dest="modules", metavar="MODULE", help=text)
         if name == "inspect":
             command.add_argument("--graph", action="store_true", help="print the graph and the signature")
             continue
@@ -148,8 +169,10 @@ def main(arguments: list[str] | None = None) -> int:
             command.add_argument("--seconds", type=duration, default=2, help="how long to repeat the run")
     options = parser.parse_args(arguments)
     try:
+        for name in options.modules:
+            import_code(name)
         return execute(options)
-    except (RuntimeError, ValueError, TypeError, NotImplementedError, OSError, MemoryError) as error:
+    except (ImportError, RuntimeError, ValueError, TypeError, NotImplementedError, OSError, MemoryError) as error:
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return 1
 
