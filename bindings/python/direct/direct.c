@@ -220,7 +220,6 @@ EXPORT void direct_convert(state *s, char kind, PyObject *converter) {
   s->converters[kind - 'A'] = converter;
 }
 
-
 // Counts a mode that wants to see every call, or one that no longer does.
 EXPORT void direct_intercept(state *s, int change) {
   s->intercepting += change;
