@@ -5,6 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // runConvolution creates one of the tensors of a convolution.
@@ -39,7 +40,13 @@ func (c *convolver) computeResults() {
 		k.Axes[i] = kernel.Axis{Size: a.image, Taps: a.taps, Stride: a.stride, Step: a.dilation, Origin: -a.padding,
 			End: a.positions, ImageStep: a.imageStep, PositionStep: a.positionStep}
 	}
-	c.byBoxes(k, c.Kernels, c.Results, c.Images, at(c.Results, 0))
+	c.byBoxes(k, boxWeights{
+		inRows: func() *tensor.Tensor { return c.Kernels },
+		view: func() *tensor.Tensor {
+			s, rows := c.Kernels.Strides(), c.Kernels.Sizes()[0]/c.Groups
+			return c.viewKernels([]int64{rows * s[0], s[0], s[1]}, rows, c.Kernels.Sizes()[1], k.Axes, [3]phase{{each: 1}, {each: 1}, {each: 1}})
+		},
+	}, c.Results, c.Images, at(c.Results, 0))
 }
 
 // computeImages computes the images from the results (a transposed convolution). The elements at a distance of one stride are themselves
@@ -66,7 +73,13 @@ func (c *convolver) computeImages() {
 					k.Axes[i] = p.axis
 					to += p.start * c.axes[i].imageStep
 				}
-				c.byBoxes(k, c.transposeKernels(phases), c.Images, c.Results, at(c.Images, to))
+				c.byBoxes(k, boxWeights{
+					inRows: func() *tensor.Tensor { return c.transposeKernels(phases) },
+					view: func() *tensor.Tensor {
+						s, channels := c.Kernels.Strides(), c.Kernels.Sizes()[0]/c.Groups
+						return c.viewKernels([]int64{channels * s[0], s[1], s[0]}, c.Kernels.Sizes()[1], channels, k.Axes, phases)
+					},
+				}, c.Images, c.Results, at(c.Images, to))
 			}
 		}
 	}

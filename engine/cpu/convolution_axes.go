@@ -118,6 +118,17 @@ func (c *convolver) transposeKernels(phases [3]phase) *tensor.Tensor {
 	return made
 }
 
+// viewKernels returns a view of the kernel elements of some phases, (groups, rows, kernel elements along each axis, channels), with the
+// given strides of groups, rows and channels.
+func (c *convolver) viewKernels(strides []int64, rows, channels int64, axes [3]kernel.Axis, phases [3]phase) *tensor.Tensor {
+	sizes, steps, from := []int64{c.Groups, rows}, strides[:2:2], c.Kernels.Offset()
+	for i, p := range phases {
+		sizes, steps = append(sizes, axes[i].Taps), append(steps, c.axes[i].tapStep*p.each)
+		from += p.first * c.axes[i].tapStep
+	}
+	return c.Track(c.Kernels.View(c.Op, append(sizes, channels), append(steps, strides[2]), from))
+}
+
 // biasOf returns the bias in the dtype of sums, and its address.
 func (c *convolver) biasOf() uintptr {
 	if c.Bias == nil {

@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/backend"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/parallel"
@@ -14,8 +13,6 @@ import (
 var convolutionKernel = kernel.Of(kernelapi.Convolution)
 
 const (
-	// Convolutions of bfloat16 use tile registers for more rows of weights than skinny, of at least amxDepth products.
-	amxDepth = 16
 	// Boxes of positions are halved until a thread's scratch memory for one fits roomBytes, with the sums, up to sumBytes, in the L2 cache,
 	// and until each thread gets blocksPerThread boxes. Boxes of fewer than leastLanes positions are not halved.
 	sumBytes, leastLanes = 1 << 19, 192
@@ -24,29 +21,29 @@ const (
 	rowBlock, leastRows = 256, 32
 )
 
-// byBoxes makes to of from and weights, which it converts to the kernel's dtype, and whose first element it may not begin with: threads
-// share the boxes, blocks, examples and groups.
-func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tensor, first uintptr) {
+// boxWeights returns the weights of byBoxes: (groups * rows, channels, kernel elements) without gaps, or a view of (groups, rows, kernel
+// elements along each axis, channels).
+type boxWeights struct{ inRows, view func() *tensor.Tensor }
+
+// byBoxes makes to, whose first element is not necessarily the first that it writes, of from and weights: threads share the boxes, blocks,
+// examples and groups.
+func (c *convolver) byBoxes(k kernel.Convolution, weights boxWeights, to, from *tensor.Tensor, first uintptr) {
 	size, unit := c.d.Size(), c.unit.Size()
 	p := cutting{Convolution: k, run: convolutionKernel.Row(c.d), examples: c.apart, groups: c.Groups, rows: to.Sizes()[1] / c.Groups}
-	p.depth = weights.Numel() / max(c.Groups*p.rows, 1)
-	factors := c.unit
-	if c.d == dtype.BFloat16 && p.rows > skinny && p.depth >= amxDepth {
-		if run := kernel.OfTiles(kernelapi.ConvolutionAmx).Row(0); run != 0 {
-			p.run, factors = run, c.d
-		}
-	}
-	weights = backend.RowMajor(&c.Scope, weights, factors)
-	p.Image, p.Weight, p.Result = at(from, 0), at(weights, 0), first
+	p.Image, p.Result = at(from, 0), first
 	p.Channels = from.Sizes()[1] / c.Groups
+	p.depth = p.Channels * p.Axes[0].Taps * p.Axes[1].Taps * p.Axes[2].Taps
 	p.ImageGroup, p.ImageChannel = p.Channels*from.Strides()[1], from.Strides()[1]
-	p.WeightGroup, p.WeightRow, p.BiasGroup = p.rows*p.depth, p.depth, p.rows
-	p.ResultGroup, p.ResultRow = p.rows*to.Strides()[1], to.Strides()[1]
+	p.BiasGroup, p.ResultGroup, p.ResultRow = p.rows, p.rows*to.Strides()[1], to.Strides()[1]
 	p.together = 1
 	if p.Channels == 1 && p.rows == 1 && p.ImageGroup == 1 && p.ResultGroup == 1 { // channels are adjacent: they are vector lanes
 		p.together = p.groups
 	}
-	work, apart := p.chooseBlocks(unit), p.groups/p.together
+	if !c.packForTiles(&p, weights.view) {
+		c.readWeights(&p, weights.inRows())
+		p.chooseBlocks(rowBlock, 8, unit)
+	}
+	work, apart := p.countMultiplications(), p.groups/p.together
 	total := p.countCalls()
 	shareRooms(&c.Scope, p.queryRoom(), total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
 		for t := begin; t < end; {
@@ -65,7 +62,7 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 			part.Rows, part.Room = min(p.block, p.rows-row), room
 			part.Image += uintptr((image*from.Strides()[0] + group*p.ImageGroup) * size)
 			part.Result += uintptr((image*to.Strides()[0] + group*p.ResultGroup + row*p.ResultRow) * size)
-			part.Weight += uintptr((group*p.WeightGroup + row*p.WeightRow) * factors.Size())
+			part.Weight += uintptr((group*p.WeightGroup + row*p.WeightRow) * p.weightSize)
 			if part.Bias != 0 {
 				part.Bias += uintptr((group*p.BiasGroup + row) * unit)
 			}
@@ -74,39 +71,58 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 	})
 }
 
+// readWeights sets the weights, which the kernel reads in place.
+func (c *convolver) readWeights(p *cutting, weights *tensor.Tensor) {
+	weights = backend.RowMajor(&c.Scope, weights, c.unit)
+	p.Weight, p.weightSize = at(weights, 0), c.unit.Size()
+	p.WeightGroup, p.WeightRow = p.rows*p.depth, p.depth
+}
+
 // cutting is a convolution that is cut into boxes of positions and blocks of rows. How does not show in the results.
 type cutting struct {
 	kernel.Convolution
 	run                           uintptr
 	examples, groups, rows, depth int64 // of all calls, and products for each element
 	together                      int64 // groups per work item
+	weightSize                    int64 // bytes of WeightGroup's and WeightRow's units
 	box                           [3]int64
 	block                         int64
 }
 
-// chooseBlocks sets box and block, and counts the multiplications of all calls.
-func (p *cutting) chooseBlocks(unit int64) (work int64) {
-	work = p.examples * p.groups * p.rows * p.depth
-	for i, a := range p.Axes {
-		p.box[i] = a.End
+// countMultiplications counts the multiplications of all calls.
+func (p *cutting) countMultiplications() int64 {
+	work := p.examples * p.groups * p.rows * p.depth
+	for _, a := range p.Axes {
 		work *= a.End
 	}
-	p.block = min(p.rows, rowBlock)
+	return work
+}
+
+// chooseBlocks sets box and block, which has at most mostRows rows, and a multiple of blockStep if there are enough. A call stores sums of
+// sumSize bytes, or keeps them in registers: then the scratch memory does not depend on the rows.
+func (p *cutting) chooseBlocks(mostRows, blockStep, sumSize int64) {
+	for i, a := range p.Axes {
+		p.box[i] = a.End
+	}
+	p.block = min(p.rows, mostRows)
 	wanted := int64(1)
-	if threads := int64(parallel.Threads()); threads > 1 && work > convolutionGrain {
+	if threads := int64(parallel.Threads()); threads > 1 && p.countMultiplications() > convolutionGrain {
 		wanted = threads * blocksPerThread
 	}
 	for {
-		lanes := p.box[0] * p.box[1] * p.box[2]
-		crowded := lanes*p.block*unit > sumBytes || p.queryRoom() > roomBytes
+		lanes, room, whole := p.box[0]*p.box[1]*p.box[2], p.queryRoom(), p.box
+		crowded := lanes*p.block*sumSize > sumBytes || room > roomBytes
 		if !crowded && (lanes*p.together < 2*leastLanes || p.countCalls() >= wanted) || !halveBox(&p.box) {
 			break
 		}
+		if sumSize == 0 && p.queryRoom() > room/4*3 { // most of the elements that a half reads are those of the other, too
+			p.box = whole
+			break
+		}
 	}
-	for p.queryRoom() > roomBytes && p.block > 1 || p.countCalls() < wanted && p.block >= 2*leastRows {
-		p.block = partOf(p.block, 2, min(p.block/2, 8))
+	for sumSize > 0 && p.queryRoom() > roomBytes && p.block > 1 || p.countCalls() < wanted && p.block >= 2*leastRows {
+		p.block = partOf(p.block, 2, min(p.block/2, blockStep))
 	}
-	return work
 }
 
 // queryRoom returns how many bytes of scratch a call takes.

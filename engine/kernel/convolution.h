@@ -18,12 +18,15 @@ typedef struct {
 // channels, rows of weights and bias. A row of weights has the kernel elements of the first
 // channel, then those of the next, without gaps. Weights and bias, which may be NULL, have the
 // accumulator dtype: float32 for 16-bit floats, int32 for integers of up to 32 bits, and the
-// kernel's for others. A call without room computes the size of room in bytes.
+// kernel's for others. A call without room computes the size of room in bytes. convolution_amx
+// reads packed weights instead: weight_group, weight_tap and weight_row are the units of a group,
+// of a kernel element and of a row in them. With `merged` the kernel elements along the last axis
+// count as channels.
 typedef struct {
   uintptr_t image, weight, bias, result, room;
   int64_t bytes, groups, channels, rows;
   int64_t image_group, weight_group, bias_group, result_group;
-  int64_t image_channel, weight_row, result_row;
+  int64_t image_channel, weight_row, weight_tap, result_row, merged;
   lt_axis axes[LT_AXES];
 } lt_convolution;
 

@@ -59,7 +59,7 @@ type BlockLinear struct {
 type Convolution struct {
 	Image, Weight, Bias, Result, Room                                              uintptr
 	Bytes, Groups, Channels, Rows, ImageGroup, WeightGroup, BiasGroup, ResultGroup int64
-	ImageChannel, WeightRow, ResultRow                                             int64
+	ImageChannel, WeightRow, WeightTap, ResultRow, Merged                          int64
 	Axes                                                                           [3]Axis
 }
 

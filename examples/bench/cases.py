@@ -261,6 +261,21 @@ def products() -> Iterator[Case]:
     yield "einsum bij,bjk->bik", case("t.einsum('bij,bjk->bik', a, b)", "a = fill(32, 64, 64); b = fill(32, 64, 64)")
 
 
+def convolutions() -> Iterator[Case]:
+    shapes = "1x64x56 64 3 1, 4x64x56 64 3 1, 8x256x14 256 3 1, 1x512x7 512 3 1, 1x64x56 128 3 2, 1x3x224 64 7 2"
+    for d in ("float32", "bfloat16"):
+        for shape in shapes.split(", "):
+            sizes, rows, kernel, stride = shape.split()
+            images, channels, size = sizes.split("x")
+            operands = operand("x", d, int(images), int(channels), int(size), int(size)) + "; "
+            operands += operand("w", d, int(rows), int(channels), int(kernel), int(kernel))
+            call = f"t.nn.functional.conv2d(x, w, stride={stride}, padding={int(kernel) // 2})"
+            name = f"conv {sizes}² to {rows}, {kernel}², stride {stride}, {d}"
+            yield name, case(call, operands, None)
+            last = "; ".join(f"{name} = {name}.contiguous(memory_format=t.channels_last)" for name in "xw")
+            yield f"{name}, channels_last", case(call, f"{operands}; {last}", None)
+
+
 def spectral() -> Iterator[Case]:
     def transform(name: str, setup: str) -> Make:
         return case(f"t.fft.{name}(a)", setup, scipy=f"scipy.fft.{name}(a)")
@@ -369,6 +384,7 @@ FAMILIES = (
     copies,
     indexing,
     products,
+    convolutions,
     spectral,
     linear,
     gradients,

@@ -5,6 +5,8 @@ parts of 512 or 1,024 products; and around those of what is packed and copied at
 make test-amx runs this file, too, with a library that emulates the registers."""
 
 import itertools
+import random
+from functools import partial
 
 import pytest
 
@@ -139,6 +141,49 @@ def test_transposed_convolutions(options):
     expected = F.conv_transpose2d(x.double(), w.double(), b.double(), **options).to(torch.bfloat16)
     x, w, b = (t.to(torch.bfloat16) for t in (x, w, b))
     assert for_any_number_of_threads(lambda: F.conv_transpose2d(x, w, b, **options)).equal(expected)
+
+
+def random_convolution(choose):
+    """Sizes of images and weights and the options of a convolution, which can be transposed."""
+    dims, groups = choose((1, 2, 2, 3)), choose((1, 1, 2, 3))
+    channels = choose((1, 3, 5, 8, 15, 16, 17, 31, 32, 33, 64, 70)) * groups
+    rows = choose((8, 9, 16, 31, 32, 33, 65)) * groups
+    options = {name: [choose(values) for _ in range(dims)] for name, values in OPTIONS.items()}
+    kernels = [choose((1, 2, 3, 5)) for _ in range(dims)]
+    sizes = [choose(((9, 40, 101), (7, 8, 14, 33), (5, 6, 9))[dims - 1]) for _ in range(dims)]
+    sizes = [max(n, d * (k - 1) + 1) for n, k, d in zip(sizes, kernels, options["dilation"], strict=True)]
+    transposed = choose((False, False, True))
+    weights = (channels, rows // groups) if transposed else (rows, channels // groups)
+    return (choose((1, 2, 3)), channels, *sizes), (*weights, *kernels), rows, {**options, "groups": groups}, transposed
+
+
+OPTIONS = {"stride": (1, 1, 2, 3), "padding": (0, 1, 2), "dilation": (1, 1, 2, 3)}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_convolutions(seed):
+    choose = random.Random(seed).choice
+    for _ in range(12):
+        images, weights, rows, options, transposed = random_convolution(choose)
+        convolve = getattr(F, f"conv{'_transpose' if transposed else ''}{len(images) - 2}d")
+        x, w, b = numbers(*images), numbers(*weights), numbers(rows)
+        at = tuple(choose(range(n)) for n in images)
+        special = choose((1, float("inf"), float("nan")))
+        x, w, b = (t.to(torch.bfloat16) for t in (x, w, b))
+        x[at] = special
+        try:
+            expected = convolve(x.double(), w.double(), b.double(), **options).to(torch.bfloat16)
+        except RuntimeError:  # the output would have no elements, or negative sizes
+            continue
+        for formats in itertools.product((torch.contiguous_format, torch.channels_last), repeat=2) if len(images) == 4 else [None]:
+            if formats:
+                x, w = x.contiguous(memory_format=formats[0]), w.contiguous(memory_format=formats[1])
+            made = for_any_number_of_threads(partial(convolve_without_nan, convolve, x, w, b, options))
+            assert made.equal(expected.nan_to_num(nan=1e30)), (images, weights, options, special, formats)
+
+
+def convolve_without_nan(convolve, x, w, b, options):
+    return convolve(x, w, b, **options).nan_to_num(nan=1e30)
 
 
 ATTENTIONS = [(9, 5, 16, 16), (16, 32, 64, 64), (33, 65, 40, 24), (130, 300, 64, 80), (300, 257, 600, 33), (64, 1, 1, 1)]

@@ -78,12 +78,11 @@ int64_t packed_amx(int64_t k) {
   return (amx_depth<P>(k) / P::kSteps + parts) * kAmxAcross;
 }
 
-// The products of up to kDown registers of rows of a and kAcross of columns, from zero or added to
-// sums.
-template <class P, int kDown, int kAcross>
-void amx_block(AmxRegisters &r, const typename P::Left *a, int64_t row,
-               const typename P::Left *tail, int64_t depth, const int32_t *panel,
-               typename P::Sum *sums, bool first) {
+// The sums of up to kDown registers of rows and kAcross of columns, from zero or added to `sums`,
+// of the products that `each` calls its argument for: with rows of a, their stride in bytes, and
+// the part of a packed panel, both of which fill a register.
+template <class P, int kDown, int kAcross, class Each>
+void amx_block(AmxRegisters &r, const Each &each, typename P::Sum *sums, bool first) {
   constexpr int64_t kStride = kAmxAcross * 4, kBelow = kAmxRows * kAmxAcross;
   if (first) {
     r.zero<0>();
@@ -96,8 +95,8 @@ void amx_block(AmxRegisters &r, const typename P::Left *a, int64_t row,
     if constexpr (kDown > 1) r.load<2>(sums + kBelow, kStride);
     if constexpr (kDown > 1 && kAcross > 1) r.load<3>(sums + kBelow + kAmxUnits, kStride);
   }
-  const auto step = [&](const typename P::Left *x, int64_t stride) {
-    const auto *bytes = (const char *)x;
+  each([&](const void *rows, int64_t stride, const int32_t *panel) __attribute__((always_inline)) {
+    const auto *bytes = (const char *)rows;
     r.load<4>(bytes, stride);
     r.load<6>(panel, kStride);
     r.dot<P::kDot, 0, 4, 6>();
@@ -110,12 +109,7 @@ void amx_block(AmxRegisters &r, const typename P::Left *a, int64_t row,
       r.dot<P::kDot, 2, 5, 6>();
     }
     if constexpr (kDown > 1 && kAcross > 1) r.dot<P::kDot, 3, 5, 7>();
-    panel += kAmxUnits * kAmxAcross;
-  };
-  int64_t p = 0;
-  for (; p + kAmxDepth<P> <= depth; p += kAmxDepth<P>)
-    step(a + p, row * int64_t(sizeof(typename P::Left)));
-  if (p < depth) step(tail, kAmxBytes);
+  });
   r.store<0>(sums, kStride);
   if constexpr (kAcross > 1) r.store<1>(sums + kAmxUnits, kStride);
   if constexpr (kDown > 1) r.store<2>(sums + kBelow, kStride);
@@ -127,6 +121,8 @@ template <class P>
 struct AmxRows {
   using Left = typename P::Left;
   using Sum = typename P::Sum;
+  // Units of a packed panel that fill a register of columns.
+  static constexpr int64_t kPanelUnits = kAmxUnits * kAmxAcross;
   AmxRegisters registers;
   int64_t rows = 0;  // that the registers are configured for
   alignas(64) Left tail[kAmxDown * kAmxDepth<P>];
@@ -134,18 +130,31 @@ struct AmxRows {
   // The sums of up to kAmxDown rows, which are read unless `first`.
   void multiply(const Left *a, int64_t row, int64_t n, const int32_t *panel, int64_t depth,
                 int64_t w, Sum *sums, bool first) {
-    configure(n);
     if (const int64_t left = depth % kAmxDepth<P>; left > 0) {
       memset((void *)tail, 0, sizeof tail);
       for (int64_t i = 0; i < n; i++)
         memcpy((void *)(tail + i * kAmxDepth<P>), a + i * row + depth - left,
                size_t(left) * sizeof(Left));
     }
+    const auto each = [&](auto &&step) __attribute__((always_inline)) {
+      const int32_t *units = panel;
+      int64_t p = 0;
+      for (; p + kAmxDepth<P> <= depth; p += kAmxDepth<P>, units += kPanelUnits)
+        step(a + p, row * int64_t(sizeof(Left)), units);
+      if (p < depth) step(tail, kAmxBytes, units);
+    };
+    multiply_each(n, w, each, sums, first);
+  }
+
+  // The sums of n rows and w columns of the products of `each` (see amx_block).
+  template <class Each>
+  void multiply_each(int64_t n, int64_t w, const Each &each, Sum *sums, bool first) {
+    configure(n);
     const bool down = n > kAmxRows, across = w > kAmxUnits;
-    const auto block = down     ? across ? amx_block<P, 2, 2> : amx_block<P, 2, 1>
-                           : across ? amx_block<P, 1, 2>
-                                : amx_block<P, 1, 1>;
-    block(registers, a, row, tail, depth, panel, sums, first);
+    const auto block = down     ? across ? amx_block<P, 2, 2, Each> : amx_block<P, 2, 1, Each>
+                           : across ? amx_block<P, 1, 2, Each>
+                                : amx_block<P, 1, 1, Each>;
+    block(registers, each, sums, first);
   }
 
  private:
@@ -241,23 +250,6 @@ const int32_t *packed_at(uintptr_t packed, int64_t k, int64_t p, int64_t j) {
   const int64_t parts = p > 0 ? p / amx_part<P>(k) : 0;  // before this one
   return (const int32_t *)packed + j / kAmxAcross * packed_amx<P>(k) +
          (p / P::kSteps + parts) * kAmxAcross;
-}
-
-// a is of type A, b of type B, unless it is packed, with packed_k rows, and c of type C.
-template <class P, class A, class B, class C>
-void multiply_amx(const lt_gemm *g, uintptr_t packed, int64_t packed_k, int64_t column) {
-  alignas(64) int32_t room[(kUnits + 1) * kAmxAcross];
-  using Sum = typename P::Sum;
-  const Scaled<P, C> out{g, factor<Sum, C>(g->alpha), factor<Sum, C>(g->beta)};
-  multiply_panels_amx<P, A>(
-      g, amx_part<P>(packed ? packed_k : g->k),
-      [&](int64_t s, int64_t j, int64_t w, int64_t p, int64_t depth) -> const int32_t * {
-        if (packed) return packed_at<P>(packed, packed_k, p, column + j) + kAmxAcross;
-        const B *b = (const B *)g->b + s * g->b_batch + p * g->b_row + j * g->b_col;
-        pack_amx<P>(b, g->b_row, g->b_col, depth, w, room);
-        return room + kAmxAcross;
-      },
-      [&](auto... at) { write_amx<P>(out, at...); });
 }
 
 // The blocks of a product: columns are divided into groups whose packed panels fit into the L2
@@ -387,9 +379,23 @@ void gemm_amx(lt_gemm_amx *w) {
       });
     });
 }
+
+// a and c are of type A, b is bfloat16.
 template <class A>
 void gemm_rounded_amx(const lt_gemm_rounded *r) {
-  multiply_amx<AmxPairs, A, BFloat16, A>(&r->g, r->packed, r->packed_k, r->column);
+  using P = AmxPairs;
+  alignas(64) int32_t room[(kUnits + 1) * kAmxAcross];
+  const lt_gemm *const g = &r->g;
+  const Scaled<P, A> out{g, factor<float, A>(g->alpha), factor<float, A>(g->beta)};
+  multiply_panels_amx<P, A>(
+      g, amx_part<P>(r->packed ? r->packed_k : g->k),
+      [&](int64_t s, int64_t j, int64_t w, int64_t p, int64_t depth) -> const int32_t * {
+        if (r->packed) return packed_at<P>(r->packed, r->packed_k, p, r->column + j) + kAmxAcross;
+        const BFloat16 *b = (const BFloat16 *)g->b + s * g->b_batch + p * g->b_row + j * g->b_col;
+        pack_amx<P>(b, g->b_row, g->b_col, depth, w, room);
+        return room + kAmxAcross;
+      },
+      [&](auto... at) { write_amx<P>(out, at...); });
 }
 
 template <class L>

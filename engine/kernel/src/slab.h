@@ -56,6 +56,18 @@ struct Side {
   bool padded() const { return low < 0 || low + extent * stride > size; }
 };
 
+// The image elements of a channel in the im2col tile of all kernel elements at a box of positions,
+// which may be more than integers hold.
+LT_INLINE double tile_size(const lt_axis *a, const int64_t *taps, const int64_t *begin,
+                           const int64_t *end) {
+  double size = 1;
+  for (int d = 0; d < LT_AXES; d++) {
+    const Side side(a[d], 0, taps[d], begin[d], end[d]);
+    size *= double(side.slots) * double(side.extent);
+  }
+  return size;
+}
+
 // n elements with a stride in bytes.
 template <class T, class Unit>
 void read_elements(const char *from, int64_t step, Unit *to, int64_t n) {
@@ -269,12 +281,7 @@ struct Tapping {
     for (int d = 0; d < LT_AXES; d++) all *= taps[d] = a[d].taps;
     channels = all > 0 && all < kPart ? kPart / all : 1;
     const int64_t begin[LT_AXES] = {}, end[LT_AXES] = {1, 1, kFew};
-    double bytes = double(channels) * sizeof(Unit);  // which may be more than integers hold
-    for (int d = 0; d < LT_AXES; d++) {
-      const Side side(a[d], 0, taps[d], begin[d], end[d]);
-      bytes *= double(side.slots) * double(side.extent);
-    }
-    whole = bytes <= kMost;
+    whole = double(channels) * sizeof(Unit) * tile_size(a, taps, begin, end) <= kMost;
     if (!whole) channels = kPart;
     // Parts of about the same size.
     const int64_t parts = most_channels > channels ? up(most_channels, channels) : 1;
