@@ -103,6 +103,19 @@ struct AmxConvolver {
     });
   }
 
+  // Copies a few values, for which a call of memcpy would take longer.
+  static LT_INLINE void copy_values(Unit *to, const Unit *from, int64_t n) {
+#if defined(__AVX512BW__)
+    constexpr int64_t kVector = 32;
+    for (; n >= kVector; n -= kVector, to += kVector, from += kVector)
+      _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+    const auto mask = __mmask32((uint32_t(1) << n) - 1);
+    if (n > 0) _mm512_mask_storeu_epi16(to, mask, _mm512_maskz_loadu_epi16(mask, from));
+#else
+    memcpy((void *)to, from, size_t(n * kSize));
+#endif
+  }
+
   // Copies, for each position of a row, the channels at all kernel elements.
   void merge_row(const char *from, Unit *to) const {
     const int64_t step = g->axes[2].image_step, count = g->channels, taps = across.taps;
@@ -114,11 +127,10 @@ struct AmxConvolver {
     for (int64_t i = 0; i < across.positions; i++, to += stride) {
       const Unit *const at = row + i * across.stride * count;
       if (across.step == 1 && !across.backward)
-        memcpy((void *)to, at, size_t(taps * count * kSize));
+        copy_values(to, at, taps * count);
       else
         for (int64_t t = 0; t < taps; t++)
-          memcpy((void *)(to + t * count), at + across.upward(t) * across.step * count,
-                 size_t(count * kSize));
+          copy_values(to + t * count, at + across.upward(t) * across.step * count, count);
     }
   }
 
@@ -127,9 +139,11 @@ struct AmxConvolver {
   void copy_row(const char *from, int64_t apart, Unit *to, int64_t between, int64_t n) const {
     const int64_t channel = g->image_channel * kSize;
     const auto turn = find_turn(kSize);
-    if (channel == kSize) {
+    if (channel == kSize && apart == g->channels * kSize && between == g->channels) {
+      memcpy((void *)to, from, size_t(n * apart));
+    } else if (channel == kSize) {
       for (int64_t i = 0; i < n; i++)
-        memcpy((void *)(to + i * between), from + i * apart, size_t(g->channels * kSize));
+        copy_values(to + i * between, (const Unit *)(from + i * apart), g->channels);
     } else if (apart == kSize) {
       turn((char *)to, between * kSize, from, channel, g->channels, n);
     } else {
