@@ -53,68 +53,13 @@ func generateFacade(out *output, ops []*schema.Operator) error {
 	if err != nil {
 		return err
 	}
-	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir, "unsafe": "unsafe"}
-	for _, dir := range slices.Sorted(maps.Keys(tables)) {
-		if err := readPackage(dir, declared, imports); err != nil {
-			return err
-		}
-	}
-	for _, source := range []struct {
-		file string
-		text func([]*schema.Operator, map[string]*function) (string, error)
-	}{{pointwiseFile, generatePointwise}, {copiesFile, generateCopies}, {listsFile, generateLists}} {
-		text, err := source.text(ops, declared)
-		if err != nil {
-			return err
-		}
-		out.write(source.file, text)
-		if err := readSource(source.file, text, declared, imports); err != nil {
-			return err
-		}
-	}
-	casts := map[string]int{} // by the dispatcher's methods, which aliases share
-	for _, o := range ops {
-		for row, policy := range policies[o.Name] {
-			if policy != "" {
-				casts[o.GoName()] |= 1 << row
-			}
-		}
-	}
-	var all []*function
-	seen, err := ownMethods()
+	declared, imports, err := readFunctions(out, ops)
 	if err != nil {
 		return err
 	}
-	for _, o := range ops {
-		if f, ok := declared[o.GoName()]; ok && o.Runtime {
-			if f.table != "" && f.table != "autograd" {
-				return o.Wrong(fmt.Errorf("functions of the runtime are in %s or %s, but %s is not", opsDir, autogradDir, f.name))
-			}
-			out.runtime[f.name] = f
-			continue
-		}
-		if seen[o.GoName()] {
-			continue
-		}
-		seen[o.GoName()] = true
-		f, ok := declared[o.GoName()]
-		if !ok {
-			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
-		}
-		if f.table == "autograd" {
-			return o.Wrong(fmt.Errorf("func %s is in %s, but functions of the runtime have a schema in %s", f.name, autogradDir, schema.RuntimeDir))
-		}
-		f.op, f.any, f.constant = cmp.Or(o.Called, o.Name), o.Tagged("metadata"), o.Constant()
-		f.draws = o.Tagged("random") && (f.table == "" || f.table == tables[compositeDir]) && f.keysExpression() != ""
-		f.casts = casts[o.GoName()]
-		f.keeps, f.filed = o.Tagged("keeps"), o.Category == "file"
-		outs := len(f.params) - len(o.Args)
-		for i, p := range f.params {
-			if i < outs || o.Args[i-outs].Mutated {
-				f.written = append(f.written, p)
-			}
-		}
-		all = append(all, f)
+	all, err := dispatchedFunctions(out, ops, declared, policies)
+	if err != nil {
+		return err
 	}
 	out.write(facadeDir+"/gen_aten.go", facadeMethods(all, imports))
 	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
@@ -136,6 +81,87 @@ func generateFacade(out *output, ops []*schema.Operator) error {
 		return err
 	}
 	return generateDerivatives(out, ops, all, imports)
+}
+
+// readFunctions returns the functions of the folders of tables by name, and the packages that their signatures refer to, among them the
+// functions of engine/ops that it writes.
+func readFunctions(out *output, ops []*schema.Operator) (declared map[string]*function, imports map[string]string, err error) {
+	declared, imports = map[string]*function{}, map[string]string{"ops": module + opsDir, "unsafe": "unsafe"}
+	for _, dir := range slices.Sorted(maps.Keys(tables)) {
+		if err := readPackage(dir, declared, imports); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, source := range []struct {
+		file string
+		text func([]*schema.Operator, map[string]*function) (string, error)
+	}{{pointwiseFile, generatePointwise}, {copiesFile, generateCopies}, {listsFile, generateLists}} {
+		text, err := source.text(ops, declared)
+		if err != nil {
+			return nil, nil, err
+		}
+		out.write(source.file, text)
+		if err := readSource(source.file, text, declared, imports); err != nil {
+			return nil, nil, err
+		}
+	}
+	return declared, imports, nil
+}
+
+// dispatchedFunctions returns the functions for which the dispatcher gets a method, and adds those of the runtime to out.runtime.
+func dispatchedFunctions(out *output, ops []*schema.Operator, declared map[string]*function,
+	policies map[string][]string) ([]*function, error) {
+	casts := map[string]int{} // by the dispatcher's methods, which aliases share
+	for _, o := range ops {
+		for row, policy := range policies[o.Name] {
+			if policy != "" {
+				casts[o.GoName()] |= 1 << row
+			}
+		}
+	}
+	var all []*function
+	seen, err := ownMethods()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range ops {
+		f, ok := declared[o.GoName()]
+		if ok && o.Runtime {
+			if f.table != "" && f.table != "autograd" {
+				return nil, o.Wrong(fmt.Errorf("functions of the runtime are in %s or %s, but %s is not", opsDir, autogradDir, f.name))
+			}
+			out.runtime[f.name] = f
+			continue
+		}
+		if seen[o.GoName()] {
+			continue
+		}
+		seen[o.GoName()] = true
+		if !ok {
+			return nil, o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
+		}
+		if f.table == "autograd" {
+			return nil, o.Wrong(fmt.Errorf("func %s is in %s, but functions of the runtime have a schema in %s", f.name, autogradDir,
+				schema.RuntimeDir))
+		}
+		f.casts = casts[o.GoName()]
+		f.setProperties(o)
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// setProperties sets the fields of f that the schema of its operator determines.
+func (f *function) setProperties(o *schema.Operator) {
+	f.op, f.any, f.constant = cmp.Or(o.Called, o.Name), o.Tagged("metadata"), o.Constant()
+	f.draws = o.Tagged("random") && (f.table == "" || f.table == tables[compositeDir]) && f.keysExpression() != ""
+	f.keeps, f.filed = o.Tagged("keeps"), o.Category == "file"
+	outs := len(f.params) - len(o.Args)
+	for i, p := range f.params {
+		if i < outs || o.Args[i-outs].Mutated {
+			f.written = append(f.written, p)
+		}
+	}
 }
 
 // ownMethods returns the operators that package aten implements itself, since they read or change the context of calls.

@@ -437,54 +437,80 @@ var (
 	comparisons = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}
 )
 
+// compileBinary returns an operation on two operands.
 func (k *compiler) compileBinary(op token.Token, x, y expression) expression {
 	is := func(typ string) bool { return x.typ == typ || y.typ == typ }
 	compares := slices.Contains(comparisons, op)
 	numeric := []string{intConst, floatConst, "int64", "float64"}
 	switch {
 	case is(tensorType):
-		form, ok := tensorOperators[op]
-		if !ok {
-			k.failCompile("the language has no %s for tensors", op)
-		}
-		if over := map[[2]bool]string{{true, false}: "left", {false, true}: "right",
-			{true, true}: "left|right"}[[2]bool{x.temporary, y.temporary}]; over != "" && !compares {
-			return expression{fmt.Sprintf("s.binary('%s', %s, %s, %s)", op, k.convertTo(x, tensorType), k.convertTo(y, tensorType), over),
-				tensorType, true}
-		}
-		return expression{fmt.Sprintf(form, k.convertTo(x, tensorType), k.convertTo(y, tensorType)), tensorType, true}
+		return k.compileTensorBinary(op, x, y, compares)
 	case is("bool") && (op == token.LAND || op == token.LOR), is("string") && compares, is("dtype.DType") && compares:
 		if x.typ != y.typ {
 			k.failCompile("%s %s %s is of two types", x.typ, op, y.typ)
 		}
 		return newExpression(x.code+" "+op.String()+" "+y.code, "bool")
-	case is(noneConst) && compares && is("ops.Int"):
-		return newExpression(x.code+op.String()+"ops.NoInt", "bool")
-	case is(noneConst) && compares && (is("[]int64") || is("*float64")):
-		return newExpression(x.code+op.String()+"nil", "bool")
-	case is(noneConst) && compares && is(scalarType):
-		return newExpression(map[bool]string{true: "", false: "!"}[op == token.EQL]+x.code+".IsNone()", "bool")
+	case is(noneConst) && compares:
+		if code, ok := compareToNone(op, x, y); ok {
+			return newExpression(code, "bool")
+		}
+	case slices.Contains(numeric, x.typ) && slices.Contains(numeric, y.typ):
+		return k.compileNumeric(op, x, y, compares)
+	}
+	switch {
 	case is(scalarType) && compares:
 		return newExpression(k.convertTo(x, scalarType)+".Float() "+op.String()+" "+k.convertTo(y, scalarType)+".Float()", "bool")
 	case is(scalarType):
 		return newExpression(fmt.Sprintf("computeScalars('%s', %s, %s)", op, k.convertTo(x, scalarType), k.convertTo(y, scalarType)), scalarType)
-	case slices.Contains(numeric, x.typ) && slices.Contains(numeric, y.typ):
-		typ := "int64"
-		if is("float64") || is(floatConst) {
-			typ = "float64"
-		}
-		if x.typ == intConst && y.typ == intConst {
-			typ = intConst
-		}
-		code := x.code + " " + op.String() + " " + y.code
-		if typ != intConst {
-			code = k.convertTo(x, typ) + " " + op.String() + " " + k.convertTo(y, typ)
-		}
-		if compares {
-			typ = "bool"
-		}
-		return newExpression("("+code+")", typ)
 	}
 	k.failCompile("the language has no %s for %s and %s", op, x.typ, y.typ)
 	return expression{}
+}
+
+// compileTensorBinary returns an operation on operands of which at least one is a tensor. It may write to operands that are temporaries.
+func (k *compiler) compileTensorBinary(op token.Token, x, y expression, compares bool) expression {
+	form, ok := tensorOperators[op]
+	if !ok {
+		k.failCompile("the language has no %s for tensors", op)
+	}
+	left, right := k.convertTo(x, tensorType), k.convertTo(y, tensorType)
+	if over := map[[2]bool]string{{true, false}: "left", {false, true}: "right",
+		{true, true}: "left|right"}[[2]bool{x.temporary, y.temporary}]; over != "" && !compares {
+		return expression{fmt.Sprintf("s.binary('%s', %s, %s, %s)", op, left, right, over), tensorType, true}
+	}
+	return expression{fmt.Sprintf(form, left, right), tensorType, true}
+}
+
+// compareToNone returns the code of a comparison with none, and false for operands of a type that is never none.
+func compareToNone(op token.Token, x, y expression) (string, bool) {
+	is := func(typ string) bool { return x.typ == typ || y.typ == typ }
+	switch {
+	case is("ops.Int"):
+		return x.code + op.String() + "ops.NoInt", true
+	case is("[]int64"), is("*float64"):
+		return x.code + op.String() + "nil", true
+	case is(scalarType):
+		return map[bool]string{true: "", false: "!"}[op == token.EQL] + x.code + ".IsNone()", true
+	}
+	return "", false
+}
+
+// compileNumeric returns an operation on two numbers. The result is a constant if both are integer constants.
+func (k *compiler) compileNumeric(op token.Token, x, y expression, compares bool) expression {
+	is := func(typ string) bool { return x.typ == typ || y.typ == typ }
+	typ := "int64"
+	if is("float64") || is(floatConst) {
+		typ = "float64"
+	}
+	if x.typ == intConst && y.typ == intConst {
+		typ = intConst
+	}
+	code := x.code + " " + op.String() + " " + y.code
+	if typ != intConst {
+		code = k.convertTo(x, typ) + " " + op.String() + " " + k.convertTo(y, typ)
+	}
+	if compares {
+		typ = "bool"
+	}
+	return newExpression("("+code+")", typ)
 }

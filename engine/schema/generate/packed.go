@@ -137,86 +137,83 @@ func (p *parameterArray) addParameters(parameters []string, operator string) str
 	return fmt.Sprintf("lt_parameters + %d", start)
 }
 
+// parameterRow returns the line of argument i in the array of parameters.
+func (v *pyOverload) parameterRow(i int) string {
+	o, a := v.op, v.op.Args[i]
+	absent := "{0}"
+	if a.Default != "" {
+		absent = cAbsent(a)
+	}
+	flags := formatFlags([]cFlag{
+		{a.KwOnly, "LT_BY_NAME"}, {a.Default != "", "LT_DEFAULT"}, {noneIsDefault(a), "LT_NONE_IS_DEFAULT"},
+		{a.Type.Base == "dtype" && (o.Args[0].Type.Base == "Storage" || o.Category == "quantized"), "LT_ANY_DTYPE"},
+		{a.Type.Optional || a.Default == "None", "LT_OPTIONAL"}, {a.Mutated, "LT_MUTATED"}, {i == 0 && o.Tagged("moves"), "LT_MOVED"},
+		{i == spreadPosition(o), "LT_SPREAD"}, {a.Type.Function == "tensor_callback", "LT_CALLS_BACK"}, {a.Indices, "LT_INTEGERS"},
+	})
+	shown := "NULL"
+	if name := pyName(renameForPython(o).Args[i].Name); name != a.Name && (a.Name != "self" || name != "input") {
+		shown = strconv.Quote(name)
+	}
+	return fmt.Sprintf("    {\"%s\", %s, '%s', %d, %s, %s},", a.Name, shown, v.kindOf(i), o.DimOf(i), flags, absent)
+}
+
+// formatResults returns the letters of the results' types, and the names of the results with NUL characters between them.
+func formatResults(o *schema.Operator) (letters, names string) {
+	var all []string
+	for _, r := range o.Returns {
+		letters += kinds[unqualifiedType(r.Type)].letter
+		all = append(all, r.Name)
+	}
+	return letters, strings.Join(all, "\\0")
+}
+
+// operatorFlags returns the flags of the operator's line of the table.
+func (v *pyOverload) operatorFlags(results string) string {
+	o := v.op
+	aliased := o.Returns != nil && o.Returns[0].AliasSet != ""
+	return formatFlags([]cFlag{
+		{aliased && o.Category == "view" || results == "S", "LT_BRIEF"},
+		// The result of detach() must keep neither the tensor nor its autograd graph.
+		{aliased && !o.Args[0].Mutated && o.Name != "detach", "LT_VIEWS"},
+		{o.Tagged("itself"), "LT_ITSELF"}, {v.isFactory(), "LT_FACTORY"}, {o.Category == "gradient" || o.Python.Internal, "LT_RUNS"},
+		{o.Tagged("view") && len(o.Returns) == 1 && o.Args[0].Type.Base == "Tensor" && !o.Args[0].Type.List, "LT_A_VIEW"},
+		{o.Has("function"), "LT_NAMED"}, {o.Has("method"), "LT_METHOD"}, {o.Category == "file" || o.Name == "backward", "LT_LENGTHY"},
+		{!isObserved(o), "LT_UNOBSERVED"},
+	})
+}
+
+// aliasedResults returns a mask of the results that share memory with an argument.
+func aliasedResults(o *schema.Operator) int {
+	mask := 0
+	for i, r := range o.Returns {
+		if r.AliasSet != "" {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
 // tableRow returns the operator's line of the table.
 func (v *pyOverload) tableRow(order int, array *parameterArray) string {
 	o := v.op
 	var parameters []string
-	for i, a := range o.Args {
-		var flags []string
-		if a.KwOnly {
-			flags = append(flags, "LT_BY_NAME")
-		}
-		absent := "{0}"
-		switch {
-		case a.Default != "":
-			flags = append(flags, "LT_DEFAULT")
-			absent = cAbsent(a)
-		}
-		if noneIsDefault(a) {
-			flags = append(flags, "LT_NONE_IS_DEFAULT")
-		}
-		if a.Type.Base == "dtype" && (o.Args[0].Type.Base == "Storage" || o.Category == "quantized") {
-			flags = append(flags, "LT_ANY_DTYPE")
-		}
-		flags = appendFlags(flags, []cFlag{
-			{a.Type.Optional || a.Default == "None", "LT_OPTIONAL"}, {a.Mutated, "LT_MUTATED"}, {i == 0 && o.Tagged("moves"), "LT_MOVED"},
-			{i == spreadPosition(o), "LT_SPREAD"}, {a.Type.Function == "tensor_callback", "LT_CALLS_BACK"}, {a.Indices, "LT_INTEGERS"},
-		})
-		shown := "NULL"
-		if name := pyName(renameForPython(o).Args[i].Name); name != a.Name && (a.Name != "self" || name != "input") {
-			shown = strconv.Quote(name)
-		}
-		parameters = append(parameters, fmt.Sprintf("    {\"%s\", %s, '%s', %d, %s, %s},", a.Name, shown, v.kindOf(i), o.DimOf(i),
-			joinFlags(flags), absent))
+	for i := range o.Args {
+		parameters = append(parameters, v.parameterRow(i))
 	}
 	var has []string
 	for _, f := range listForms(o) {
 		has = append(has, fmt.Sprintf("LT_HAS(%s, %d)", f.cMode(), map[bool]int{true: 1}[f.scalar]))
 	}
-	results, named := "", ""
-	for i, r := range o.Returns {
-		results += kinds[unqualifiedType(r.Type)].letter
-		if i > 0 {
-			named += "\\0"
-		}
-		named += r.Name
-	}
-	var flags []string
-	if o.Returns != nil && o.Returns[0].AliasSet != "" && o.Category == "view" || results == "S" {
-		flags = append(flags, "LT_BRIEF")
-	}
-	// The result of detach() must keep neither the tensor nor its autograd graph.
-	if o.Returns != nil && o.Returns[0].AliasSet != "" && !o.Args[0].Mutated && o.Name != "detach" {
-		flags = append(flags, "LT_VIEWS")
-	}
-	if o.Tagged("itself") {
-		flags = append(flags, "LT_ITSELF")
-	}
-	if v.isFactory() {
-		flags = append(flags, "LT_FACTORY")
-	}
-	if o.Category == "gradient" || o.Python.Internal {
-		flags = append(flags, "LT_RUNS")
-	}
-	flags = appendFlags(flags, []cFlag{
-		{o.Tagged("view") && len(o.Returns) == 1 && o.Args[0].Type.Base == "Tensor" && !o.Args[0].Type.List, "LT_A_VIEW"},
-		{o.Has("function"), "LT_NAMED"}, {o.Has("method"), "LT_METHOD"}, {o.Category == "file" || o.Name == "backward", "LT_LENGTHY"},
-		{!isObserved(o), "LT_UNOBSERVED"},
-	})
-	aliases := 0
-	for i, r := range o.Returns {
-		if r.AliasSet != "" {
-			aliases |= 1 << i
-		}
-	}
 	inplace := "NULL"
 	if o.Has("inplace") {
 		inplace = strconv.Quote(o.Name + "_")
 	}
+	results, named := formatResults(o)
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated && !a.Type.List })
 	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, LT_OP_%s},\n",
 		o.ID(), o.Name, inplace, array.addParameters(parameters, o.ID()), len(o.Args), results, named,
-		"("+(&pyOverload{op: renameForPython(o)}).formatSignature()+")", changed, joinFlags(flags), joinFlags(has), aliases, order, o.CName())
+		"("+(&pyOverload{op: renameForPython(o)}).formatSignature()+")", changed, v.operatorFlags(results), joinFlags(has),
+		aliasedResults(o), order, o.CName())
 }
 
 // isObserved returns whether observers are notified of calls of an entry: of operators, except those that return the memory of a tensor,
@@ -250,14 +247,15 @@ type cFlag struct {
 	name string
 }
 
-// appendFlags appends the names of the flags that are set.
-func appendFlags(names []string, choices []cFlag) []string {
+// formatFlags returns the C text of the flags that are set.
+func formatFlags(choices []cFlag) string {
+	var names []string
 	for _, f := range choices {
 		if f.is {
 			names = append(names, f.name)
 		}
 	}
-	return names
+	return joinFlags(names)
 }
 
 // joinFlags returns the C text of flags.

@@ -64,10 +64,8 @@ func pyDims(a schema.Arg) string {
 	return pyType(a.Type, false)
 }
 
-// formatStub returns the typed signature of one overload.
-func (v *pyOverload) formatStub(name string, method, switches bool) string {
-	var out []string
-	star := false
+// stubParameters returns the declarations of the operator's arguments, and whether those that follow can only be passed by name.
+func (v *pyOverload) stubParameters(method bool) (out []string, star bool) {
 	for i, a := range v.op.Args {
 		p := pyName(a.Name)
 		kind := pyDims(a)
@@ -95,51 +93,65 @@ func (v *pyOverload) formatStub(name string, method, switches bool) string {
 		}
 		out = append(out, p+": "+kind)
 	}
-	if switches {
-		if at := slices.Index(out, "*"); at >= 0 {
-			out = slices.Insert(out, at, "inplace: _bool = ...")
-		} else {
-			out = append(out, "inplace: _bool = ...")
+	return out, star
+}
+
+// stubOptions returns the declarations of the parameters that Python adds: out, second names of arguments, and those of factories.
+func (v *pyOverload) stubOptions() (out []string) {
+	if v.takesOut() {
+		kind := "_Tensor"
+		if len(v.op.Returns) > 1 {
+			kind = "Sequence[_Tensor]"
 		}
+		out = append(out, "out: "+kind+" | None = ...")
 	}
-	aliased := v.aliasedArgs()
-	if v.takesOut() || v.isFactory() || len(aliased) > 0 {
+	for _, a := range v.aliasedArgs() {
+		out = append(out, pyAliases[a.Name]+": "+pyDims(a)+" = ...")
+	}
+	if v.isFactory() {
+		out = append(out, "pin_memory: _bool | None = ...", "requires_grad: _bool = ...", "names: Sequence[_str | None] | None = ...")
+	}
+	return out
+}
+
+// stubResult returns the type of the result.
+func (v *pyOverload) stubResult(method bool) string {
+	switch returns := v.op.Returns; {
+	case v.op.Python.Tuple:
+		var types []string
+		for _, r := range returns {
+			types = append(types, pyType(r.Type, true))
+		}
+		return "tuple[" + strings.Join(types, ", ") + "]"
+	case len(returns) > 1 && method:
+		return "_f." + v.resultType()
+	case len(returns) > 1:
+		return v.resultType()
+	case v.inplace || len(returns) == 0 && len(v.op.Args) > 0 && v.op.Args[0].Mutated && !v.op.Args[0].Type.List:
+		return "_Tensor"
+	case len(returns) == 1:
+		return pyType(returns[0].Type, true)
+	}
+	return "None"
+}
+
+// formatStub returns the typed signature of one overload.
+func (v *pyOverload) formatStub(name string, method, switches bool) string {
+	out, star := v.stubParameters(method)
+	if switches {
+		at := slices.Index(out, "*")
+		if at < 0 {
+			at = len(out)
+		}
+		out = slices.Insert(out, at, "inplace: _bool = ...")
+	}
+	if options := v.stubOptions(); len(options) > 0 {
 		if !star {
 			out = append(out, "*")
 		}
-		if v.takesOut() {
-			kind := "_Tensor"
-			if len(v.op.Returns) > 1 {
-				kind = "Sequence[_Tensor]"
-			}
-			out = append(out, "out: "+kind+" | None = ...")
-		}
-		for _, a := range aliased {
-			out = append(out, pyAliases[a.Name]+": "+pyDims(a)+" = ...")
-		}
-		if v.isFactory() {
-			out = append(out, "pin_memory: _bool | None = ...", "requires_grad: _bool = ...", "names: Sequence[_str | None] | None = ...")
-		}
+		out = append(out, options...)
 	}
-	result := "None"
-	switch {
-	case v.op.Python.Tuple:
-		var types []string
-		for _, r := range v.op.Returns {
-			types = append(types, pyType(r.Type, true))
-		}
-		result = "tuple[" + strings.Join(types, ", ") + "]"
-	case len(v.op.Returns) > 1:
-		result = v.resultType()
-		if method {
-			result = "_f." + result
-		}
-	case v.inplace || len(v.op.Returns) == 0 && len(v.op.Args) > 0 && v.op.Args[0].Mutated && !v.op.Args[0].Type.List:
-		result = "_Tensor"
-	case len(v.op.Returns) == 1:
-		result = pyType(v.op.Returns[0].Type, true)
-	}
-	return fmt.Sprintf("def %s(%s) -> %s: ...", name, strings.Join(out, ", "), result)
+	return fmt.Sprintf("def %s(%s) -> %s: ...", name, strings.Join(out, ", "), v.stubResult(method))
 }
 
 // resultStub declares the tuple type of several results.
