@@ -215,19 +215,7 @@ func (r *backwardPass) visitNode(p *pending) error {
 		return r.callPostHooks(p, make([]*tensor.Tensor, len(n.edges)))
 	}
 	if n.leaf != nil {
-		if v := variableOf(n.leaf); p.grads[0] != nil && (v.node != nil || v.view != nil) {
-			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: its base was written to after it was used",
-				n.leaf.Sizes())
-		}
-		if v := variableOf(n.leaf); p.grads[0] != nil && v.requires {
-			if err := v.accumulateGrad(r.c, n.leaf, p.grads[0], r.create); err != nil {
-				return err
-			}
-		}
-		if err := r.callAccumulateHooks(n.leaf); err != nil {
-			return err
-		}
-		return r.callPostHooks(p, nil)
+		return r.visitLeaf(p)
 	}
 	grads, err := n.computeGrads(r, p.grads)
 	if err == nil && n.attached.Load() != nil {
@@ -238,22 +226,47 @@ func (r *backwardPass) visitNode(p *pending) error {
 	if err == nil {
 		err = n.checkNan(r.c, grads)
 	}
+	return n.addFailedName(r.passGrads(n, grads, err))
+}
+
+// visitLeaf adds the gradient of a leaf to its grad, and calls its hooks.
+func (r *backwardPass) visitLeaf(p *pending) error {
+	leaf, grad := p.node.leaf, p.grads[0]
+	if grad != nil {
+		v := variableOf(leaf)
+		if v.node != nil || v.view != nil {
+			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: its base was written to after it was used",
+				leaf.Sizes())
+		}
+		if v.requires {
+			if err := v.accumulateGrad(r.c, leaf, grad, r.create); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.callAccumulateHooks(leaf); err != nil {
+		return err
+	}
+	return r.callPostHooks(p, nil)
+}
+
+// passGrads adds the gradients of a node's operands to the nodes of these. After an error, such as err, it releases them.
+func (r *backwardPass) passGrads(n *Node, grads []*tensor.Tensor, err error) error {
 	for i, grad := range grads {
-		if grad == nil {
+		switch {
+		case grad == nil:
 			if err == nil && r.needsGrad(n.edges[i]) {
 				r.queueNode(n.edges[i].Node)
 			}
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			grad.Release()
-			continue
-		}
-		if grad, err = n.fitGrad(r.c, i, grad); err == nil {
-			err = r.addGrad(n.edges[i], grad)
+		default:
+			if grad, err = n.fitGrad(r.c, i, grad); err == nil {
+				err = r.addGrad(n.edges[i], grad)
+			}
 		}
 	}
-	return n.addFailedName(err)
+	return err
 }
 
 // needsGrad returns whether the backward pass needs the gradient along an edge.

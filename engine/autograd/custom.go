@@ -58,39 +58,13 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 	n.number = numbers.Add(1)
 	n.recordOutputs(results...)
 	var few [4]int
-	graded, partial := few[:0], false // the differentiable results, and whether some results are nil
+	graded := few[:0] // the differentiable results
 	for i, t := range results {
-		partial = partial || t == nil
 		if t != nil && isDifferentiable(t) && !slices.Contains(constant, int64(i)) {
 			graded = append(graded, i)
 		}
 	}
-	var present []bool // which results are not nil, if some are
-	if partial {
-		for _, t := range results {
-			present = append(present, t != nil)
-		}
-	}
-	n.formula = func(s *steps, i int) *tensor.Tensor {
-		return s.evaluateOnce(func() []*tensor.Tensor {
-			for k := range s.given {
-				if materialize && (present == nil || present[k]) {
-					s.grad(k)
-				}
-			}
-			at := n.attached.Load().context
-			made := s.TrackAll(gradients(s, at))
-			for k, e := range s.node.edges {
-				if made[k] != nil && e.Node != nil {
-					made[k] = s.placeCustomGrad(k, at.placesAt(k), made[k])
-				}
-				if t := made[k]; t != nil && e.Node != nil {
-					s.Check(e.Node.outputs[e.Output].checkCustomGrad(name, k, t))
-				}
-			}
-			return made
-		})[i]
-	}
+	n.setCustomFormula(name, materialize, presentTensors(results), gradients)
 	for _, t := range kept {
 		if err := n.saveForCallback(c, t, outputs, graded); err != nil {
 			return nil, err
@@ -113,6 +87,44 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 	n.callWatcherForNew()
 	n.retain()
 	return n, nil
+}
+
+// presentTensors returns which tensors are not nil, or nil if all are.
+func presentTensors(tensors []*tensor.Tensor) []bool {
+	if !slices.Contains(tensors, nil) {
+		return nil
+	}
+	present := make([]bool, len(tensors))
+	for i, t := range tensors {
+		present[i] = t != nil
+	}
+	return present
+}
+
+// setCustomFormula has n compute its gradients by a function. If materialize is set, missing gradients of the results that are present, all
+// by default, are zeros.
+func (n *Node) setCustomFormula(name string, materialize bool, present []bool,
+	gradients func(s *steps, at *context) ([]*tensor.Tensor, error)) {
+	n.formula = func(s *steps, i int) *tensor.Tensor {
+		return s.evaluateOnce(func() []*tensor.Tensor {
+			for k := range s.given {
+				if materialize && (present == nil || present[k]) {
+					s.grad(k)
+				}
+			}
+			at := n.attached.Load().context
+			made := s.TrackAll(gradients(s, at))
+			for k, e := range s.node.edges {
+				if made[k] != nil && e.Node != nil {
+					made[k] = s.placeCustomGrad(k, at.placesAt(k), made[k])
+				}
+				if t := made[k]; t != nil && e.Node != nil {
+					s.Check(e.Node.outputs[e.Output].checkCustomGrad(name, k, t))
+				}
+			}
+			return made
+		})[i]
+	}
 }
 
 // RecordFunctionWeak is RecordFunction that returns a weak reference to the node.

@@ -54,56 +54,69 @@ func NnUpsampleBilinear(c dispatch.Context, self *tensor.Tensor, sizes []int64, 
 	return interpolate(c, "nn_upsample_bilinear", self, sizes, scales, "bilinear", ops.True, ops.NoBool, false)
 }
 
-func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners,
-	recompute ops.Bool, antialias bool) (_ *tensor.Tensor, err error) {
+// checkInterpolation returns an error if an argument of interpolate does not fit the mode or the dimensions of self.
+func checkInterpolation(op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool,
+	antialias bool) error {
 	of, known := resamplings[mode]
 	n := self.Dim() - 2
 	switch {
 	case !known:
-		return nil,
-			status.NotImplementedf("%s: mode must be nearest, nearest-exact, linear, bilinear, bicubic, trilinear, lanczos or area, but is %q", op,
-				mode)
+		return status.NotImplementedf("%s: mode must be nearest, nearest-exact, linear, bilinear, bicubic, trilinear, lanczos or area, but is %q", op,
+			mode)
 	case n < 1 || n > 3 || of.dims != 0 && of.dims != n:
 		want := "3D, 4D or 5D"
 		if of.dims != 0 {
 			want = status.Textf("%dD", of.dims+2)
 		}
-		return nil, status.NotImplementedf("%s: got %dD input, but %s mode needs %s input", op, self.Dim(), mode, want)
+		return status.NotImplementedf("%s: got %dD input, but %s mode needs %s input", op, self.Dim(), mode, want)
 	case !of.positions && alignCorners != ops.NoBool:
-		return nil,
-			status.Valuef("%s: align_corners can only be given with the modes linear, bilinear, bicubic and trilinear, but mode is %s", op,
-				mode)
+		return status.Valuef("%s: align_corners can only be given with the modes linear, bilinear, bicubic and trilinear, but mode is %s", op,
+			mode)
 	case antialias && !of.smooth:
-		return nil, status.Valuef("%s: antialias can only be given with the modes bilinear, bicubic and lanczos, but mode is %s", op, mode)
+		return status.Valuef("%s: antialias can only be given with the modes bilinear, bicubic and lanczos, but mode is %s", op, mode)
 	case mode == "lanczos" && (!antialias || alignCorners == ops.True):
-		return nil, status.Valuef("%s: mode lanczos needs antialias=True and align_corners=False", op)
+		return status.Valuef("%s: mode lanczos needs antialias=True and align_corners=False", op)
 	case (sizes == nil) == (scales == nil):
-		return nil, status.Valuef("%s: either size or scale_factor must be given, and not both", op)
+		return status.Valuef("%s: either size or scale_factor must be given, and not both", op)
 	case recompute == ops.True && sizes != nil:
-		return nil, status.Valuef("%s: recompute_scale_factor requires scale_factor, and cannot be used with size", op)
+		return status.Valuef("%s: recompute_scale_factor requires scale_factor, and cannot be used with size", op)
 	}
-	given := max(len(sizes), len(scales))
-	if given != 1 && given != n {
-		return nil,
-			status.Valuef("%s: size and scale_factor must have one value, or one for each of the %d dimensions after (N, C), but got %v values for input of sizes %v",
-				op, n, given, self.Sizes())
+	if given := max(len(sizes), len(scales)); given != 1 && given != n {
+		return status.Valuef("%s: size and scale_factor must have one value, or one for each of the %d dimensions after (N, C), but got %v values for input of sizes %v",
+			op, n, given, self.Sizes())
 	}
 	if d := self.DType(); !d.IsFloatingPoint() && !(d == dtype.Uint8 && of.bytes) {
-		return nil, unsupportedDType(op, d, fmt.Sprintf("convert to a floating-point dtype for mode %s", mode))
+		return unsupportedDType(op, d, fmt.Sprintf("convert to a floating-point dtype for mode %s", mode))
 	}
+	return nil
+}
+
+// scaledSizes returns the spatial sizes of self multiplied by scales, or an error for scales whose sizes are not representable.
+func scaledSizes(op string, self *tensor.Tensor, scales []float64) ([]int64, error) {
+	sizes := make([]int64, len(scales))
+	for i, scale := range scales {
+		size := float64(self.Sizes()[i+2]) * scale
+		if !(scale > 0 && size <= math.MaxInt32) {
+			return nil, status.Runtimef("%s: scale_factor must be positive, with output sizes of at most %d, but is %v for input of sizes %v",
+				op, math.MaxInt32, scale, self.Sizes())
+		}
+		sizes[i] = int64(size)
+	}
+	return sizes, nil
+}
+
+func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners,
+	recompute ops.Bool, antialias bool) (_ *tensor.Tensor, err error) {
+	if err := checkInterpolation(op, self, sizes, scales, mode, alignCorners, recompute, antialias); err != nil {
+		return nil, err
+	}
+	n := self.Dim() - 2
 	if scales == nil {
-		sizes = slices.Repeat(sizes, n/given)
+		sizes = slices.Repeat(sizes, n/len(sizes))
 	} else {
-		scales = slices.Repeat(scales, n/given)
-		sizes = make([]int64, n)
-		for i, scale := range scales {
-			size := float64(self.Sizes()[i+2]) * scale
-			if !(scale > 0 && size <= math.MaxInt32) {
-				return nil,
-					status.Runtimef("%s: scale_factor must be positive, with output sizes of at most %d, but is %v for input of sizes %v",
-						op, math.MaxInt32, scale, self.Sizes())
-			}
-			sizes[i] = int64(size)
+		scales = slices.Repeat(scales, n/len(scales))
+		if sizes, err = scaledSizes(op, self, scales); err != nil {
+			return nil, err
 		}
 	}
 	if recompute == ops.True || mode == "area" {
@@ -118,7 +131,7 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 	defer b.Close(&err)
 	switch {
 	case mode != "area":
-		return b.ReturnNew(c.NnResampled(self, sizes, of.filter, alignCorners == ops.True, antialias, scales))
+		return b.ReturnNew(c.NnResampled(self, sizes, resamplings[mode].filter, alignCorners == ops.True, antialias, scales))
 	case n == 1:
 		return b.ReturnNew(c.AdaptiveAvgPool1d(self, sizes))
 	case n == 2:

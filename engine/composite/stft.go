@@ -13,6 +13,22 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
+// checkStft returns an error if the lengths or the window of stft are invalid.
+func checkStft(op string, window *tensor.Tensor, nFft, hop, width int64) error {
+	switch {
+	case nFft <= 0:
+		return status.Runtimef("%s: expected 0 < n_fft, but got n_fft=%d", op, nFft)
+	case hop <= 0:
+		return status.Runtimef("%s: expected hop_length > 0, but got hop_length=%d", op, hop)
+	case width <= 0 || width > nFft:
+		return status.Runtimef("%s: expected 0 < win_length <= n_fft=%d, but got win_length=%d", op, nFft, width)
+	case window != nil && (window.Dim() != 1 || window.Numel() != width):
+		return status.Runtimef("%s: expected a 1D window tensor of size equal to win_length=%d, but got window with size %v", op,
+			width, window.Sizes())
+	}
+	return nil
+}
+
 // Stft computes the short-time Fourier transform of one or several signals: the transforms of windows at a distance of hopLength, one in
 // each column.
 func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool,
@@ -33,16 +49,11 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 		return nil, status.Runtimef("%s: align_to_window should only be set when center = false", op)
 	case returnComplex == ops.NoBool && !complexes:
 		return nil, status.Runtimef("%s: requires the return_complex parameter be given for real inputs", op)
-	case nFft <= 0:
-		return nil, status.Runtimef("%s: expected 0 < n_fft, but got n_fft=%d", op, nFft)
-	case hop <= 0:
-		return nil, status.Runtimef("%s: expected hop_length > 0, but got hop_length=%d", op, hop)
-	case width <= 0 || width > nFft:
-		return nil, status.Runtimef("%s: expected 0 < win_length <= n_fft=%d, but got win_length=%d", op, nFft, width)
-	case window != nil && (window.Dim() != 1 || window.Numel() != width):
-		return nil, status.Runtimef("%s: expected a 1D window tensor of size equal to win_length=%d, but got window with size %v", op,
-			width, window.Sizes())
-	case complexes && half:
+	}
+	if err := checkStft(op, window, nFft, hop, width); err != nil {
+		return nil, err
+	}
+	if complexes && half {
 		return nil, status.Runtimef("%s: Cannot have onesided output if window or input is complex", op)
 	}
 	if err := ops.CheckWord(op, "pad_mode", padMode, "reflect", "constant", "replicate", "circular"); err != nil {
@@ -74,17 +85,19 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 	if normalized {
 		scale = 1 / math.Sqrt(float64(nFft))
 	}
-	var spectra *tensor.Tensor
-	if frames.DType().IsComplex() {
-		spectra = b.FftC2c(frames, []int64{-1}, true, scale)
-	} else {
-		spectra = b.FftR2c(frames, []int64{-1}, half, scale)
-	}
-	spectra = b.Transpose(spectra, -2, -1)
+	spectra := b.Transpose(transformFrames(b, frames, half, scale), -2, -1)
 	if returnComplex == ops.False {
 		spectra = b.ViewAsReal(spectra)
 	}
 	return build.WriteResult(b, nil, spectra)
+}
+
+// transformFrames returns the Fourier transforms of rows, multiplied by scale: the first half of each if half is set and they are real.
+func transformFrames(b *build.Builder, frames *tensor.Tensor, half bool, scale float64) *tensor.Tensor {
+	if frames.DType().IsComplex() {
+		return b.FftC2c(frames, []int64{-1}, true, scale)
+	}
+	return b.FftR2c(frames, []int64{-1}, half, scale)
 }
 
 // centerWindow returns window (ones by default) centered in n points, or nil for n ones.

@@ -116,19 +116,9 @@ func (c *convolution) computeSizes(a, b *tensor.Tensor) ([]int64, error) {
 			*t.sizes = t.t.Sizes()
 		}
 	}
-	fits := c.Groups > 0
-	if fits {
-		switch c.Making {
-		case backend.Results:
-			sizes[0], sizes[1] = images[0], kernels[0]
-			fits = images[1]%c.Groups == 0 && images[1]/c.Groups == kernels[1] && kernels[0]%c.Groups == 0
-		case backend.Images:
-			sizes[0], sizes[1] = results[0], shape.Times(kernels[1], c.Groups)
-			fits = results[1] == kernels[0] && kernels[0]%c.Groups == 0
-		default:
-			sizes[0], sizes[1] = results[1], images[1]/c.Groups
-			fits = images[0] == results[0] && images[1]%c.Groups == 0 && results[1]%c.Groups == 0
-		}
+	fits := false
+	if c.Groups > 0 {
+		sizes[0], sizes[1], fits = c.matchChannels(images, kernels, results)
 	}
 	if !fits {
 		return nil, status.Runtimef("%s: sizes %v and %v are incompatible with groups=%d", c.op, a.Sizes(), b.Sizes(), c.Groups)
@@ -146,4 +136,15 @@ func (c *convolution) computeSizes(a, b *tensor.Tensor) ([]int64, error) {
 		}
 	}
 	return sizes, nil
+}
+
+// matchChannels returns the first two sizes of the result, and whether the channels of images, kernels and results are compatible.
+func (c *convolution) matchChannels(images, kernels, results []int64) (first, second int64, fits bool) {
+	switch c.Making {
+	case backend.Results:
+		return images[0], kernels[0], images[1]%c.Groups == 0 && images[1]/c.Groups == kernels[1] && kernels[0]%c.Groups == 0
+	case backend.Images:
+		return results[0], shape.Times(kernels[1], c.Groups), results[1] == kernels[0] && kernels[0]%c.Groups == 0
+	}
+	return results[1], images[1] / c.Groups, images[0] == results[0] && images[1]%c.Groups == 0 && results[1]%c.Groups == 0
 }

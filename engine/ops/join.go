@@ -28,39 +28,13 @@ func concatTensors(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim 
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
-	var r dtype.Result
-	var first *tensor.Tensor
-	for i, t := range tensors {
-		if t.Dim() == 0 {
-			return nil, status.Runtimef("%s: zero-dimensional tensor (at position %d) cannot be concatenated", op, i)
-		}
-		if t.Device() != tensors[0].Device() {
-			return nil, tensoriter.TwoDevices(op, tensors[0].Device(), t.Device())
-		}
-		if first == nil && !isSkipped(t) {
-			first = t
-		}
-		r.Add(t.DType(), dtype.Dimensioned)
+	first, r, err := checkOperandsToJoin(op, tensors)
+	if err != nil {
+		return nil, err
 	}
-	sizes, d := []int64{0}, 0
-	if first != nil {
-		var err error
-		if d, err = shape.WrapDim(op, dim, first.Dim()); err != nil {
-			return nil, err
-		}
-		sizes = slices.Clone(first.Sizes())
-		sizes[d] = 0
-		for i, t := range tensors {
-			if isSkipped(t) {
-				continue
-			}
-			if err := checkJoinable(op, first, t, d, i); err != nil {
-				return nil, err
-			}
-			if sizes[d], err = shape.Larger(op, sizes[d], 1, t.Sizes()[d]); err != nil {
-				return nil, err
-			}
-		}
+	sizes, d, err := joinedSizes(op, tensors, first, dim)
+	if err != nil {
+		return nil, err
 	}
 	if r.DType() == dtype.Unpromoted {
 		return nil, newPromotionError(op, tensors...)
@@ -82,21 +56,66 @@ func concatTensors(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim 
 	if lines && to.To.IsContiguous() && to.To.DType() == tensors[0].DType() {
 		return to.Done(backend.On(to.To).Join(op, backend.Joining{To: to.To, From: tensors}))
 	}
-	return to.Done(s.Try(func() {
-		parts := make([]*tensor.Tensor, len(tensors)) // all of them before the first is written to
-		begin := int64(0)
-		for i, t := range tensors {
-			if !isSkipped(t) {
-				parts[i] = s.narrowRange(to.To, d, begin, t.Sizes()[d])
-				begin += t.Sizes()[d]
-			}
+	return to.Done(s.Try(func() { s.copyAlongDim(to.To, tensors, d) }))
+}
+
+// checkOperandsToJoin returns the first tensor that is not skipped, nil if all are, and the promoted dtype, or an error for tensors without
+// dimensions and for those on different devices.
+func checkOperandsToJoin(op string, tensors []*tensor.Tensor) (first *tensor.Tensor, r dtype.Result, err error) {
+	for i, t := range tensors {
+		if t.Dim() == 0 {
+			return nil, r, status.Runtimef("%s: zero-dimensional tensor (at position %d) cannot be concatenated", op, i)
 		}
-		for i, t := range tensors {
-			if t.Numel() > 0 {
-				s.copyTensor(parts[i], t)
-			}
+		if t.Device() != tensors[0].Device() {
+			return nil, r, tensoriter.TwoDevices(op, tensors[0].Device(), t.Device())
 		}
-	}))
+		if first == nil && !isSkipped(t) {
+			first = t
+		}
+		r.Add(t.DType(), dtype.Dimensioned)
+	}
+	return first, r, nil
+}
+
+// joinedSizes returns the sizes of tensors joined along dim, and dim as a nonnegative index. first is the first tensor that is not skipped.
+func joinedSizes(op string, tensors []*tensor.Tensor, first *tensor.Tensor, dim int64) (sizes []int64, d int, err error) {
+	if first == nil {
+		return []int64{0}, 0, nil
+	}
+	if d, err = shape.WrapDim(op, dim, first.Dim()); err != nil {
+		return nil, 0, err
+	}
+	sizes = slices.Clone(first.Sizes())
+	sizes[d] = 0
+	for i, t := range tensors {
+		if isSkipped(t) {
+			continue
+		}
+		if err := checkJoinable(op, first, t, d, i); err != nil {
+			return nil, 0, err
+		}
+		if sizes[d], err = shape.Larger(op, sizes[d], 1, t.Sizes()[d]); err != nil {
+			return nil, 0, err
+		}
+	}
+	return sizes, d, nil
+}
+
+// copyAlongDim copies tensors to adjacent ranges of to along dimension d.
+func (s *scope) copyAlongDim(to *tensor.Tensor, tensors []*tensor.Tensor, d int) {
+	parts := make([]*tensor.Tensor, len(tensors)) // all of them before the first is written to
+	begin := int64(0)
+	for i, t := range tensors {
+		if !isSkipped(t) {
+			parts[i] = s.narrowRange(to, d, begin, t.Sizes()[d])
+			begin += t.Sizes()[d]
+		}
+	}
+	for i, t := range tensors {
+		if t.Numel() > 0 {
+			s.copyTensor(parts[i], t)
+		}
+	}
 }
 
 // haveSameLayout reports whether the tensors are contiguous and share one dtype and device.

@@ -167,32 +167,8 @@ func (p *planner) appendArg(s scope, a *arg, st *step) {
 	case argInts, argFloats, argBools:
 		kind := map[int]int64{argInts: C.LT_ARG_INTS, argFloats: C.LT_ARG_FLOATS, argBools: C.LT_ARG_BOOLS}[a.kind]
 		words = append(append(words, kind, int64(len(a.ints))), a.ints...)
-	case argTensors:
-		words = append(words, C.LT_ARG_TENSORS, int64(len(a.items)))
-		for i := range a.items {
-			switch item := &a.items[i]; item.kind {
-			case argValue:
-				words = append(words, p.findValue(s, item.text, st))
-			case argNone:
-				words = append(words, -1)
-			default:
-				p.setError("node %.100q has a list of tensors with something else", st.name)
-			}
-		}
-	case argStrings:
-		words = append(words, C.LT_ARG_STRINGS, int64(len(a.items)))
-		for i := range a.items {
-			words = append(words, p.textOffset(a.items[i].text))
-		}
-	case argSymInts, argSymFloats, argSymBools:
-		kind := map[int]int64{argSymInts: C.LT_ARG_SYM_INTS, argSymFloats: C.LT_ARG_SYM_FLOATS, argSymBools: C.LT_ARG_SYM_BOOLS}[a.kind]
-		st.words = append(words, kind, int64(len(a.items)))
-		for i := range a.items {
-			if k := a.items[i].kind; k != argValue && k != argInt && k != argFloat && k != argBool {
-				p.setError("node %.100q has a list of numbers with something else", st.name)
-			}
-			p.appendArg(s, &a.items[i], st)
-		}
+	case argTensors, argStrings, argSymInts, argSymFloats, argSymBools:
+		p.appendList(s, a, st)
 		return
 	case argGraph:
 		p.setError("node %.100q has a graph as an argument of an operator", st.name)
@@ -201,6 +177,30 @@ func (p *planner) appendArg(s scope, a *arg, st *step) {
 			"devices, layouts and memory formats", st.name, a.text)
 	}
 	st.words = words
+}
+
+// appendList appends the words of a list whose items are values of the graph, or strings.
+func (p *planner) appendList(s scope, a *arg, st *step) {
+	kind := map[int]int64{argTensors: C.LT_ARG_TENSORS, argStrings: C.LT_ARG_STRINGS, argSymInts: C.LT_ARG_SYM_INTS,
+		argSymFloats: C.LT_ARG_SYM_FLOATS, argSymBools: C.LT_ARG_SYM_BOOLS}[a.kind]
+	st.words = append(st.words, kind, int64(len(a.items)))
+	for i := range a.items {
+		item := &a.items[i]
+		switch k := item.kind; {
+		case a.kind == argStrings:
+			st.words = append(st.words, p.textOffset(item.text))
+		case a.kind == argTensors && k == argValue:
+			st.words = append(st.words, p.findValue(s, item.text, st))
+		case a.kind == argTensors && k == argNone:
+			st.words = append(st.words, -1)
+		case a.kind == argTensors:
+			p.setError("node %.100q has a list of tensors with something else", st.name)
+		case k != argValue && k != argInt && k != argFloat && k != argBool:
+			p.setError("node %.100q has a list of numbers with something else", st.name)
+		default:
+			p.appendArg(s, item, st)
+		}
+	}
 }
 
 // appendItem appends the words of an argument that is no list: a run has memory for the lists of calls alone.

@@ -161,15 +161,8 @@ func mul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor,
 		return mul(c, out, other, self)
 	case isSparse(self) && isSparse(other) && self.Dim() == 0 && other.Dim() == 0 && countEntries(self) < countEntries(other) && out != self:
 		return mul(c, out, other, self)
-	case isSparse(other) && other.Dim() == 0 && (isSparse(self) || self.Dim() > 0): // a number, which makes nothing dense
-		number := asDense(b, other)
-		switch {
-		case isSparse(self):
-			return mul(c, out, self, number)
-		case out != nil && !isSparse(out):
-			return c.Mul(out, self, number)
-		}
-		return writeResult(b, out, b.Mul(asForm(b, self, form{tensor.COO, [2]int64{1, 1}, 0}), number))
+	case isSparse(other) && other.Dim() == 0 && (isSparse(self) || self.Dim() > 0):
+		return mulSparseScalar(b, out, self, other)
 	case isSparse(self) && isScalar(other):
 		d, err := c.ResultType(self, other)
 		b.Check(err)
@@ -181,6 +174,23 @@ func mul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor,
 		number := matchEntryDims(b, other, self)
 		return writeResult(b, out, mapValues(b, coalesceToCast(b, other, d), func(v *tensor.Tensor) *tensor.Tensor { return b.Mul(number, v) }))
 	}
+	return mulBroadcast(b, out, self, other)
+}
+
+// mulSparseScalar multiplies self by other, a sparse tensor without dimensions. The result is sparse.
+func mulSparseScalar(b *build.Builder, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	number := asDense(b, other)
+	switch {
+	case isSparse(self):
+		return mul(b.C, out, self, number)
+	case out != nil && !isSparse(out):
+		return b.C.Mul(out, self, number)
+	}
+	return writeResult(b, out, b.Mul(asForm(b, self, form{tensor.COO, [2]int64{1, 1}, 0}), number))
+}
+
+// mulBroadcast multiplies tensors, of which at least one is sparse, with broadcasting.
+func mulBroadcast(b *build.Builder, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	sizes := self.Sizes()
 	if !slices.Equal(sizes, other.Sizes()) {
 		both, err := shape.Broadcast(b.Op, sizes, other.Sizes())
