@@ -36,6 +36,8 @@ static void dtypes() {
   CHECK(has<int64_t>(full({2}, 7), {2}, {7, 7}) && has<bool>(full({1}, true), {1}, {true}));
   const Tensor made = ones({2}, Options(float64).with(Device(TENSOR_META)).requires_grad());
   CHECK(made.dtype() == float64 && made.device().type == TENSOR_META && made.requires_grad());
+  const Tensor small = from({1, 2}, float8_e5m2);
+  CHECK(small.dtype() == TENSOR_FLOAT8_E5M2 && has<float>(small.to(float32), {2}, {1, 2}));
   THROWS(from({{1, 2}, {3}}), TENSOR_ERROR_VALUE, "a row of 1 values among rows of 2");
   THROWS(from(std::vector<int>{1, 2, 3}, {2, 2}), TENSOR_ERROR_RUNTIME,
          "3 values do not fill the shape [2, 2]");

@@ -248,8 +248,10 @@ var byName = func() map[string]DType {
 	for _, d := range All {
 		m[d.String()] = d
 	}
-	for d := Float8E4M3FN; d <= Float8E8M0FNU; d++ {
-		m[d.String()] = d
+	for d := range DType(named) {
+		if d.IsFloat8() {
+			m[d.String()] = d
+		}
 	}
 	return m
 }()

@@ -18,17 +18,14 @@ func UntypedStorage(size int64, device string, at func(i int64) dtype.Scalar) st
 // the legacy class of the dtype: [torch.FloatStorage of size 6]. at is never called for the device "meta".
 func TypedStorage(d dtype.DType, n int64, device string, at func(i int64) dtype.Scalar) string {
 	about := fmt.Sprintf("[torch.storage.TypedStorage(dtype=torch.%s, device=%s) of size %d]", d, device, n)
-	if !slices.Contains(withoutClass, d) && device == "cpu" {
+	if !d.IsFloat8() && !slices.Contains(withoutClass, d) && device == "cpu" {
 		about = fmt.Sprintf("[torch.%sStorage of size %d]", d.ScalarType(), n)
 	}
 	return formatLines(n, device, func(i int64) string { return formatPython(at(i)) }) + about
 }
 
-// withoutClass are the dtypes without a legacy class.
-var withoutClass = []dtype.DType{
-	dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Complex32, dtype.BComplex32,
-	dtype.Float8E4M3FN, dtype.Float8E5M2, dtype.Float8E4M3FNUZ, dtype.Float8E5M2FNUZ, dtype.Float8E8M0FNU,
-}
+// withoutClass are the dtypes without a legacy class, in addition to the eight-bit floats.
+var withoutClass = []dtype.DType{dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Complex32, dtype.BComplex32}
 
 func formatLines(n int64, device string, item func(i int64) string) string {
 	if device == "meta" {

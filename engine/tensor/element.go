@@ -53,7 +53,8 @@ func Get(p unsafe.Pointer, d dtype.DType) dtype.Scalar {
 		return dtype.ComplexScalar(complex128(*(*complex64)(p)))
 	case dtype.Complex128:
 		return dtype.ComplexScalar(*(*complex128)(p))
-	case dtype.Float8E4M3FN, dtype.Float8E5M2, dtype.Float8E4M3FNUZ, dtype.Float8E5M2FNUZ, dtype.Float8E8M0FNU:
+	}
+	if d.IsFloat8() {
 		return dtype.FloatScalar(float64(d.Float8ToFloat32(*(*uint8)(p))))
 	}
 	parts := *(*[2]uint16)(p)
@@ -106,8 +107,6 @@ func Put(p unsafe.Pointer, d dtype.DType, s dtype.Scalar) {
 		*(*uint16)(p) = fromFloat(d, s.Float())
 	case dtype.Float32:
 		*(*float32)(p) = toFloat32(s)
-	case dtype.Float8E4M3FN, dtype.Float8E5M2, dtype.Float8E4M3FNUZ, dtype.Float8E5M2FNUZ, dtype.Float8E8M0FNU:
-		*(*uint8)(p) = d.Float8FromFloat32(toFloat32(s))
 	case dtype.Float64:
 		*(*float64)(p) = s.Float()
 	case dtype.Complex64:
@@ -115,6 +114,10 @@ func Put(p unsafe.Pointer, d dtype.DType, s dtype.Scalar) {
 	case dtype.Complex128:
 		*(*complex128)(p) = s.Complex()
 	default:
+		if d.IsFloat8() {
+			*(*uint8)(p) = d.Float8FromFloat32(toFloat32(s))
+			return
+		}
 		c := s.Complex()
 		*(*[2]uint16)(p) = [2]uint16{fromFloat(d, real(c)), fromFloat(d, imag(c))}
 	}

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "../tensor.h"
+#include "gen_dtypes.hpp"
 
 namespace tensor {
 
@@ -69,17 +69,8 @@ inline void check(tensor_status status) {
 }
 }  // namespace detail
 
-using Dtype = tensor_dtype;
 using Layout = tensor_layout;
 using MemoryFormat = tensor_memory_format;
-
-inline constexpr Dtype bool_ = TENSOR_BOOL, uint8 = TENSOR_UINT8, int8 = TENSOR_INT8,
-                       int16 = TENSOR_INT16, int32 = TENSOR_INT32, int64 = TENSOR_INT64,
-                       uint16 = TENSOR_UINT16, uint32 = TENSOR_UINT32, uint64 = TENSOR_UINT64,
-                       float16 = TENSOR_FLOAT16, bfloat16 = TENSOR_BFLOAT16,
-                       float32 = TENSOR_FLOAT32, float64 = TENSOR_FLOAT64,
-                       complex32 = TENSOR_COMPLEX32, complex64 = TENSOR_COMPLEX64,
-                       complex128 = TENSOR_COMPLEX128;
 
 // The dtype of a C++ type. float16 and bfloat16 have no C++ type: convert with to<float>().
 template <class T>

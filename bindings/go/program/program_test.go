@@ -381,6 +381,24 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+func TestTensorsOfDTypesWithoutGoTypes(t *testing.T) {
+	given := []byte{0x38, 0x39, 0x3a, 0x3b}
+	for dtype, expected := range map[DType]struct {
+		name string
+		size int64
+	}{Float8E4M3FN: {"float8_e4m3fn", 1}, Float8E8M0FNU: {"float8_e8m0fnu", 1}, BFloat16: {"bfloat16", 2}, Complex32: {"complex32", 4}} {
+		x, err := NewTensorOf(dtype, given, 4/expected.size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes, err := x.Bytes()
+		if err != nil || x.DType() != dtype || dtype.String() != expected.name || !slices.Equal(bytes, given) {
+			t.Errorf("%v: %v, %v", dtype, bytes, err)
+		}
+		x.Close()
+	}
+}
+
 func TestErrorsNameTheValue(t *testing.T) {
 	x, _ := NewTensor([]float32{1}, 1)
 	x.Close()

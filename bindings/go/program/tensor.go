@@ -14,26 +14,6 @@ import (
 // DType is the type of a tensor's elements: tensor_dtype of tensor.h.
 type DType int32
 
-// The dtypes. Go has no type for the elements of Float16 and BFloat16: NewTensorOf and Bytes take and return their bytes.
-const (
-	NoDType    DType = C.TENSOR_DTYPE_NONE
-	BoolType   DType = C.TENSOR_BOOL
-	Uint8      DType = C.TENSOR_UINT8
-	Int8       DType = C.TENSOR_INT8
-	Int16      DType = C.TENSOR_INT16
-	Int32      DType = C.TENSOR_INT32
-	Int64      DType = C.TENSOR_INT64
-	Float16    DType = C.TENSOR_FLOAT16
-	BFloat16   DType = C.TENSOR_BFLOAT16
-	Float32    DType = C.TENSOR_FLOAT32
-	Float64    DType = C.TENSOR_FLOAT64
-	Complex64  DType = C.TENSOR_COMPLEX64
-	Complex128 DType = C.TENSOR_COMPLEX128
-	Uint16     DType = C.TENSOR_UINT16
-	Uint32     DType = C.TENSOR_UINT32
-	Uint64     DType = C.TENSOR_UINT64
-)
-
 // String returns the name of the dtype, such as float32.
 func (d DType) String() string { return C.GoString(C.tensor_dtype_name(C.tensor_dtype(d))) }
 

@@ -4,26 +4,17 @@
 const { markAsUntransferable } = require('node:worker_threads');
 const native = require('./native.js');
 const { late, listed } = require('./classes.js');
+const dtypes = require('./gen_dtypes.js');
 const memory = require('./memory.js');
 const nested = require('./nested.js');
 const { isShown, restored, views } = require('./elements.js');
 const { failure, inNameOf, kindOf, read, renamed, typeError, valueError } = require('./options.js');
 
-// The dtypes of typed arrays, by their class name.
-const dtypeOf = {
-  Uint8Array: 'uint8',
-  Uint8ClampedArray: 'uint8',
-  Int8Array: 'int8',
-  Int16Array: 'int16',
-  Int32Array: 'int32',
-  BigInt64Array: 'int64',
-  Uint16Array: 'uint16',
-  Uint32Array: 'uint32',
-  BigUint64Array: 'uint64',
-  Float16Array: 'float16',
-  Float32Array: 'float32',
-  Float64Array: 'float64',
-};
+// The dtypes of typed arrays, by their class name: those whose elements are the items of the array, not their bits or parts.
+const dtypeOf = { Uint8ClampedArray: 'uint8', Float16Array: 'float16' };
+for (const [name, { array, kind, wide }] of Object.entries(dtypes)) {
+  if (array && !wide && ['unsigned', 'int', 'float'].includes(kind)) dtypeOf[array.name] = name;
+}
 
 // A number that counts as float although it may have no fraction.
 function float(value) {

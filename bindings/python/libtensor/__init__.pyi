@@ -60,6 +60,7 @@ from ._base.dtypes import iinfo as iinfo
 from ._base.dtypes import layout as layout
 from ._base.dtypes import memory_format as memory_format
 from ._base.dtypes import qscheme as qscheme
+from ._base.gen_dtypes import *  # noqa: F403
 from ._base.size import Size as Size
 from ._core.autocast import autocast as autocast
 from ._core.autocast import autocast_decrement_nesting as autocast_decrement_nesting
@@ -129,32 +130,6 @@ e: builtins.float
 newaxis: None
 
 bool: dtype
-uint8: dtype
-int8: dtype
-int16: dtype
-int32: dtype
-int64: dtype
-float16: dtype
-bfloat16: dtype
-float32: dtype
-float64: dtype
-complex64: dtype
-complex128: dtype
-complex32: dtype
-bcomplex32: dtype
-uint16: dtype
-uint32: dtype
-uint64: dtype
-quint8: dtype
-qint8: dtype
-qint32: dtype
-quint4x2: dtype
-quint2x4: dtype
-float8_e4m3fn: dtype
-float8_e5m2: dtype
-float8_e4m3fnuz: dtype
-float8_e5m2fnuz: dtype
-float8_e8m0fnu: dtype
 float4_e2m1fn_x2: dtype
 half: dtype
 float: dtype

@@ -473,17 +473,19 @@ func generateCpp(out *output, ops []*schema.Operator) {
 			methods.WriteString(body)
 		}
 	}
-	guard := func(name, includes, body string) string {
-		return fmt.Sprintf("%s#ifndef LIBTENSOR_%s_HPP\n#define LIBTENSOR_%s_HPP\n\n%s\nnamespace tensor {\n\n%s\n}  // namespace tensor\n\n#endif\n",
-			cBanner, name, name, includes, body)
-	}
-	out.write("include/tensor/gen_methods.hpp", guard("GEN_METHODS", "#include \"handle.hpp\"\n",
+	out.write("include/tensor/gen_methods.hpp", hppFile("GEN_METHODS", "#include \"handle.hpp\"\n",
 		"class Tensors;\nclass Operand;\nclass Indices;\n"+structs+
 			"\n// The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).\n// A template, since it has default arguments of types that need Tensor.\ntemplate <class Tensor>\nclass Methods {\n public:\n"+
 			declared.String()+"\n private:\n  const Tensor &self() const { return static_cast<const Tensor &>(*this); }\n};\n"))
-	out.write("include/tensor/gen_operators.hpp", guard("GEN_OPERATORS", "#include \"class.hpp\"\n",
+	out.write("include/tensor/gen_operators.hpp", hppFile("GEN_OPERATORS", "#include \"class.hpp\"\n",
 		results+defined+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+
 			methods.String()+
 			"\n// --------------------------------------------------------------------------------------------------- operators\n\n"+
 			cppOperatorsOf(ops)))
+}
+
+// hppFile returns a header of the C++ interface.
+func hppFile(name, includes, body string) string {
+	return fmt.Sprintf("%s#ifndef LIBTENSOR_%s_HPP\n#define LIBTENSOR_%s_HPP\n\n%s\nnamespace tensor {\n\n%s\n}  // namespace tensor\n\n#endif\n",
+		cBanner, name, name, includes, body)
 }

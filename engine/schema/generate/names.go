@@ -95,6 +95,49 @@ func cExchange(rows []dtypes.DType) string {
 		strings.Join(formats, ", "))
 }
 
+// hppDTypes returns a header with the constants of the dtypes for C++.
+func hppDTypes(rows []dtypes.DType) string {
+	text := ""
+	for i, d := range rows {
+		end := ","
+		if i == len(rows)-1 {
+			end = ";"
+		}
+		text += fmt.Sprintf("                       %s = TENSOR_%s%s\n", constantName(d), strings.ToUpper(d.Name), end)
+	}
+	return hppFile("GEN_DTYPES", "#include \"../tensor.h\"\n",
+		"using Dtype = tensor_dtype;\n\ninline constexpr Dtype "+strings.TrimLeft(text, " "))
+}
+
+// constantName returns the name of the constant of a dtype in languages where bool is a keyword or a type.
+func constantName(d dtypes.DType) string {
+	if d.Name == dtype.Bool.String() {
+		return "bool_"
+	}
+	return d.Name
+}
+
+// goDTypes returns the constants of the dtypes of the Go package.
+func goDTypes(rows []dtypes.DType) string {
+	text := goBanner + `package program
+
+// #include "library.h"
+import "C"
+
+// The dtypes. NewTensorOf and Bytes take and return the bytes of elements for which Go has no type, such as those of Float16.
+const (
+	NoDType DType = C.TENSOR_DTYPE_NONE
+`
+	for _, d := range rows {
+		name := d.Go
+		if name == "Bool" {
+			name = "BoolType" // Bool returns an argument
+		}
+		text += fmt.Sprintf("\t%s DType = C.TENSOR_%s\n", name, strings.ToUpper(d.Name))
+	}
+	return text + ")\n"
+}
+
 // kindLetters are the letters of kinds of dtypes that NumPy uses, and "q" of quantized ones.
 var kindLetters = map[string]string{"bool": "b", "unsigned": "u", "int": "i", "float": "f", "complex": "c", "quantized": "q"}
 
@@ -140,6 +183,19 @@ DTYPES = (
 		text += fmt.Sprintf("%s = (%s)\n", t.name, strings.Join(quoteNames(`"`, t.items), ", "))
 	}
 	return text
+}
+
+// pythonDTypes returns the stub that declares the constants of the dtypes, except bool_, which is named bool in the public package.
+func pythonDTypes(rows []dtypes.DType) string {
+	text := pythonBanner + "from .dtypes import dtype\n\n"
+	var names []string
+	for _, d := range rows {
+		if constantName(d) == d.Name {
+			text += d.Name + ": dtype\n"
+			names = append(names, d.Name)
+		}
+	}
+	return text + fmt.Sprintf("\n__all__ = [%s]\n", strings.Join(quoteNames(`"`, names), ", "))
 }
 
 // nodeTable returns a module with the properties of dtypes.
@@ -238,4 +294,7 @@ func generateNames(out *output, rows []dtypes.DType) {
 	out.write(pythonDir+"_base/gen_names.py", pythonNames(rows))
 	out.write("bindings/node/lib/gen_constants.js", nodeConstantsModule())
 	out.write("bindings/node/lib/gen_dtypes.js", nodeTable(rows))
+	out.write(pythonDir+"_base/gen_dtypes.pyi", pythonDTypes(rows))
+	out.write("include/tensor/gen_dtypes.hpp", hppDTypes(rows))
+	out.write("bindings/go/program/gen_dtypes.go", goDTypes(rows))
 }

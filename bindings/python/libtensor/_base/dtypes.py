@@ -28,7 +28,7 @@ class dtype:
     @property
     def dtype(self):
         """Returns NumPy's dtype, which numpy.dtype() asks for."""
-        if self is bfloat16 and "ml_dtypes" in sys.modules:
+        if self.name == "bfloat16" and "ml_dtypes" in sys.modules:
             import ml_dtypes
             import numpy
 
@@ -142,9 +142,9 @@ class memory_format(Named):
 
 ROWS = gen_names.DTYPES
 DTYPES = tuple(dtype(code, *row[:4]) for code, row in enumerate(ROWS))
-bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32 = DTYPES[:14]
-quint8, qint8, qint32, quint4x2, quint2x4, uint16, uint32, uint64 = DTYPES[14:22]
-float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu = DTYPES[22:]
+BY_NAME = {d.name: d for d in DTYPES}
+bool_ = BY_NAME["bool"]
+globals().update((name, d) for name, d in BY_NAME.items() if d is not bool_)  # declared in gen_dtypes.pyi
 QUANTIZED = tuple(d for d in DTYPES if d.letter == "q")
 FLOAT8 = tuple(d for d in DTYPES if d.is_floating_point and d.itemsize == 1)
 INTEGERS = frozenset(d for d in DTYPES if d.letter in "iu")
@@ -154,7 +154,7 @@ TYPESTRS = {d: ("|" if d.itemsize == 1 else "<") + row[6] for d, row in zip(DTYP
 OF_NUMPY = tuple(TYPESTRS)
 EXPORTED = {row[7]: d for d, row in zip(DTYPES, ROWS, strict=True) if row[7]}
 LIMITS = {d: row[8] for d, row in zip(DTYPES, ROWS, strict=True) if row[8]}  # eps, smallest normal, largest value, decimal digits
-PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+PYTHON = {bool: bool_, int: BY_NAME["int64"], float: BY_NAME["float64"], complex: BY_NAME["complex128"]}
 
 
 def of_type(value):
@@ -197,8 +197,9 @@ SCHEMES = tuple(
 float4_e2m1fn_x2 = dtype(-2, "float4_e2m1fn_x2", 1, "f")
 
 NAMES = {x.name: x for x in DTYPES + (float4_e2m1fn_x2,) + LAYOUTS + FORMATS + SCHEMES}
-NAMES |= {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64}
-NAMES |= {"cfloat": complex64, "cdouble": complex128, "chalf": complex32}
+ALIASES = {"half": "float16", "float": "float32", "double": "float64", "short": "int16", "int": "int32", "long": "int64"}
+ALIASES |= {"cfloat": "complex64", "cdouble": "complex128", "chalf": "complex32"}
+NAMES |= {alias: BY_NAME[name] for alias, name in ALIASES.items()}
 
 
 def named(name):

@@ -1,5 +1,7 @@
 from typing import Any
 
+from .gen_dtypes import *  # noqa: F403
+
 _str = str
 
 class dtype:
@@ -70,32 +72,6 @@ class iinfo:
     dtype: str
 
 bool_: dtype
-uint8: dtype
-int8: dtype
-int16: dtype
-int32: dtype
-int64: dtype
-float16: dtype
-bfloat16: dtype
-float32: dtype
-float64: dtype
-complex64: dtype
-complex128: dtype
-complex32: dtype
-bcomplex32: dtype
-uint16: dtype
-uint32: dtype
-uint64: dtype
-float8_e4m3fn: dtype
-float8_e5m2: dtype
-float8_e4m3fnuz: dtype
-float8_e5m2fnuz: dtype
-float8_e8m0fnu: dtype
-quint8: dtype
-qint8: dtype
-qint32: dtype
-quint4x2: dtype
-quint2x4: dtype
 float4_e2m1fn_x2: dtype
 strided: layout
 sparse_coo: layout
