@@ -9,7 +9,7 @@ import (
 )
 
 // withoutKeys is the context of the intermediate operators of a launch: the call has passed all dispatch keys.
-var withoutKeys = dispatch.Context{}.Excluding(^tensor.Keys(0))
+var withoutKeys = dispatch.Context{}.Excluding(^tensor.DispatchKeys(0))
 
 // makeComposite returns a launch that is computed by other operators on the device. f has a builder for them, whose errors end it; they
 // contain the name of the launch's operator. The blocks of its tensors are recorded by the launches of the intermediate operators.

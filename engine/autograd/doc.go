@@ -17,5 +17,5 @@ func init() {
 	}
 	tensor.WantGradient = func(t *tensor.Tensor) { ensureMeta(t).requires = true }
 	tensor.HideLeaf = func(t *tensor.Tensor) { variableOf(t).hidden = true }
-	dispatch.Register(tensor.Gradient, &dispatch.Kind{Name: "differentiated", Instead: "use detach()", Backend: formulas})
+	dispatch.Register(tensor.Gradient, &dispatch.TensorKind{Name: "differentiated", Instead: "use detach()", Backend: formulas})
 }

@@ -103,7 +103,7 @@ func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	from := t
 	for _, by := range []struct {
-		key    tensor.Keys
+		key    tensor.DispatchKeys
 		kernel kernelapi.Kernel
 	}{{tensor.Conjugate, kernelapi.ConjPhysical}, {tensor.Negative, kernelapi.Neg}} {
 		if t.Lazy()&by.key == 0 {

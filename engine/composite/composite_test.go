@@ -16,7 +16,7 @@ const marked = tensor.Extension1
 
 // A dispatch key with a kernel for flip only. All other operators are unsupported.
 func init() {
-	dispatch.Register(marked, &dispatch.Kind{Name: "marked", Backend: dispatch.Backend{
+	dispatch.Register(marked, &dispatch.TensorKind{Name: "marked", Backend: dispatch.Backend{
 		Flip: func(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 			t, err := c.Excluding(marked).Flip(self, dims)
 			if err == nil {

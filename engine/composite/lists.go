@@ -147,7 +147,7 @@ func (l *list) writeItems(f item, apart bool) error {
 func hasOtherKeys(t []*tensor.Tensor) bool { return hasKeysBeyond(t, tensor.Gradient) }
 
 // hasKeysBeyond reports whether a tensor of an item has a dispatch key that is not among keys.
-func hasKeysBeyond(t []*tensor.Tensor, keys tensor.Keys) bool {
+func hasKeysBeyond(t []*tensor.Tensor, keys tensor.DispatchKeys) bool {
 	return slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Keys()&^keys != 0 })
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 func init() {
-	kind := func(name, instead string) *dispatch.Kind {
-		return &dispatch.Kind{Name: name, Instead: instead, Serve: newBackend}
+	kind := func(name, instead string) *dispatch.TensorKind {
+		return &dispatch.TensorKind{Name: name, Instead: instead, Serve: newBackend}
 	}
 	dispatch.Register(tensor.Conjugate, kind("conjugated", "call resolve_conj() first"))
 	dispatch.Register(tensor.Negative, kind("negated", "call resolve_neg() first"))
@@ -181,7 +181,7 @@ func (s *scope) resolveOperand(t *tensor.Tensor) *tensor.Tensor {
 
 // applyKeys conjugates or negates the elements of t in memory, in place, and keeps the keys of t. The write does not increment the version
 // of t.
-func (s *scope) applyKeys(t *tensor.Tensor, lazy tensor.Keys) {
+func (s *scope) applyKeys(t *tensor.Tensor, lazy tensor.DispatchKeys) {
 	plain := s.Track(t.WithLazy(0), nil)
 	plain.CountApart()
 	if lazy&tensor.Conjugate != 0 {

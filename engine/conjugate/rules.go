@@ -36,7 +36,7 @@ func viewImag(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // keyRemovedByReal returns the key that Real removes from self.
-func keyRemovedByReal(self *tensor.Tensor) tensor.Keys {
+func keyRemovedByReal(self *tensor.Tensor) tensor.DispatchKeys {
 	if self.DType().IsComplex() {
 		return tensor.Conjugate
 	}
@@ -44,7 +44,7 @@ func keyRemovedByReal(self *tensor.Tensor) tensor.Keys {
 }
 
 func viewPart(c dispatch.Context, self *tensor.Tensor, view func(dispatch.Context, *tensor.Tensor) (*tensor.Tensor, error),
-	lazy tensor.Keys) (*tensor.Tensor, error) {
+	lazy tensor.DispatchKeys) (*tensor.Tensor, error) {
 	plain := self.WithLazy(0)
 	defer plain.Release()
 	made, err := view(c.Excluding(tensor.Lazy), plain)
@@ -82,7 +82,7 @@ func resolveNeg(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error)
 }
 
 // resolveKey returns a resolved copy of a tensor with the key, and an alias of self otherwise.
-func resolveKey(c dispatch.Context, op string, self *tensor.Tensor, key tensor.Keys) (_ *tensor.Tensor, err error) {
+func resolveKey(c dispatch.Context, op string, self *tensor.Tensor, key tensor.DispatchKeys) (_ *tensor.Tensor, err error) {
 	if self.Lazy()&key == 0 {
 		return self.Alias(), nil
 	}

@@ -46,7 +46,7 @@ func (a *Autocast) dtypeOf(row int) dtype.DType {
 }
 
 // casting returns the key of autocast where the thread has it enabled for one of the rows, a bit each.
-func (c Context) casting(rows int) tensor.Keys {
+func (c Context) casting(rows int) tensor.DispatchKeys {
 	if c.modes == nil || c.modes.Autocast.Enabled == [len(AutocastDevices)]bool{} {
 		return 0
 	}
@@ -69,7 +69,7 @@ func (c Context) withAutocastRow(row int) Context {
 }
 
 func init() {
-	Register(tensor.Autocast, &Kind{Name: "autocast", Serve: func() Backend {
+	Register(tensor.Autocast, &TensorKind{Name: "autocast", Serve: func() Backend {
 		return BoxedBackend(castOperands, func(o *Operator) bool { _, listed := policies[o.method]; return listed })
 	}})
 }

@@ -13,7 +13,7 @@ import (
 // checks.
 
 // backendFor returns the backend of a key for an operator of package ops; see checkKeys for read and all.
-func backendFor(op string, key tensor.Keys, function uintptr, read, all tensor.Keys) *Backend {
+func backendFor(op string, key tensor.DispatchKeys, function uintptr, read, all tensor.DispatchKeys) *Backend {
 	b := backendOf(key)
 	if err := checkKeys(op, key, read, all, b.has(function)); err != nil {
 		return newErrorBackend(function, err)
@@ -22,7 +22,7 @@ func backendFor(op string, key tensor.Keys, function uintptr, read, all tensor.K
 }
 
 // backendOfLayout is backendFor for a factory function.
-func backendOfLayout(op string, key tensor.Keys, function uintptr) *Backend {
+func backendOfLayout(op string, key tensor.DispatchKeys, function uintptr) *Backend {
 	b := backendOf(key)
 	if err := checkLayout(op, key, b.has(function)); err != nil {
 		return newErrorBackend(function, err)
@@ -32,7 +32,7 @@ func backendOfLayout(op string, key tensor.Keys, function uintptr) *Backend {
 
 // backendOr returns the backend of a key for a composite operator, or the given one if that has no function or key is 0. outs are the keys
 // of outputs: the intermediate ops of a decomposition would write only the integers of a quantized one. The same holds for autograd.
-func (c Context) backendOr(composite *Backend, op string, key tensor.Keys, function uintptr, read, all, outs tensor.Keys) *Backend {
+func (c Context) backendOr(composite *Backend, op string, key tensor.DispatchKeys, function uintptr, read, all, outs tensor.DispatchKeys) *Backend {
 	if key == 0 {
 		return composite
 	}
@@ -50,7 +50,7 @@ func (c Context) backendOr(composite *Backend, op string, key tensor.Keys, funct
 }
 
 // backendOfParts is backendOr for an operator of package sparse, which processes no quantized parts; operands are the keys of all tensors.
-func (c Context) backendOfParts(op string, key tensor.Keys, function uintptr, all, operands tensor.Keys) *Backend {
+func (c Context) backendOfParts(op string, key tensor.DispatchKeys, function uintptr, all, operands tensor.DispatchKeys) *Backend {
 	if key == 0 {
 		return &parted
 	}
@@ -93,7 +93,7 @@ func newErrorBackend(function uintptr, err error) *Backend {
 // checkKeys returns an error if a backend cannot process the tensors of a call together: a sparse out for operands that are not sparse
 // (read are their keys), quantized or named tensors among sparse ones (all are the keys of all tensors), or if the backend has no function
 // for the operator.
-func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
+func checkKeys(op string, key, read, all tensor.DispatchKeys, found bool) error {
 	if key&tensor.Sparse != 0 {
 		switch {
 		case read&tensor.Sparse == 0:
@@ -113,7 +113,7 @@ func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
 
 // checkLayout returns an error if a backend has no factory function op: no tensor that the caller could convert has the key, but the result
 // would have it.
-func checkLayout(op string, key tensor.Keys, found bool) error {
+func checkLayout(op string, key tensor.DispatchKeys, found bool) error {
 	switch {
 	case found:
 		return nil

@@ -14,7 +14,7 @@ import (
 func TestBoxedTensorKind(t *testing.T) {
 	const counted = tensor.Extension2
 	calls := map[string]int{}
-	Register(counted, &Kind{Name: "counted", Backend: BoxedBackend(func(c Context, call *Call) error {
+	Register(counted, &TensorKind{Name: "counted", Backend: BoxedBackend(func(c Context, call *Call) error {
 		calls[call.Name]++
 		return call.Run(c.Excluding(counted))
 	}, func(o *Operator) bool { return o.Name != "sort" })})
@@ -38,7 +38,7 @@ func TestArgumentsOfBoxedCalls(t *testing.T) {
 	x := a.Alias()
 	defer x.Release()
 	x.SetKeys(seen, nil)
-	Register(seen, &Kind{Name: "seen", Backend: BoxedBackend(func(c Context, call *Call) error {
+	Register(seen, &TensorKind{Name: "seen", Backend: BoxedBackend(func(c Context, call *Call) error {
 		assert.Equal(t, []*tensor.Tensor{x, b}, call.Operands())
 		assert.Equal(t, -1, Given(call, "keepdim", -1))
 		assert.Equal(t, int64(0), Given(call, "dim", int64(7)))

@@ -15,22 +15,24 @@ import (
 
 // Context is the state of a call in addition to its arguments.
 type Context struct {
-	passed tensor.Keys // layers that the call has left behind
-	modes  *Modes      // of the calling thread; nil for the initial modes
+	passed tensor.DispatchKeys // layers that the call has left behind
+	modes  *Modes              // of the calling thread; nil for the initial modes
 }
 
 // Excluding returns c for calls that a backend makes on the same tensors: the layers of k are behind them.
-func (c Context) Excluding(k tensor.Keys) Context {
+func (c Context) Excluding(k tensor.DispatchKeys) Context {
 	c.passed |= k
 	return c
 }
 
 // highestKey returns the first dispatch key that the call has not handled, or 0 when it is to call the operator.
-func (c Context) highestKey(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
+func (c Context) highestKey(k tensor.DispatchKeys) tensor.DispatchKeys {
+	return (k &^ c.passed).First()
+}
 
 // quantized reports whether the dispatch key of quantized tensors is handled next. Other keys, such as that of inference tensors, can come
 // first.
-func (c Context) quantized(k tensor.Keys) bool { return k&^c.passed&tensor.Quantized != 0 }
+func (c Context) quantized(k tensor.DispatchKeys) bool { return k&^c.passed&tensor.Quantized != 0 }
 
 // Plain reports whether a call on tensors, which may be nil, is dispatched directly to the operator: no dispatch key is left except that of
 // gradients, with autograd off.
@@ -39,21 +41,21 @@ func (c Context) Plain(list ...*tensor.Tensor) bool {
 	return ahead == 0 || ahead == tensor.Gradient && !c.Recording()
 }
 
-func keys(t *tensor.Tensor) tensor.Keys {
+func keys(t *tensor.Tensor) tensor.DispatchKeys {
 	if t == nil {
 		return 0
 	}
 	return t.Keys()
 }
 
-func keysOf(list []*tensor.Tensor) (k tensor.Keys) {
+func keysOf(list []*tensor.Tensor) (k tensor.DispatchKeys) {
 	for _, t := range list {
 		k |= keys(t)
 	}
 	return k
 }
 
-func keysOfIndex(items []ops.IndexItem) (k tensor.Keys) {
+func keysOfIndex(items []ops.IndexItem) (k tensor.DispatchKeys) {
 	for i := range items {
 		k |= keys(items[i].Tensor)
 	}
@@ -72,8 +74,8 @@ func Quantize(b Backend) { quantized = b }
 // Composed returns the operators of engine/composite.
 func Composed() *Backend { return &composed }
 
-// Kind is a key's place in the table of backends.
-type Kind struct {
+// TensorKind is a key's place in the table of backends.
+type TensorKind struct {
 	Name    string // name in errors: "sparse_coo" in "sort is not implemented for sparse_coo tensors"
 	Instead string // what to do after an error: "convert with to_dense()"
 	// Errors maps an operator to the constructor of its "not supported" errors, by default NotImplementedf.
@@ -85,12 +87,12 @@ type Kind struct {
 }
 
 // kinds is the table: by the number of a key. Those that wait are to make their backend first.
-var kinds, pendingKinds [tensor.KeyCount]atomic.Pointer[Kind]
+var kinds, pendingKinds [tensor.KeyCount]atomic.Pointer[TensorKind]
 
-var unknownKind = &Kind{Name: "unknown"}
+var unknownKind = &TensorKind{Name: "unknown"}
 
 // Register makes k the kind of the tensors with a key. Programs do so before they make such tensors.
-func Register(key tensor.Keys, k *Kind) {
+func Register(key tensor.DispatchKeys, k *TensorKind) {
 	if k.Serve == nil {
 		kinds[key.Number()].Store(k)
 	} else {
@@ -98,7 +100,7 @@ func Register(key tensor.Keys, k *Kind) {
 	}
 }
 
-func kindOf(key tensor.Keys) *Kind {
+func kindOf(key tensor.DispatchKeys) *TensorKind {
 	if k := kinds[key.Number()].Load(); k != nil {
 		return k
 	}
@@ -106,7 +108,7 @@ func kindOf(key tensor.Keys) *Kind {
 }
 
 // initKind returns the kind of a key, whose backend it creates at the first use of the key.
-func initKind(key tensor.Keys) *Kind {
+func initKind(key tensor.DispatchKeys) *TensorKind {
 	k := pendingKinds[key.Number()].Load()
 	if k == nil {
 		return unknownKind
@@ -118,10 +120,10 @@ func initKind(key tensor.Keys) *Kind {
 	return k
 }
 
-func backendOf(key tensor.Keys) *Backend { return &kindOf(key).Backend }
+func backendOf(key tensor.DispatchKeys) *Backend { return &kindOf(key).Backend }
 
 // Unsupported returns the error for an operator without a kernel for a dispatch key.
-func Unsupported(op string, key tensor.Keys) error {
+func Unsupported(op string, key tensor.DispatchKeys) error {
 	k := kindOf(key)
 	refused := status.NotImplementedf
 	if of := k.Errors[op]; of != nil {

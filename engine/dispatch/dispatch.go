@@ -55,8 +55,8 @@ func (e *entry) writeRows(b *strings.Builder) {
 	line := func(about, name, word string) { fmt.Fprintf(b, "%s\t%s\t%s\t%s\n", e.id, about, name, word) }
 	line("kind", "dense", e.plain)
 	for number := range tensor.KeyCount {
-		if k := kindOf(tensor.Keys(1) << number); k != unknownKind && tensor.Keys(1)<<number != tensor.Autocast {
-			line("kind", k.Name, e.implementationFor(k, tensor.Keys(1)<<number))
+		if k := kindOf(tensor.DispatchKeys(1) << number); k != unknownKind && tensor.DispatchKeys(1)<<number != tensor.Autocast {
+			line("kind", k.Name, e.implementationFor(k, tensor.DispatchKeys(1)<<number))
 		}
 	}
 	for t := range device.Type(device.TypeCount) {
@@ -83,7 +83,7 @@ func (e *entry) writeRows(b *strings.Builder) {
 }
 
 // implementationFor returns the implementation of the operator for a kind: one of the words of entry.
-func (e *entry) implementationFor(k *Kind, key tensor.Keys) string {
+func (e *entry) implementationFor(k *TensorKind, key tensor.DispatchKeys) string {
 	has := func(b *Backend) bool {
 		field := reflect.ValueOf(b).Elem().FieldByName(e.method)
 		return field.IsValid() && !field.IsNil()

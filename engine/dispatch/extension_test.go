@@ -38,7 +38,7 @@ func dense(c Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func init() {
-	Register(scaled, &Kind{Name: "scaled", Instead: "clone() returns a dense one", Backend: Backend{
+	Register(scaled, &TensorKind{Name: "scaled", Instead: "clone() returns a dense one", Backend: Backend{
 		Mul: func(c Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 			if out == nil && other.IsWrappedNumber() {
 				return scale(self, factorOf(self)*other.Item().Float()), nil

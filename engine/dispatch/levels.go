@@ -56,7 +56,7 @@ func (c Context) TransformAround(level int64) uint32 {
 }
 
 // drawing returns the dispatch key of the current transform if it affects random operators.
-func (c Context) drawing() tensor.Keys {
+func (c Context) drawing() tensor.DispatchKeys {
 	if c.modes == nil || c.modes.Level == 0 {
 		return 0
 	}
@@ -74,7 +74,7 @@ func Batch(f Transforming)         { applyVmap = f }
 func Differentiate(f Transforming) { applyJvp = f }
 
 func init() {
-	Register(tensor.Transformed, &Kind{Name: "transformed", Instead: "call it outside of the transform",
+	Register(tensor.Transformed, &TensorKind{Name: "transformed", Instead: "call it outside of the transform",
 		Serve: func() Backend { return BoxedBackend(runTransformed, func(*Operator) bool { return true }) }})
 }
 

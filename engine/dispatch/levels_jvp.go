@@ -95,10 +95,10 @@ func matchLazyBits(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, e
 }
 
 // Toggled returns a view of t whose elements are conjugated, or negated, once more when they are read.
-func Toggled(c Context, t *tensor.Tensor, lazy tensor.Keys) (made *tensor.Tensor, err error) {
+func Toggled(c Context, t *tensor.Tensor, lazy tensor.DispatchKeys) (made *tensor.Tensor, err error) {
 	made = t.Alias()
 	for _, view := range []struct {
-		key tensor.Keys
+		key tensor.DispatchKeys
 		of  func(Context, *tensor.Tensor) (*tensor.Tensor, error)
 	}{{tensor.Conjugate, Context.Conj}, {tensor.Negative, Context.NegView}} {
 		if lazy&view.key == 0 {

@@ -11,5 +11,5 @@ import (
 )
 
 func init() {
-	dispatch.Register(tensor.Named, &dispatch.Kind{Name: "named", Instead: "use rename(None) to drop the names", Serve: newBackend})
+	dispatch.Register(tensor.Named, &dispatch.TensorKind{Name: "named", Instead: "use rename(None) to drop the names", Serve: newBackend})
 }

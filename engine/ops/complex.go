@@ -91,7 +91,7 @@ func NegView(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // viewLazily returns a view with dispatch key `key`: its elements are computed when they are read.
-func viewLazily(op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
+func viewLazily(op string, self *tensor.Tensor, key tensor.DispatchKeys) (*tensor.Tensor, error) {
 	made, err := self.View(op, self.Sizes(), self.Strides(), self.Offset())
 	if err == nil {
 		made.SetLazy(key)

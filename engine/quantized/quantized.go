@@ -21,7 +21,7 @@ import (
 )
 
 func init() {
-	dispatch.Register(tensor.Quantized, &dispatch.Kind{Name: "quantized", Instead: "call dequantize() first", Backend: rules})
+	dispatch.Register(tensor.Quantized, &dispatch.TensorKind{Name: "quantized", Instead: "call dequantize() first", Backend: rules})
 }
 
 // isQuantized reports whether a tensor has a quantizer.

@@ -598,7 +598,7 @@ func setRequiresGrad(t *tensor.Tensor, err error, args []any, i int) (*tensor.Te
 }
 
 // findLazyKeys returns the lazy conjugation and negation in the metadata of a tensor of dtype d.
-func (l *loader) findLazyKeys(rest []any, d dtype.DType) (lazy tensor.Keys, err error) {
+func (l *loader) findLazyKeys(rest []any, d dtype.DType) (lazy tensor.DispatchKeys, err error) {
 	for _, value := range rest {
 		dict, _ := value.(*pickle.Dict)
 		for i := 0; dict != nil && i < len(dict.Entries); i++ {

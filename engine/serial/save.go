@@ -252,7 +252,7 @@ func (s *saver) encodeStrided(t *tensor.Tensor) any {
 const namesKey = "names="
 
 // lazyKeys are the flags of a tensor's metadata, by the key that the tensor has.
-var lazyKeys = map[string]tensor.Keys{"conj": tensor.Conjugate, "neg": tensor.Negative}
+var lazyKeys = map[string]tensor.DispatchKeys{"conj": tensor.Conjugate, "neg": tensor.Negative}
 
 // withMetadata adds the names of a tensor, and how its elements are read, to the call that makes it.
 func withMetadata(t *tensor.Tensor, c *pickle.Call) *pickle.Call {

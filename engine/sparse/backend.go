@@ -19,7 +19,7 @@ func init() {
 		if l == tensor.COO { // may have several entries at one position; sparse_resize_() distinguishes sparse and dense dimensions
 			of.Fill, of.Resize = nil, nil
 		}
-		dispatch.Register(l.Keys(), &dispatch.Kind{Name: l.String(), Instead: "convert with to_dense()", Errors: errors, Backend: of})
+		dispatch.Register(l.Keys(), &dispatch.TensorKind{Name: l.String(), Instead: "convert with to_dense()", Errors: errors, Backend: of})
 	}
 }
 

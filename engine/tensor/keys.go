@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// Keys describe a tensor other than a plain dense one: each bit is a dispatch key (engine/dispatch), and a call on the tensor passes
+// DispatchKeys describe a tensor other than a plain dense one: each bit is a dispatch key (engine/dispatch), and a call on the tensor passes
 // through the code for the key before it reaches the kernel. Plain tensors have none.
-type Keys uint16
+type DispatchKeys uint16
 
 // The keys, in the order in which the dispatcher handles them. Wrapped tensors come first, whatever tensors they wrap. Operators on sparse
 // tensors call operators on their dense parts, which are part of the autograd graph.
 const (
-	Transformed Keys = 1 << iota
-	Autocast         // of calls, not of tensors: operators whose arguments are converted to other dtypes
-	SparseCOO        // in the order of layouts
+	Transformed DispatchKeys = 1 << iota
+	Autocast                 // of calls, not of tensors: operators whose arguments are converted to other dtypes
+	SparseCOO                // in the order of layouts
 	SparseCSR
 	SparseCSC
 	SparseBSR
@@ -37,25 +37,25 @@ const Sparse = SparseCOO | SparseCSR | SparseCSC | SparseBSR | SparseBSC
 const Lazy = Conjugate | Negative
 
 // First returns the key whose layer is entered first, alone.
-func (k Keys) First() Keys { return k & -k }
+func (k DispatchKeys) First() DispatchKeys { return k & -k }
 
 // Number returns the place of a single key among all of them.
-func (k Keys) Number() int { return bits.TrailingZeros16(uint16(k)) }
+func (k DispatchKeys) Number() int { return bits.TrailingZeros16(uint16(k)) }
 
 // Keys of the tensor.
-func (t *Tensor) Keys() Keys { return t.kind.keys }
+func (t *Tensor) Keys() DispatchKeys { return t.kind.keys }
 
 // SetKeys makes the tensor one of other kinds, for the layers of these to keep state with it.
-func (t *Tensor) SetKeys(k Keys, state any) { t.kind.keys, t.kind.state = k, state }
+func (t *Tensor) SetKeys(k DispatchKeys, state any) { t.kind.keys, t.kind.state = k, state }
 
 // Lazy returns the keys among Conjugate and Negative that the tensor has.
-func (t *Tensor) Lazy() Keys { return t.kind.keys & Lazy }
+func (t *Tensor) Lazy() DispatchKeys { return t.kind.keys & Lazy }
 
 // SetLazy makes t read its memory by the keys in lazy alone.
-func (t *Tensor) SetLazy(lazy Keys) { t.kind.keys = t.kind.keys&^Lazy | lazy }
+func (t *Tensor) SetLazy(lazy DispatchKeys) { t.kind.keys = t.kind.keys&^Lazy | lazy }
 
 // WithLazy returns an alias that reads its memory by the keys in lazy alone.
-func (t *Tensor) WithLazy(lazy Keys) *Tensor {
+func (t *Tensor) WithLazy(lazy DispatchKeys) *Tensor {
 	a := t.Alias()
 	a.SetLazy(lazy)
 	return a
@@ -212,7 +212,7 @@ type metadata struct {
 	wrapped  bool          // a wrapped number: represents a plain number in promotion
 	zeroDim  bool          // it counts in promotion as a tensor without dimensions, whatever it has
 	fixed    bool          // an operator's function created it from a plain scalar, and it was not passed as a tensor
-	keys     Keys
+	keys     DispatchKeys
 	state    any
 	history  History
 	names    *[]string // of the dimensions; nil if none is named

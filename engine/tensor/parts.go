@@ -8,7 +8,7 @@ import (
 )
 
 // Keys of the tensors with a layout.
-func (l Layout) Keys() Keys {
+func (l Layout) Keys() DispatchKeys {
 	if l <= Strided {
 		return 0
 	}
