@@ -32,7 +32,8 @@ func backendOfLayout(op string, key tensor.DispatchKeys, function uintptr) *Back
 
 // backendOr returns the backend of a key for a composite operator, or the given one if that has no function or key is 0. outs are the keys
 // of outputs: the intermediate ops of a decomposition would write only the integers of a quantized one. The same holds for autograd.
-func (c Context) backendOr(composite *Backend, op string, key tensor.DispatchKeys, function uintptr, read, all, outs tensor.DispatchKeys) *Backend {
+func (c Context) backendOr(composite *Backend, op string, key tensor.DispatchKeys, function uintptr,
+	read, all, outs tensor.DispatchKeys) *Backend {
 	if key == 0 {
 		return composite
 	}

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// DispatchKeys describe a tensor other than a plain dense one: each bit is a dispatch key (engine/dispatch), and a call on the tensor passes
-// through the code for the key before it reaches the kernel. Plain tensors have none.
+// DispatchKeys describe a tensor other than a plain dense one: each bit is a dispatch key (engine/dispatch), and a call on the tensor
+// passes through the code for the key before it reaches the kernel. Plain tensors have none.
 type DispatchKeys uint16
 
 // The keys, in the order in which the dispatcher handles them. Wrapped tensors come first, whatever tensors they wrap. Operators on sparse
