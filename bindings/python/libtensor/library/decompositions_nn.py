@@ -260,6 +260,21 @@ def _cosine_similarity(call: Call, x1: Tensor, x2: Tensor, dim: int = 1, eps: fl
     return call("sum.dim_IntList", call("mul.Tensor", call("div.Tensor", x1, first), right), [dim])
 
 
+def _pad_convolution(call: Call, input: Tensor, weight: Tensor, padding: str, stride: Any, dilation: list[int]) -> tuple[Tensor, list[int]]:
+    """Returns the input and the padding of a convolution with padding "valid" or "same". The input is padded at the end where the sides differ."""
+    dims = len(dilation)
+    if padding == "valid":
+        return input, [0] * dims
+    if padding != "same":
+        raise RuntimeError(f"conv{dims}d: Invalid padding string: '{padding}'; it must be 'valid' or 'same', or use numbers")
+    if any(step != 1 for step in as_list(stride, dims)):
+        raise RuntimeError(f"conv{dims}d: padding='same' is not supported for strided convolutions; the stride is {stride}")
+    total = [d * (size - 1) for d, size in zip(dilation, weight.shape[2:], strict=True)]
+    if any(n % 2 for n in total):
+        input = call("constant_pad_nd.default", input, [x for n in reversed(total) for x in (0, n % 2)])
+    return input, [n // 2 for n in total]
+
+
 def _convolution(dims: int, transposed: bool) -> Callable[..., Any]:
     def apply(
         call: Call, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, output_padding: Any, dilation: Any, groups: int
@@ -268,7 +283,7 @@ def _convolution(dims: int, transposed: bool) -> Callable[..., Any]:
         if is_single:
             input = call("unsqueeze.default", input, 0)
         if isinstance(padding, str):
-            raise NotImplementedError(f"conv{dims}d: padding={padding!r} is not known as operators of ATen, which TorchDispatchMode and make_fx need")
+            input, padding = _pad_convolution(call, input, weight, padding, stride, as_list(dilation, dims))
         lists = [as_list(v, dims) for v in (stride, padding, dilation, output_padding)]
         made = call("convolution.default", input, weight, bias, lists[0], lists[1], lists[2], transposed, lists[3], groups)
         return call("squeeze.dim", made, 0) if is_single else made
