@@ -11,7 +11,7 @@ from .._base import dtypes
 from .._base.device import device as _device
 from .._base.errors import failure
 from .._base.library import Device, Scalar, bind
-from .._base.overrides import hook
+from .._base.overrides import hook, state
 from .owner import Generator
 from .results import wrap
 from .tensor import Tensor
@@ -41,6 +41,11 @@ class Unsupported(Exception):
     """An argument has a class that no tensor_value represents."""
 
 
+def _overrides_calls(given: Tensor) -> bool:
+    """Returns whether a tensor's class receives the call, which __torch_function__ alone does not if it is disabled."""
+    return hook(given) is not None and not (state.disabled and getattr(type(given), "__torch_dispatch__", None) is None)
+
+
 def _set_list(value: Value, items: Any, kept: list[Any]) -> None:
     made: Any
     kinds = {type(item) for item in items}
@@ -50,7 +55,7 @@ def _set_list(value: Value, items: Any, kept: list[Any]) -> None:
         value.kind, made = BOOLS, (c_bool * len(items))(*items)
     elif kinds <= {int, float}:
         value.kind, made = FLOATS, (c_double * len(items))(*items)
-    elif all(item is None or (isinstance(item, Tensor) and hook(item) is None) for item in items):
+    elif all(item is None or (isinstance(item, Tensor) and not _overrides_calls(item)) for item in items):
         value.kind, made = TENSORS, (c_void_p * len(items))(*[None if item is None else item._h for item in items])
     elif kinds == {str}:
         value.kind, made = STRINGS, (c_char_p * len(items))(*[item.encode() for item in items])
@@ -67,7 +72,7 @@ def set_value(value: Value, given: Any, kept: list[Any]) -> None:
     kind = type(given)
     if given is None:
         value.kind = NONE
-    elif kind is Tensor or (isinstance(given, Tensor) and hook(given) is None):
+    elif kind is Tensor or (isinstance(given, Tensor) and not _overrides_calls(given)):
         value.kind, value.content.p = TENSOR, given._h
     elif kind is bool:
         value.kind, value.content.b = BOOL, given

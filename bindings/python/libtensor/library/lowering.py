@@ -78,6 +78,7 @@ PLAIN = frozenset(
         "is_neg",
         "is_inference",
         "is_pinned",
+        "increment_version",
         "allclose",
         "equal",
         "is_same_size",
@@ -91,6 +92,7 @@ INTERNAL = {
     "transform_": "a transform of torch.func, such as vmap or grad,",
     "vmap_": "a transform of torch.func, such as vmap or grad,",
     "storage_": "an access to the storage of a tensor, as by copy.deepcopy (use clone()),",
+    "untracked": "the attribute `data` of a tensor (use detach()),",
     "generator_": "an access to the state of a random number generator, as by torch.utils.checkpoint,",
     "default_generator": "an access to a random number generator, as by torch.utils.checkpoint,",
 }

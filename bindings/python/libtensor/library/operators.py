@@ -237,11 +237,12 @@ def _count_writes(arguments: Sequence[Argument], values: list[Any]) -> None:
 
 
 def take_over(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns the result of a mode, which receives overloads, or of __torch_function__ of an argument that is no tensor; NOBODY without one."""
-    is_taken = (
-        bool(overrides.state.modes)
-        and isinstance(op, OpOverload)
-        or any(not isinstance(value, Tensor) and overrides.hook(value) is not None for value in overrides.values(args, kwargs))
+    """Returns the result of a mode or of an argument's class that overrides the call; NOBODY without one. Modes and subclasses of Tensor receive
+    overloads, but not packets of overloads."""
+    is_overload = isinstance(op, OpOverload)
+    is_taken = (bool(overrides.state.modes) and is_overload) or any(
+        type(value) is not Tensor and (is_overload or not isinstance(value, Tensor)) and overrides.hook(value) is not None
+        for value in overrides.values(args, kwargs)
     )
     return overrides.dispatch(op, args, kwargs) if is_taken else NOBODY
 
@@ -423,10 +424,10 @@ class OpOverloadPacket:
         found = list(self._overloads.values())
         for op in found[:-1]:
             try:
-                values = op.schema.bind(op.name(), args, kwargs)
+                op.schema.bind(op.name(), args, kwargs)
             except RuntimeError:
                 continue
-            return op.call(values)
+            return op(*args, **kwargs)
         return found[-1](*args, **kwargs)
 
     @property
