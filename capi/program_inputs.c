@@ -7,6 +7,7 @@
 
 #include "program_numbers.h"
 #include "program_run.h"
+#include "table.h"
 
 // ---------------------------------------------------------------------------------------- inputs
 
@@ -132,6 +133,18 @@ const int64_t *lt_skip_check(const int64_t *w) {
   return w;
 }
 
+static bool is_float(tensor_dtype d) { return d >= TENSOR_FLOAT16 && d <= TENSOR_FLOAT64; }
+
+// Returns whether a result has the expected dtype. Under autocast, which converts arguments, it can
+// have another floating-point dtype than in the export.
+static bool has_dtype(const tensor_t *t, tensor_dtype expected) {
+  const tensor_dtype found = tensor_get_dtype(t);
+  if (found == expected || !is_float(found) || !is_float(expected) || !lt_me)
+    return found == expected;
+  const lt_modes *modes = &lt_me->modes;
+  return modes->autocast_nesting || modes->autocast_enabled[0] || modes->autocast_enabled[1];
+}
+
 const int64_t *lt_check_result(run *r, const int64_t *w, const char *step) {
   const tensor_value *v = r->values + w[0];
   const char *name = r->p->text + w[1], *expected = tensor_dtype_name((tensor_dtype)w[2]);
@@ -140,7 +153,7 @@ const int64_t *lt_check_result(run *r, const int64_t *w, const char *step) {
   bool same = v->kind == TENSOR_VALUE_TENSOR;
   if (same) {
     const tensor_t *t = v->as.tensor;
-    same = tensor_get_dtype(t) == (tensor_dtype)w[2] && tensor_dim(t) == dims;
+    same = has_dtype(t, (tensor_dtype)w[2]) && tensor_dim(t) == dims;
     for (int64_t d = 0; same && d < dims; d++, code += 1 + *code) {
       const lt_dim dim = {.code = code + 1, .length = *code};
       int64_t size;
