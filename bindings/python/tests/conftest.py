@@ -24,3 +24,14 @@ def no_leaks(request):
     before = in_use()
     yield
     assert in_use() == before
+
+
+@pytest.fixture
+def evaluated_too(request, monkeypatch):
+    """Also evaluates each program that the test runs node by node: the results must be bitwise identical."""
+    if not request.node.get_closest_marker("runs_in_c"):
+        from evaluated_programs import evaluate_too
+
+        from libtensor.export.program import Program
+
+        monkeypatch.setattr(Program, "run", evaluate_too(Program.run))

@@ -12,6 +12,8 @@ from libtensor._higher_order_ops import map as map_slices
 from libtensor._higher_order_ops import scan, while_loop
 from libtensor.export import Dim, export, load, save
 
+pytestmark = pytest.mark.usefixtures("evaluated_too")
+
 cond, leaves = torch.cond, torch.utils._pytree.tree_leaves
 CONSTANT = torch.tensor([1.0, 2.0, 3.0])
 ROWS = {0: Dim("rows")}
@@ -248,6 +250,7 @@ def test_slices_must_exist_and_have_one_size(call):
         call()
 
 
+@pytest.mark.runs_in_c
 def test_missing_memory_for_slices_has_the_error_of_the_operator():
     """Each slice fits below the limit, but not the tensor that they are stacked to."""
     file = io.BytesIO()

@@ -9,6 +9,8 @@ import libtensor as torch
 from libtensor.export import Dim, export, load, save
 from libtensor.utils._pytree_nodes import find_serialized
 
+pytestmark = pytest.mark.usefixtures("evaluated_too")
+
 F, leaves = torch.nn.functional, torch.utils._pytree.tree_leaves
 SIZES = {
     "nonzero": lambda x: x * (x > 1).nonzero().shape[0],

@@ -9,6 +9,8 @@ import pytest
 import libtensor as torch
 from libtensor.export import load
 
+pytestmark = pytest.mark.usefixtures("evaluated_too")
+
 V1, V2 = "torch.ops.higher_order.auto_functionalized", "torch.ops.higher_order.auto_functionalized_v2"
 ROWS, VECTOR = w.meta("float32", [w.symbol("s0"), 4]), w.meta("float32", [2])
 

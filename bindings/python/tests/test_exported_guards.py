@@ -12,6 +12,8 @@ import pytest
 import libtensor as torch
 from libtensor.export import load
 
+pytestmark = pytest.mark.usefixtures("evaluated_too")
+
 ROWS = w.meta("float32", [w.symbol("s0"), 2])
 SAME = w.meta("float32", [w.symbol("s1"), 2])
 

@@ -17,6 +17,8 @@ import libtensor as torch
 from libtensor._base.library import live_handles
 from libtensor.export import InputKind, load
 
+pytestmark = pytest.mark.usefixtures("evaluated_too")
+
 F32 = w.meta("float32", [3])
 
 
@@ -347,6 +349,7 @@ def test_valid_programs_that_are_not_supported(name):
         runs({"x": F32}, [w.node(target, "y", *args)], ["y"])
 
 
+@pytest.mark.runs_in_c
 def test_scan_frees_its_values():
     module = runs(SCANNED, [scans(), w.aten("relu.default", "y", "ys")], ["y"])
     inputs = torch.ones(2), torch.ones(5, 2), torch.tensor(3.0)
@@ -542,6 +545,7 @@ def test_threads_run_one_program():
     assert not wrong
 
 
+@pytest.mark.runs_in_c
 def test_threads_count_in_one_buffer():
     program = counting([w.aten("add_.Tensor", "more", "n", 1), w.aten("mul.Tensor", "y", "x", "more")], outputs=["y"])
     module = program.module()
@@ -553,6 +557,7 @@ def test_threads_count_in_one_buffer():
     assert program.state_dict["n"].item() == 400
 
 
+@pytest.mark.runs_in_c
 def test_runs_leak_no_handles():
     module, x = runs(*branches()), torch.ones(3)
     module(x)

@@ -12,6 +12,8 @@ from libtensor import func
 from libtensor._base.library import live_handles
 from libtensor.export import load
 
+pytestmark = pytest.mark.usefixtures("evaluated_too")
+
 F32, BF16, F16 = w.meta("float32", [3, 3]), 13, 6
 X = torch.tensor([[1.0, 2.0, -3.0], [0.1, 0.2, 0.3], [7.0, -8.0, 9.5]])
 
@@ -187,6 +189,7 @@ def test_gradients_of_vmap():
     assert torch.equal(batched, torch.stack([module(X), module(-X)]))
 
 
+@pytest.mark.runs_in_c
 def test_levels_end_with_a_run_that_fails():
     nodes = [
         *begin(),

@@ -157,6 +157,8 @@ def note_read(name, tensor):
 class Mode:
     """A context manager whose __torch_function__ receives every call of a function or method while it is active."""
 
+    is_observer = False  # whether it only records calls, and those of exported programs by other means
+
     def __enter__(self) -> Any:
         state.modes = (*state.modes, self)
         intercept(1)

@@ -59,6 +59,8 @@ def _kernels(function: Any) -> dict[str, Callable[..., Any]] | None:
 class _Recorder(Mode):
     """Records the calls of the thread that starts it, and the blocks of record_function."""
 
+    is_observer = True
+
     def __init__(self, record_shapes: bool, profile_memory: bool, with_stack: bool) -> None:
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
         self.events: list[FunctionEvent] = []

@@ -10,14 +10,14 @@ from .._inert import refuse
 from ..utils._pytree_nodes import register_dataclass as register_node
 from .dims import Dim, ShapesCollection, dims
 from .program import ExportedProgram, load
-from .signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
+from .signature import ConstantArgument, ExportBackwardSignature, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 
 if TYPE_CHECKING:
     from .decompose import CustomDecompTable, default_decompositions
     from .exporter import export, save
 
-__all__ = ["CustomDecompTable"]
-__all__ += ["Dim", "ExportGraphSignature", "ExportedProgram", "InputKind", "InputSpec", "OutputKind", "OutputSpec", "ShapesCollection"]
+__all__ = ["ConstantArgument", "CustomDecompTable", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram"]
+__all__ += ["InputKind", "InputSpec", "OutputKind", "OutputSpec", "ShapesCollection"]
 __all__ += ["default_decompositions"]
 __all__ += ["dims", "export", "load", "register_dataclass", "save"]
 
@@ -57,5 +57,4 @@ def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = Non
 
 
 __all__ += refuse(globals(), WHY, "export_for_training draft_export unflatten")
-__all__ += refuse(globals(), WHY, "ExportBackwardSignature")
 __all__ += refuse(globals(), WHY, "ModuleCallEntry ModuleCallSignature UnflattenedModule AdditionalInputs Constraint")

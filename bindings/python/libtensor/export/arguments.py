@@ -67,12 +67,12 @@ def find_operator(target: str) -> Any:
 
 
 def read_argument(arg: dict[str, Any], values: dict[str, Any]) -> Any:
-    """Returns an argument of the JSON. Raises NotImplementedError for one that no decomposition takes."""
+    """Returns an argument of the JSON. Raises NotImplementedError for a graph and a custom object."""
     if "name" in arg and len(arg) == 1:
         return values[arg["name"]]
     ((kind, value),) = arg.items()
-    if kind in ("as_tensor", "as_name"):
-        return values[value["name"] if kind == "as_tensor" else value]
+    if kind in ("as_tensor", "as_token", "as_name"):
+        return values[value if kind == "as_name" else value["name"]]
     if kind in ("as_sym_int", "as_sym_float", "as_sym_bool", "as_optional_tensor"):
         return read_argument(value, values)
     if kind in ("as_tensors", "as_sym_ints", "as_sym_floats", "as_sym_bools", "as_optional_tensors"):
@@ -91,14 +91,14 @@ def read_argument(arg: dict[str, Any], values: dict[str, Any]) -> Any:
     if kind == "as_device":
         return _device("cpu")
     if kind == "as_complex":
-        return complex(value["real"], value["imag"])
+        return complex(float(value["real"]), float(value["imag"]))
     if kind == "as_float":
         return float(value)
     if kind == "as_floats":
         return [float(x) for x in value]
-    if kind in ("as_int", "as_bool", "as_string", "as_ints", "as_bools", "as_strings"):
+    if kind in ("as_int", "as_bool", "as_string", "as_operator", "as_ints", "as_bools", "as_strings"):
         return list(value) if isinstance(value, list) else value
-    raise NotImplementedError(f"run_decompositions: an argument of the kind {kind} is not supported")
+    raise NotImplementedError(f"exported program: an argument of the kind {kind} is not supported")
 
 
 def list_results(node: Node) -> list[dict[str, Any]]:

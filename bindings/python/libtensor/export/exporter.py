@@ -249,15 +249,17 @@ def save(
 ) -> None:
     """Writes a program to a path or a file object, as PyTorch's torch.export.save does: torch.export.load of PyTorch and of libtensor read it.
 
-    A file at the path is replaced atomically. `extra_files` must be empty; `opset_version` and `pickle_protocol` are accepted for compatibility with
-    PyTorch, and not used."""
+    A file at the path is replaced atomically. `extra_files` are the contents of more files in the archive, as strings, by name; `load` reads them.
+    `opset_version` and `pickle_protocol` are accepted for compatibility with PyTorch, and not used."""
     if not isinstance(ep, ExportedProgram):
         raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
-    if extra_files:
-        raise NotImplementedError("export.save: extra_files are not supported; write them to files of their own")
+    for name, content in (extra_files or {}).items():
+        if not isinstance(name, str) or not name or not isinstance(content, str):
+            raise TypeError(f"export.save: extra_files must have strings by name, but {name!r:.60} is a {type(content).__name__}; decode bytes first")
     tensors = {x.name: t for t, x in zip(ep._tensors, ep._program.state, strict=True)}
+    archive = write_archive(ep._text, tensors, ep._samples, extra_files)
     if is_path(f):
         with writing(f) as path:
-            _f.archive_save(path, *write_archive(ep._text, tensors, ep._samples))
+            _f.archive_save(path, *archive)
     else:
-        f.write(raw_bytes(_f.archive_save_bytes(*write_archive(ep._text, tensors, ep._samples))))
+        f.write(raw_bytes(_f.archive_save_bytes(*archive)))

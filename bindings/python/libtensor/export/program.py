@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import ctypes
 import functools
+import inspect
 import io
 import os
+import types
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_void_p
 from typing import Any
 
+from .._base import overrides
 from .._base.dtypes import DTYPES
 from .._base.errors import failure
 from .._base.library import bind, getter
@@ -27,10 +30,13 @@ from .._storages.files import load as load_tensors
 from ..autograd.profiler import observed_operators
 from ..nn import Module, Parameter
 from ..utils import _pytree
-from .reader import read_model
+from .reader import EXTRA, read_model
 from .signature import ExportGraphSignature, InputKind, read_signature, show_graph
 
 __all__ = ["ExportedProgram", "load"]
+
+_state: Any = overrides.state
+PLAIN = frozenset((Tensor, Parameter, bool, int, float, str, type(None)))  # classes whose instances override no calls
 
 
 class Described(ctypes.Structure):
@@ -126,7 +132,9 @@ def check_structure(spec: _pytree.TreeSpec) -> None:
 
 
 class Program:
-    """A handle of a loaded program."""
+    """A handle of a loaded program. `text` is its JSON."""
+
+    text: dict[str, Any]
 
     def __init__(self, source: str | Tensor):
         handle = c_void_p()
@@ -152,6 +160,13 @@ class Program:
         values, count = POINTER(Described)(), c_int32()
         check(c_lists[name](self._h, byref(values), byref(count)))
         return [Item(values[i]) for i in range(count.value)]
+
+    @functools.cached_property
+    def evaluator(self) -> Any:
+        """The evaluator of the program, for calls whose operators a mode or a subclass of Tensor receives."""
+        from .evaluate import Evaluator
+
+        return Evaluator(self.text, Program)
 
     def tensor(self, index: int) -> Tensor:
         """Returns the tensor of state `index`."""
@@ -212,8 +227,41 @@ class ExportedModule(Module):
         if program.in_spec is not None and spec != program.in_spec:
             leaves = arrange(args, kwargs, program.in_spec, [item.name for item in program.inputs])
         state = [tensors[name] for tensors, name in self.__dict__["_slots"]]
-        outputs = program.run(*leaves, state=state, gradients=is_grad_enabled())
+        if is_intercepted((*leaves, *state)):
+            outputs = program.evaluator.run(leaves, {item.name: tensor for item, tensor in zip(program.state, state, strict=True)})
+        else:
+            outputs = program.run(*leaves, state=state, gradients=is_grad_enabled())
         return outputs if program.out_spec is None else program.out_spec.unflatten(outputs)
+
+
+def create_class(program: Program, names: list[str] | None) -> type[ExportedModule]:
+    """Returns the class of a program's module, whose forward has the signature of the exported one. `names` are those of the arguments in the file;
+    without them, an argument has the name of its input."""
+    if program.in_spec is None:
+        return ExportedModule
+    positional, keywords = program.in_spec.children_specs
+    if not names or len(names) != positional.num_children + keywords.num_children:
+        names, at = [], 0
+        for i, spec in enumerate(positional.children_specs):
+            names.append(program.inputs[at].name if spec.is_leaf() else f"args_{i}")
+            at += spec.num_leaves
+        names += keywords.context
+    try:
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ["self", *names]]
+        signature = inspect.Signature(parameters)
+    except (TypeError, ValueError):  # names of a file that are no identifiers
+        return ExportedModule
+    function = ExportedModule.forward
+    forward: Any = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    forward.__signature__ = signature
+    return type("ExportedModule", (ExportedModule,), {"forward": forward, "__doc__": ExportedModule.__doc__, "__module__": __name__})
+
+
+def is_intercepted(values: tuple[Any, ...]) -> bool:
+    """Returns whether a mode other than the profiler's is active, or one of the values overrides the calls that receive it."""
+    if _state.modes and not all(mode.is_observer for mode in _state.modes):
+        return True
+    return not PLAIN.issuperset(map(type, values)) and not _state.disabled and any(overrides.hook(value) is not None for value in values)
 
 
 def check_attribute(owner: Module, name: str, full: str) -> None:
@@ -273,6 +321,7 @@ class ExportedProgram:
 
     def __init__(self, program: Program, text: dict[str, Any], samples: Tensor | None = None):
         self._program, self._text = program, text
+        program.text = text
         self._samples = samples  # the bytes of data/sample_inputs/model.pt
         self.graph_signature: ExportGraphSignature = read_signature(text["graph_module"]["signature"])
         known = {item.name for item in program.state}
@@ -295,7 +344,9 @@ class ExportedProgram:
         >>> module.weight.grad
         tensor([[3., 3.]])
         """
-        return ExportedModule(self._program, self._tensors, self._list_unsaved())
+        calls = self._text["graph_module"].get("module_call_graph", ())
+        names = next((x["signature"].get("forward_arg_names") for x in calls if x.get("signature") and not x.get("fqn")), None)
+        return create_class(self._program, names)(self._program, self._tensors, self._list_unsaved())
 
     @functools.cached_property
     def _tensors(self) -> list[Tensor]:
@@ -388,23 +439,44 @@ class ExportedProgram:
         return f"ExportedProgram:\n{show_graph(self._text)}\n\n{self.graph_signature}\nRange constraints: {self.range_constraints}"
 
 
+def list_records(source: str | Tensor) -> dict[str, Tensor]:
+    """Returns the records of an archive by their names without the first folder."""
+    names, records = _f.archive_load(source, mmap=True) if isinstance(source, str) else _f.archive_load_bytes(source)
+    return {name.partition("/")[2]: record for name, record in zip(names, records, strict=True)}
+
+
 def read_records(source: str | Tensor) -> tuple[dict[str, Any], Tensor | None]:
     """Returns the JSON of the model in an archive, and the bytes of the sample inputs."""
-    names, records = _f.archive_load(source, mmap=True) if isinstance(source, str) else _f.archive_load_bytes(source)
-    found = {name.partition("/")[2]: record for name, record in zip(names, records, strict=True)}
+    found = list_records(source)
     model = next(record for name, record in found.items() if name.startswith("models/") and name.endswith(".json"))
     samples = next((record for name, record in found.items() if name.startswith("data/sample_inputs/")), None)
     return read_model(bytes(raw_bytes(model))), samples
 
 
+def read_extra_files(source: str | Tensor) -> dict[str, str]:
+    """Returns the contents of the extra files of an archive, by name. Raises RuntimeError for one that is not in UTF-8."""
+    texts = {}
+    for name, record in list_records(source).items():
+        if not name.startswith(EXTRA):
+            continue
+        try:
+            texts[name.removeprefix(EXTRA)] = bytes(raw_bytes(record)).decode()
+        except UnicodeDecodeError:
+            raise RuntimeError(f"load: the record {name!r:.100} is not a string in UTF-8; read it from the archive with zipfile") from None
+    return texts
+
+
 def load(f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:
     """Loads a program that torch.export.save of libtensor, or of PyTorch 2.9 or later, wrote. Nothing in the file is executed.
 
-    `f` is a path, whose weights are mapped into memory, or a file object. `extra_files` and `expected_opset_version` are accepted for
-    compatibility with PyTorch, and not used.
+    `f` is a path, whose weights are mapped into memory, or a file object. The contents of the files that `save` received as `extra_files` are
+    stored in the dict `extra_files`, by name. `expected_opset_version` is accepted for compatibility with PyTorch, and not used.
 
     Raises NotImplementedError with the names of the operators that libtensor lacks, OSError for a file that cannot be read, and RuntimeError
     for a damaged archive.
     """
     source = readable(f) if is_path(f) else read(f, "load")
-    return ExportedProgram(Program(source), *read_records(source))
+    program = ExportedProgram(Program(source), *read_records(source))
+    if extra_files is not None:
+        extra_files.update(read_extra_files(source))
+    return program

@@ -9,10 +9,11 @@ from typing import Any
 from .._base.dtypes import EXPORTED
 from .expressions import fits
 
-__all__ = ["FORMATS", "read_model"]
+__all__ = ["EXTRA", "FORMATS", "read_model"]
 
 Check = Callable[[Any], Any]
 ABSENT = object()
+EXTRA = "extra/"  # the folder of the files of the caller
 FORMATS = {1: "contiguous_format", 2: "channels_last", 3: "channels_last_3d", 4: "preserve_format"}
 
 

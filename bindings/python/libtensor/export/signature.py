@@ -10,7 +10,7 @@ from .._base.dtypes import EXPORTED
 from .expressions import show_expression
 from .reader import FORMATS
 
-__all__ = ["ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec"]
+__all__ = ["ConstantArgument", "ExportBackwardSignature", "ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec"]
 
 
 class InputKind(enum.Enum):
@@ -38,8 +38,16 @@ class OutputKind(enum.Enum):
 
 
 @dataclasses.dataclass
+class ConstantArgument:
+    """An argument that was a number, a bool, a string or None in the export."""
+
+    name: str
+    value: int | float | bool | str | None
+
+
+@dataclasses.dataclass
 class InputSpec:
-    """An input of the graph. `arg` is its name, or the value of a constant; `target` the name of a parameter, buffer or constant."""
+    """An input of the graph. `arg` is its name, or a ConstantArgument; `target` the name of a parameter, buffer or constant."""
 
     kind: InputKind
     arg: Any
@@ -47,7 +55,7 @@ class InputSpec:
     persistent: bool | None = None
 
     def __str__(self) -> str:
-        text = f"{self.arg}: {self.kind.name}"
+        text = f"{self.arg.name if isinstance(self.arg, ConstantArgument) else self.arg}: {self.kind.name}"
         text += "" if self.target is None else f" target={self.target!r}"
         return text + ("" if self.persistent is None else f" persistent={self.persistent}")
 
@@ -62,6 +70,15 @@ class OutputSpec:
 
     def __str__(self) -> str:
         return f"{self.arg}: {self.kind.name}" + ("" if self.target is None else f" target={self.target!r}")
+
+
+@dataclasses.dataclass
+class ExportBackwardSignature:
+    """The outputs of a graph that are gradients, by the names of the outputs, and the name of the loss."""
+
+    gradients_to_parameters: dict[str, str]
+    gradients_to_user_inputs: dict[str, str]
+    loss_output: str
 
 
 @dataclasses.dataclass
@@ -97,7 +114,8 @@ class ExportGraphSignature:
     @property
     def user_inputs(self) -> tuple[Any, ...]:
         """The inputs that a caller passes: names, or the values of constants."""
-        return tuple(x.arg for x in self.input_specs if x.kind is InputKind.USER_INPUT)
+        given = (x.arg for x in self.input_specs if x.kind is InputKind.USER_INPUT)
+        return tuple(x.value if isinstance(x, ConstantArgument) else x for x in given)
 
     @property
     def user_outputs(self) -> tuple[Any, ...]:
@@ -140,6 +158,15 @@ class ExportGraphSignature:
         """The inputs that outputs change, by the names of the outputs."""
         return self._changed(OutputKind.USER_INPUT_MUTATION)
 
+    @property
+    def backward_signature(self) -> ExportBackwardSignature | None:
+        """The gradients that the graph returns; None for a graph without a loss."""
+        loss = next((x.arg for x in self.output_specs if x.kind is OutputKind.LOSS_OUTPUT), None)
+        if loss is None:
+            return None
+        parameters, inputs = map(self._changed, (OutputKind.GRADIENT_TO_PARAMETER, OutputKind.GRADIENT_TO_USER_INPUT))
+        return ExportBackwardSignature(parameters, inputs, loss)
+
     def __str__(self) -> str:
         lines = ["Graph signature:", "    # inputs", *(f"    {x}" for x in self.input_specs)]
         return "\n".join([*lines, "", "    # outputs", *(f"    {x}" for x in self.output_specs), ""])
@@ -156,7 +183,7 @@ def read_signature(text: dict[str, Any]) -> ExportGraphSignature:
         ((kind, spec),) = union.items()
         target = next((spec[name] for name in TARGETS if name in spec), None)
         if kind == "constant_input":
-            arg: Any = value_of(spec["value"])
+            arg: Any = ConstantArgument(spec["name"], value_of(spec["value"]))
         else:
             arg = value_of(spec["arg"])
         inputs.append(InputSpec(InputKind[KINDS.get(kind, "USER_INPUT")], arg, target, spec.get("persistent")))
@@ -223,7 +250,7 @@ def show_lines(graph: dict[str, Any], indent: str, name: str, constants: dict[in
     """Returns the code of a graph, with those of its control flow behind it. `constants` are the names of constant inputs, by their indices."""
     values = [value_of(x) for x in graph["inputs"]]
     named = constants or {}
-    inputs = "".join(f", {named[i]}={x!r}" if i in named else f", {x}: {show_type(graph, x)}" for i, x in enumerate(values))
+    inputs = "".join(f", {named[i]}" if i in named else f", {x}: {show_type(graph, x)}" for i, x in enumerate(values))
     lines = [f"{indent}class {name}(torch.nn.Module):", f"{indent}    def forward(self{inputs}):"]
     inner: list[str] = []
     for node in graph["nodes"]:

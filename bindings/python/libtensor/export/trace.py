@@ -55,6 +55,8 @@ class Tracer(ControlTracer):
         out = self.take_out(func, kwargs)
         if out is not None:
             return self.record_out(func, types, args, kwargs, out)
+        if isinstance(func, AtenOverload):  # also one that consists of others, which PyTorch's programs keep whole
+            return self.__torch_dispatch__(func, types, args, kwargs)
         if func in RULES:
             return RULES[func](self.call, *args, **kwargs)
         name = getattr(func, "__name__", "").rpartition(".")[2]
@@ -63,7 +65,7 @@ class Tracer(ControlTracer):
                 made = COMPOSED[func](*args, **kwargs)
             if made is not NotImplemented:
                 return made
-        if name in KEPT and not isinstance(func, AtenOverload):
+        if name in KEPT:
             chosen = choose(name, args, kwargs)
             if chosen is not None:
                 return self.__torch_dispatch__(chosen[0], types, chosen[1], chosen[2])
@@ -199,9 +201,9 @@ def record(
     try:
         with keeping_modules(function), no_grad(), contextlib.nullcontext() if device == "cpu" else make_device(device), tracer:
             result = call(function, copies, inputs, spec)
-            for name, value in tracked.items():
-                if copies[name] is not value:  # the module has assigned the buffer
-                    assign(name, value, copies[name])
+            assigned = {name: value for name, value in tracked.items() if copies[name] is not value}
+            for name, value in assigned.items():
+                assign(name, value, copies[name])
     finally:
         set_rng_state(before)
     check_overlaps(state, [name for name, value in tracked.items() if value._version != versions[name]])
@@ -211,6 +213,7 @@ def record(
     expected = call_plainly(function, state, values, spec) if device == "cpu" else None
     for i, (found, known) in enumerate(zip(flat, expected or flat, strict=True)):
         if device == "cpu" and not is_close(found, known):
+            check_assigned(i, found, assigned)
             raise RuntimeError(
                 f"export: output {i} of the recorded operators differs from that of the function. The function must return the same for each call: "
                 "it must not depend on attributes that it changes, except buffers. If it does not, please report this"
@@ -227,6 +230,17 @@ def assign(name: str, to: Tensor, value: Any) -> None:
         what = f"a tensor of shape {list(value.shape)} and {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
         raise NotImplementedError(f"export: the module assigns {what} to the buffer {name} of shape {list(to.shape)} and {to.dtype}")
     to.copy_(value)
+
+
+def check_assigned(i: int, output: Any, assigned: dict[str, Tensor]) -> None:
+    """Raises NotImplementedError if output `i` shares memory with the former tensor of a buffer that the module has assigned."""
+    memory = output.untyped_storage().data_ptr() if isinstance(output, Tensor) else 0
+    for name, value in assigned.items():
+        if memory and memory == value.untyped_storage().data_ptr():
+            raise NotImplementedError(
+                f"export: output {i} shares memory with the buffer {name}, to which the module assigns another tensor. A program writes the new "
+                "value to the buffer, which would change the output: return it with clone(), or write to the buffer with copy_()"
+            )
 
 
 def check_outputs(flat: list[Any]) -> None:

@@ -23,7 +23,7 @@ from ..utils import _pytree as pytree
 from .arguments import create_node
 from .control import ControlFlow
 from .dims import Symbol
-from .reader import FORMATS
+from .reader import EXTRA, FORMATS
 from .recording import Recording
 from .trace import Sizes
 
@@ -307,7 +307,7 @@ def make_dense(value: Tensor) -> Tensor:
 
 
 def encode_text(text: str) -> Tensor:
-    return frombuffer(bytearray(text.encode()), dtype=uint8)
+    return frombuffer(bytearray(text.encode()), dtype=uint8) if text else empty(0, dtype=uint8)
 
 
 class _Folder:
@@ -336,8 +336,11 @@ def write_samples(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     return frombuffer(bytearray(file.getvalue()), dtype=uint8)
 
 
-def write_archive(text: dict[str, Any], tensors: dict[str, Tensor], samples: Tensor | None) -> tuple[list[str], list[Tensor]]:
-    """Returns the names and records of the archive of a program, whose parameters, buffers and constants `tensors` has by name."""
+def write_archive(
+    text: dict[str, Any], tensors: dict[str, Tensor], samples: Tensor | None, extra_files: dict[str, str] | None = None
+) -> tuple[list[str], list[Tensor]]:
+    """Returns the names and records of the archive of a program, whose parameters, buffers and constants `tensors` has by name. The archive has
+    `extra_files`, whose contents are strings, in the folder extra."""
     names: list[str] = []
     records: list[Tensor] = []
 
@@ -358,6 +361,8 @@ def write_archive(text: dict[str, Any], tensors: dict[str, Tensor], samples: Ten
     write("data/constants/model_constants_config.json", encode_text(json.dumps({"config": constants.config})))
     write("models/model.json", encode_text(json.dumps(text)))
     write("data/sample_inputs/model.pt", write_samples((), {}) if samples is None else samples)
+    for name, content in (extra_files or {}).items():
+        write(f"{EXTRA}{name}", encode_text(content))
     for name, content in [("archive_format", "pt2"), ("archive_version", "0"), (".data/version", "6\n"), ("byteorder", "little")]:
         write(name, encode_text(content))
     write(".data/serialization_id", encode_text(f"{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(text)).int:040d}"[:40]))
