@@ -27,7 +27,7 @@ def copy_storage(value: Any) -> Any:
 
 
 def call_functionalized(op: OpOverload, given: dict[str, Any], has_bases: bool, count: int) -> list[Any]:
-    """Returns the `count` results of auto_functionalized: those of an operator, then copies of the tensors that it has written to.
+    """Returns the `count` results of auto_functionalized: those of an operator, then copies of the tensors that it writes to.
 
     With `has_bases`, as in auto_functionalized_v2, `given` has these tensors as a list `_all_bases`, and describes views of them."""
     arguments = op._schema.arguments
