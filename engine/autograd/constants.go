@@ -9,7 +9,7 @@ import (
 
 // beginConstant begins a call whose result does not depend differentiably on any operand. In place, the gradient of the previous value of
 // self is zero.
-func beginConstant(c dispatch.Context, op, name string, out, self *tensor.Tensor) (call, error) {
+func beginConstant(c dispatch.Context, op, name string, out, self *tensor.Tensor) (recordedOp, error) {
 	if out != self {
 		return beginCall(c, op, name, out)
 	}
@@ -17,7 +17,7 @@ func beginConstant(c dispatch.Context, op, name string, out, self *tensor.Tensor
 }
 
 // endConstant ends a call that beginConstant has begun.
-func (r *call) endConstant(err error) {
+func (r *recordedOp) endConstant(err error) {
 	if r.setGradFns(err, r.out) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
 		r.setInplaceGradFn()
@@ -25,7 +25,7 @@ func (r *call) endConstant(err error) {
 }
 
 // endUndifferentiable ends a call of an operator without derivatives: a backward pass that reaches its node returns an error.
-func (r *call) endUndifferentiable(op string, err error, results ...*tensor.Tensor) {
+func (r *recordedOp) endUndifferentiable(op string, err error, results ...*tensor.Tensor) {
 	if r.setGradFns(err, results...) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.missingDerivative(op) }
 		r.setInplaceGradFn()

@@ -247,7 +247,7 @@ func isWritten(t *tensor.Tensor, inputs []*tensor.Tensor) bool {
 func (n *Node) setGradFnOf(t *tensor.Tensor, i int, inputs []*tensor.Tensor, results int) {
 	n.retain()
 	if isWritten(t, inputs) {
-		r := call{node: n, out: t, at: i}
+		r := recordedOp{node: n, out: t, at: i}
 		r.setInplaceGradFn()
 		return
 	}

@@ -80,7 +80,7 @@ func NodePackSaved(c dispatch.Context, self tensor.Node, name string, i int64, p
 		switch {
 		case place < 0:
 			return status.Indexf("%s: index %[5]d is out of range: %[2]s saved %[3]d tensors as %[4]s", op, n.name, n.countSaved(name), name, i)
-		case n.saved[place].parcel != nil:
+		case n.saved[place].packed != nil:
 			return status.Runtimef("Calling register_hooks on a saved tensor whose hooks have already been set is not allowed; %s saved %s by hooks",
 				n.name, name)
 		case n.saved[place].t == nil:
@@ -101,7 +101,7 @@ func NodePackSaved(c dispatch.Context, self tensor.Node, name string, i int64, p
 		by.deleter = deleter
 		kept := &n.saved[place]
 		kept.t.Release()
-		kept.t, kept.parcel = nil, made
+		kept.t, kept.packed = nil, made
 		return nil
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// call is the state of an operator call while its node is built.
-type call struct {
+// recordedOp is the state of an operator call while its node is built.
+type recordedOp struct {
 	c            dispatch.Context // past this layer
 	node         *Node            // nil if the call adds no node to the graph
 	out          *tensor.Tensor
@@ -29,8 +29,8 @@ type call struct {
 
 // beginCall creates the node of a call, with an edge for each operand, unless no operand requires grad. It returns an error for calls that
 // do not support autograd, such as writes to a leaf that requires grad.
-func beginCall(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
-	r := call{c: c.Excluding(tensor.Gradient), out: out}
+func beginCall(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (recordedOp, error) {
+	r := recordedOp{c: c.Excluding(tensor.Gradient), out: out}
 	if inPlace := out != nil && len(operands) > 0 && out == operands[0]; inPlace {
 		op = nameInPlace(op)
 	}
@@ -59,11 +59,11 @@ func beginCall(c dispatch.Context, op, name string, out *tensor.Tensor, operands
 
 // beginView is beginCall for an operator that changes the geometry of out. Tensors with autograd metadata get a node in every grad mode,
 // because the layout of their gradient changes too.
-func beginView(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
+func beginView(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (recordedOp, error) {
 	if c.Recording() || out == nil || !variableOf(out).recordsGeometry() {
 		return beginCall(c, op, name, out, operands...)
 	}
-	r := call{c: c.Excluding(tensor.Gradient), out: out}
+	r := recordedOp{c: c.Excluding(tensor.Gradient), out: out}
 	if err := checkWritable(c, nameInPlace(op), out); err != nil {
 		return r, err
 	}
@@ -71,7 +71,7 @@ func beginView(c dispatch.Context, op, name string, out *tensor.Tensor, operands
 }
 
 // createNode creates the node of the call, with an edge for each operand.
-func (r *call) createNode(name string, operands []*tensor.Tensor) error {
+func (r *recordedOp) createNode(name string, operands []*tensor.Tensor) error {
 	if hasWrapper(operands) {
 		return status.NotImplementedf("%s inside vmap is not differentiable for batched tensors", name)
 	}
@@ -138,11 +138,11 @@ func checkOut(name string, self *tensor.Tensor) error {
 }
 
 // needsGrad returns whether operand i requires grad.
-func (r *call) needsGrad(i int) bool { return r.node != nil && r.node.edges[i].Node != nil }
+func (r *recordedOp) needsGrad(i int) bool { return r.node != nil && r.node.edges[i].Node != nil }
 
 // saveOperand saves an operand, under the name of its parameter, for the derivatives and returns its index among the saved tensors. If
 // needed is false, no derivative will use it, and saveOperand returns -1. An operand that the call overwrites is copied.
-func (r *call) saveOperand(name string, t *tensor.Tensor, needed bool) int {
+func (r *recordedOp) saveOperand(name string, t *tensor.Tensor, needed bool) int {
 	if r.node == nil || r.err != nil {
 		return -1
 	}
@@ -186,7 +186,7 @@ func (e Edge) aliasWithEdge(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // saveScalar is saveOperand for an operand that is a scalar parameter in PyTorch's operator.
-func (r *call) saveScalar(name string, t *tensor.Tensor, needed bool) int {
+func (r *recordedOp) saveScalar(name string, t *tensor.Tensor, needed bool) int {
 	at := r.saveOperand(name, t, needed)
 	if at >= 0 && t.IsWrappedNumber() {
 		r.node.saved[at].number = true
@@ -198,7 +198,7 @@ func (r *call) saveScalar(name string, t *tensor.Tensor, needed bool) int {
 const listed = "[]"
 
 // saveOperands is saveOperand for a list of operands.
-func (r *call) saveOperands(name string, list []*tensor.Tensor, needed bool) []int {
+func (r *recordedOp) saveOperands(name string, list []*tensor.Tensor, needed bool) []int {
 	if !needed {
 		return nil
 	}
@@ -216,7 +216,7 @@ type indexed struct {
 }
 
 // saveIndex is saveOperand for the tensors of an index.
-func (r *call) saveIndex(name string, items []ops.IndexItem, needed bool) (x indexed) {
+func (r *recordedOp) saveIndex(name string, items []ops.IndexItem, needed bool) (x indexed) {
 	if !needed {
 		return x
 	}
@@ -230,7 +230,7 @@ func (r *call) saveIndex(name string, items []ops.IndexItem, needed bool) (x ind
 
 // saveResult is saveOperand for result number output. Hooks receive it without autograd metadata, so that a tensor that they keep does not
 // keep the node.
-func (r *call) saveResult(name string, t *tensor.Tensor, output int, needed bool) int {
+func (r *recordedOp) saveResult(name string, t *tensor.Tensor, output int, needed bool) int {
 	if r.err != nil {
 		return -1
 	}
@@ -246,7 +246,7 @@ func (r *call) saveResult(name string, t *tensor.Tensor, output int, needed bool
 }
 
 // releaseResults returns the error of saving a tensor, if there was one, after releasing the results.
-func (r *call) releaseResults(results ...*tensor.Tensor) error {
+func (r *recordedOp) releaseResults(results ...*tensor.Tensor) error {
 	if r.err == nil {
 		return nil
 	}
@@ -265,7 +265,7 @@ func (r *call) releaseResults(results ...*tensor.Tensor) error {
 }
 
 // releaseNode releases the node after a failed call, or if no result is differentiable.
-func (r *call) releaseNode() {
+func (r *recordedOp) releaseNode() {
 	if r.node != nil {
 		r.node.Release()
 		r.node = nil
@@ -273,14 +273,14 @@ func (r *call) releaseNode() {
 }
 
 // dropUnfinished drops the node of a call that did not finish.
-func (r *call) dropUnfinished() {
+func (r *recordedOp) dropUnfinished() {
 	if r.node != nil && r.node.outputs == nil {
 		r.releaseNode()
 	}
 }
 
 // setGradFns sets the grad_fn of the results, and returns whether any result has one; the caller then sets the node's formula.
-func (r *call) setGradFns(err error, results ...*tensor.Tensor) bool {
+func (r *recordedOp) setGradFns(err error, results ...*tensor.Tensor) bool {
 	if err != nil || r.node == nil {
 		r.releaseNode()
 		return false
@@ -316,7 +316,7 @@ func (r *call) setGradFns(err error, results ...*tensor.Tensor) bool {
 
 // setInplaceGradFn sets the grad_fn of the tensor that was written in place. It is called after the node is complete, because other threads
 // can reach the node from then on.
-func (r *call) setInplaceGradFn() {
+func (r *recordedOp) setInplaceGradFn() {
 	if r.out == nil {
 		return
 	}
@@ -339,7 +339,7 @@ func (r *call) setInplaceGradFn() {
 }
 
 // mayView is setGradFns for a call such as reshape, whose result is self, a view of self in another shape, or a copy.
-func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
+func (r *recordedOp) mayView(err error, self, result *tensor.Tensor) bool {
 	switch {
 	case err != nil || r.out != nil:
 	case result.History() != nil:

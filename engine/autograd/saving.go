@@ -20,7 +20,7 @@ type saved struct {
 	result  bool           // of the node, number from.Output
 	of      *Variable      // the autograd metadata of an operand, which the tensor may have lost since
 	follows bool           // the leaf itself, which may be assigned other data; a tensor that a hook unpacked for a leaf has separate data
-	parcel  *packedTensor
+	packed  *packedTensor
 }
 
 // packedTensor is the result of a pack hook.
@@ -153,7 +153,7 @@ func (n *Node) addSaved(c dispatch.Context, s saved, shown *tensor.Tensor) (at i
 		by = saversOf(c)
 	}
 	if by != nil {
-		s.parcel, err = by.packTensor(c, shown)
+		s.packed, err = by.packTensor(c, shown)
 		s.t.Release()
 		s.t = nil
 	} else {
@@ -167,8 +167,8 @@ func (n *Node) addSaved(c dispatch.Context, s saved, shown *tensor.Tensor) (at i
 // releaseSaved releases a saved tensor, and appends the node to which it refers.
 func (s *saved) releaseSaved(nodes []*Node) []*Node {
 	s.t.Release()
-	if s.parcel != nil {
-		s.parcel.releaseHooks()
+	if s.packed != nil {
+		s.packed.releaseHooks()
 	}
 	if s.from.Node != nil {
 		nodes = append(nodes, s.from.Node)

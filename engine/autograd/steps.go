@@ -136,9 +136,9 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	kept := s.opened[at]
 	switch {
 	case kept != nil:
-	case v.parcel != nil:
+	case v.packed != nil:
 		var err error
-		kept, err = v.parcel.unpackTensor(s.C, s.node)
+		kept, err = v.packed.unpackTensor(s.C, s.node)
 		s.Check(err)
 		if s.opened == nil {
 			s.opened = map[int]*tensor.Tensor{}

@@ -103,7 +103,7 @@ func (v *Variable) markViewCurrent() {
 }
 
 // finishViews is setGradFns for results that are views, or for a tensor whose geometry was changed in place.
-func (r *call) finishViews(err error, results ...*tensor.Tensor) bool {
+func (r *recordedOp) finishViews(err error, results ...*tensor.Tensor) bool {
 	r.view = r.out != nil
 	if r.creationMeta != 0 && err == nil && !r.view {
 		for _, t := range results {
@@ -120,7 +120,7 @@ func (r *call) finishViews(err error, results ...*tensor.Tensor) bool {
 }
 
 // markViewList is markViews for an operator that returns several views. These cannot be written to in place, unless they are slices.
-func (r *call) markViewList(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
+func (r *recordedOp) markViewList(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	slices := r.node.name == "SliceBackward0"
 	r.multiOutput = !slices
 	r.markViews(self, again, results...)
@@ -131,7 +131,7 @@ func (r *call) markViewList(self *tensor.Tensor, again replay, results ...*tenso
 
 // separateNodes replaces the node of each result by a separate one, with its own hooks. The common node still assembles their gradients in
 // one step.
-func (r *call) separateNodes(results []*tensor.Tensor) {
+func (r *recordedOp) separateNodes(results []*tensor.Tensor) {
 	slice := r.node.name
 	r.node.name = "SplitWithSizesBackward0"
 	for i, t := range results {
@@ -146,7 +146,7 @@ func (r *call) separateNodes(results []*tensor.Tensor) {
 }
 
 // markViews marks the results of a call as views of self, and sets the derivative of the node.
-func (r *call) markViews(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
+func (r *recordedOp) markViews(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	if r.view {
 		variableOf(self).recordGeometry(self, again, r.was)
 		return
