@@ -137,7 +137,7 @@ func IsGrad(_ dispatch.Context, self, other *tensor.Tensor) (bool, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	g := v.grad
-	if partsOf(g) != nil {
+	if componentsOf(g) != nil {
 		return g.IsPeer(other), nil
 	}
 	other = valuesOf(other)

@@ -113,7 +113,7 @@ func (r *backwardPass) addGrad(e Edge, grad *tensor.Tensor) error {
 // canOverwrite returns whether t can be overwritten: it is strided, its memory is not shared or overlapping, and it has no autograd
 // metadata.
 func canOverwrite(t *tensor.Tensor) bool {
-	return t.Parts() == nil && t.History() == nil && isOnlyUser(t)
+	return t.Components() == nil && t.History() == nil && isOnlyUser(t)
 }
 
 // isOnlyUser returns whether t is dense and the only user of its storage.
@@ -424,7 +424,7 @@ func (v *Variable) replaceGrad(c dispatch.Context, t, before *tensor.Tensor, set
 			v.adding.Lock()
 			defer v.adding.Unlock()
 		}
-		if inPlace && before.Parts() == nil {
+		if inPlace && before.Components() == nil {
 			_, err := c.Add(before, before, grad, one)
 			return true, err
 		}
@@ -446,7 +446,7 @@ func (v *Variable) replaceGrad(c dispatch.Context, t, before *tensor.Tensor, set
 func (v *Variable) replaceEntries(sum *tensor.Tensor, set int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.set != set || v.grad.Replace("backward", sum.Sizes(), *sum.Parts()) != nil {
+	if v.set != set || v.grad.Replace("backward", sum.Sizes(), *sum.Components()) != nil {
 		return false
 	}
 	v.set++ // other threads have read the entries before
@@ -472,7 +472,7 @@ func firstGrad(c dispatch.Context, t, grad *tensor.Tensor, create bool) (*tensor
 	if t == nil {
 		return c.Clone(grad, shape.Preserve)
 	}
-	if grad.Parts() != nil && t.Parts() == nil {
+	if grad.Components() != nil && t.Components() == nil {
 		return firstSparseGrad(c, grad, create)
 	}
 	if slices.Equal(t.Strides(), grad.Strides()) && isOnlyUser(grad) && (create || grad.History() == nil) {

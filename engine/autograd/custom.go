@@ -79,7 +79,7 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 		n.setGradFnOf(results[i], i, given, len(graded))
 	}
 	if sparse := func(t *tensor.Tensor) bool {
-		return partsOf(t) != nil
+		return componentsOf(t) != nil
 	}; slices.ContainsFunc(inputs, sparse) || slices.ContainsFunc(outputs, sparse) {
 		at.places = placesOf(slices.Concat(inputs, outputs)...)
 	}
@@ -211,7 +211,7 @@ func (s *steps) placeCustomGrad(k int, places, grad *tensor.Tensor) *tensor.Tens
 		s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v",
 			s.node.name, k, grad.Sizes(), places.Sizes()))
 	}
-	if places == nil && grad.Parts() == nil {
+	if places == nil && grad.Components() == nil {
 		return grad
 	}
 	return s.Track(toValues(s.C, places, grad))

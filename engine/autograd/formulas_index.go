@@ -297,7 +297,7 @@ func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) 
 
 // gatherGradient adds the gradients of the gathered elements up; with sparse it returns a COO tensor with an entry for each of them.
 func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor, sparse bool) *tensor.Tensor {
-	if sparse && partsOf(grad) == nil && !hasWrapper([]*tensor.Tensor{grad, index}) {
+	if sparse && componentsOf(grad) == nil && !hasWrapper([]*tensor.Tensor{grad, index}) {
 		return s.gatheredEntries(grad, l, dim, index)
 	}
 	zeros := s.zerosOf(l)

@@ -157,12 +157,12 @@ func (s *steps) needsBlocks(i int) bool {
 		return false
 	}
 	for _, t := range s.given {
-		if t != nil && (!backend.Known(t) || t.Parts() != nil || !slices.Equal(t.Sizes(), result.sizes())) {
+		if t != nil && (!backend.Known(t) || t.Components() != nil || !slices.Equal(t.Sizes(), result.sizes())) {
 			return false
 		}
 	}
 	for k := range n.saved {
-		if v := &n.saved[k]; v.t != nil && (v.t.Parts() != nil || !shape.ExpandsTo(v.t.Sizes(), result.sizes())) {
+		if v := &n.saved[k]; v.t != nil && (v.t.Components() != nil || !shape.ExpandsTo(v.t.Sizes(), result.sizes())) {
 			return false
 		}
 	}

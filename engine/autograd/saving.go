@@ -158,7 +158,7 @@ func (n *Node) addSaved(c dispatch.Context, s saved, shown *tensor.Tensor) (at i
 		s.t = nil
 	} else {
 		s.version = valuesOf(s.t).Version()
-		s.follows = s.from.Node != nil && s.from.Node.leaf != nil && s.t.Parts() == nil && s.from.Node.leaf.Storage() == s.t.Storage()
+		s.follows = s.from.Node != nil && s.from.Node.leaf != nil && s.t.Components() == nil && s.from.Node.leaf.Storage() == s.t.Storage()
 	}
 	n.saved = append(n.saved, s)
 	return len(n.saved) - 1, err

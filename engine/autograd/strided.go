@@ -12,7 +12,7 @@ import (
 // differentiateAny is differentiate, and again with strided gradients if the derivative does not support the sparse gradients of strided
 // outputs. Custom functions are called once.
 func (n *Node) differentiateAny(r *backwardPass, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	if n.isCustom() || !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return partsOf(t) != nil }) {
+	if n.isCustom() || !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return componentsOf(t) != nil }) {
 		return n.differentiate(r, grads)
 	}
 	s := &steps{Builder: build.Builder{C: r.c}}
@@ -59,7 +59,7 @@ func isUnsupported(err error) bool {
 
 // toStrided returns t, or the strided tensor of a sparse t.
 func (s *steps) toStrided(t *tensor.Tensor) *tensor.Tensor {
-	if partsOf(t) == nil {
+	if componentsOf(t) == nil {
 		return t
 	}
 	return s.ToDense(t, dtype.None)

@@ -45,7 +45,7 @@ func (s *steps) releaseOperand(made, t *tensor.Tensor, over bool) {
 // findOverwritable returns the operand that a binary operator can overwrite with its result, or nil.
 func (s *steps) findOverwritable(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	takes := func(t, other *tensor.Tensor) bool {
-		return s.isOverwritable(t) && !isTransformed(other) && other.Parts() == nil && !t.IsWrappedNumber() &&
+		return s.isOverwritable(t) && !isTransformed(other) && other.Components() == nil && !t.IsWrappedNumber() &&
 			(other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
 			t.DType().Category() >= dtype.Floating && shape.ExpandsTo(other.Sizes(), t.Sizes())
 	}
@@ -69,7 +69,7 @@ func (s *steps) reuseOperand(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor
 		return nil
 	}
 	for _, b := range beside {
-		if isTransformed(b) || b.Parts() != nil || !shape.ExpandsTo(b.Sizes(), t.Sizes()) {
+		if isTransformed(b) || b.Components() != nil || !shape.ExpandsTo(b.Sizes(), t.Sizes()) {
 			return nil
 		}
 	}

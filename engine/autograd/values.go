@@ -36,23 +36,23 @@ func allValuesOf(list []*tensor.Tensor) []*tensor.Tensor {
 // placesOf returns aliases of the sparse tensors without autograd metadata, which keep their indices, and nil for strided tensors. It
 // returns nil if all tensors are strided.
 func placesOf(list ...*tensor.Tensor) []*tensor.Tensor {
-	if !slices.ContainsFunc(list, func(t *tensor.Tensor) bool { return partsOf(t) != nil }) {
+	if !slices.ContainsFunc(list, func(t *tensor.Tensor) bool { return componentsOf(t) != nil }) {
 		return nil
 	}
 	places := make([]*tensor.Tensor, len(list))
 	for i, t := range list {
-		if partsOf(t) != nil {
+		if componentsOf(t) != nil {
 			places[i] = t.Plain()
 		}
 	}
 	return places
 }
 
-func partsOf(t *tensor.Tensor) *tensor.Parts {
+func componentsOf(t *tensor.Tensor) *tensor.SparseComponents {
 	if t == nil {
 		return nil
 	}
-	return t.Parts()
+	return t.Components()
 }
 
 // gradientOf converts the gradient of the values of t to the gradient that the caller gets: for a sparse t a sparse tensor with the indices
@@ -66,7 +66,7 @@ func gradientOf(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, err
 		defer inner.Release()
 		return dispatch.Return("grad", c, inner, w.Level)
 	}
-	p := partsOf(t)
+	p := componentsOf(t)
 	if p == nil {
 		return grad.Peer(), nil
 	}
@@ -79,15 +79,15 @@ func gradientOf(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, err
 		sum := s.Track(c.Coalesce(s.Track(withValues(t, grad))))
 		ones := s.Track(c.OnesLike(grad, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve))
 		count := s.Track(c.Coalesce(s.Track(withValues(t, ones))))
-		once := s.Track(c.Div(nil, sum.Parts().Values, count.Parts().Values, ""))
-		return s.Track(tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: sum.Parts().Indices, Values: once, Coalesced: true}))
+		once := s.Track(c.Div(nil, sum.Components().Values, count.Components().Values, ""))
+		return s.Track(tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.SparseComponents{Indices: sum.Components().Indices, Values: once, Coalesced: true}))
 	})
 }
 
 // withValues returns a sparse tensor with the indices of t and other values.
 func withValues(t, values *tensor.Tensor) (*tensor.Tensor, error) {
-	p := t.Parts()
-	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: values, Coalesced: p.Coalesced})
+	p := t.Components()
+	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.SparseComponents{Indices: p.Indices, Values: values, Coalesced: p.Coalesced})
 }
 
 // toValues converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its indices. A
@@ -106,22 +106,22 @@ func toValues(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error
 	}
 	switch {
 	case grad.Wrapped() == nil:
-	case grad.Dual() == nil && partsOf(t) == nil: // of a backward pass for all batch elements
+	case grad.Dual() == nil && componentsOf(t) == nil: // of a backward pass for all batch elements
 		return grad.Alias(), nil
 	default:
 		return nil, status.NotImplementedf("a batched gradient, or one with a tangent, cannot be assigned to a tensor that is not batched, or has no tangent")
 	}
-	p := partsOf(t)
+	p := componentsOf(t)
 	if p == nil && grad.Layout() == tensor.COO {
 		return grad.Peer(), nil
 	}
-	if p == nil && grad.Parts() == nil || haveSameIndices(p, grad.Parts()) && (t.Layout() != tensor.COO || p.Coalesced) {
+	if p == nil && grad.Components() == nil || haveSameIndices(p, grad.Components()) && (t.Layout() != tensor.COO || p.Coalesced) {
 		return valuesOf(grad).Alias(), nil
 	}
 	var fitted *tensor.Tensor
 	var err error
 	if p != nil { // each entry by itself, also where others are at its place
-		mask, failed := tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: p.Values, Coalesced: true})
+		mask, failed := tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.SparseComponents{Indices: p.Indices, Values: p.Values, Coalesced: true})
 		if failed != nil {
 			return nil, failed
 		}
@@ -138,7 +138,7 @@ func toValues(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error
 }
 
 // haveSameIndices returns whether two sparse tensors share the memory of their indices.
-func haveSameIndices(a, b *tensor.Parts) bool {
+func haveSameIndices(a, b *tensor.SparseComponents) bool {
 	return a != nil && b != nil && slices.EqualFunc(a.Indices, b.Indices, func(x, y *tensor.Tensor) bool {
 		return x.Storage() == y.Storage() && x.Offset() == y.Offset() && slices.Equal(x.Sizes(), y.Sizes()) &&
 			slices.Equal(x.Strides(), y.Strides())

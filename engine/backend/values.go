@@ -19,7 +19,7 @@ func viewAs[T any](bytes []byte) []T {
 
 // readBytes returns the bytes of a tensor that has elements.
 func readBytes(op string, t *tensor.Tensor) (_ []byte, err error) {
-	if t.Parts() != nil {
+	if t.Components() != nil {
 		return nil, status.Runtimef("%s: an argument whose values are read must be strided, but has layout %v; convert with to_dense()", op,
 			t.Layout())
 	}

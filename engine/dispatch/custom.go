@@ -96,7 +96,7 @@ func runCustom(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, e
 		if x.Writes(i) && t.Storage() != nil && t.Storage().ReadOnly() {
 			return nil, status.Runtimef("%s: an argument that the operator writes to is read-only; pass a clone()", x.Name())
 		}
-		if x.Writes(i) && t.Storage() != nil && t.Parts() == nil && tensoriter.SelfOverlaps(t) {
+		if x.Writes(i) && t.Storage() != nil && t.Components() == nil && tensoriter.SelfOverlaps(t) {
 			return nil, tensoriter.Writable(x.Name(), t)
 		}
 	}
@@ -127,7 +127,7 @@ func runCustom(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, e
 
 // sharesMemory reports whether a tensor with elements shares its memory with others.
 func sharesMemory(t *tensor.Tensor, others []*tensor.Tensor) bool {
-	return t != nil && t.Parts() == nil && t.Storage() != nil && t.Numel() > 0 && slices.ContainsFunc(others, func(other *tensor.Tensor) bool {
+	return t != nil && t.Components() == nil && t.Storage() != nil && t.Numel() > 0 && slices.ContainsFunc(others, func(other *tensor.Tensor) bool {
 		return other != nil && other.Storage() == t.Storage()
 	})
 }

@@ -285,7 +285,7 @@ func (p *jvpCall) runDecomposition() {
 	for _, t := range p.Made() {
 		switch {
 		case err != nil || t == nil:
-		case t.Parts() != nil && t.Behind().Dual() != nil:
+		case t.Components() != nil && t.Behind().Dual() != nil:
 			err = status.NotImplementedf("forward differentiation is not implemented for %v tensors", t.Layout())
 		case t.Names() != nil:
 			err = status.NotImplementedf("forward differentiation is not implemented for named tensors; set names outside of jvp")

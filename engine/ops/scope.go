@@ -73,7 +73,7 @@ func writeOutput(to tensoriter.Output, t *tensor.Tensor, apart []*tensor.Tensor)
 
 // checkWritable returns an error for a result that cannot be written to an out tensor.
 func checkWritable(op string, t *tensor.Tensor) error {
-	if t.Parts() == nil {
+	if t.Components() == nil {
 		return nil
 	}
 	return status.NotImplementedf("%s: the result has layout %v and cannot be written to a strided tensor; call it without out", op,

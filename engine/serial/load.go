@@ -179,7 +179,7 @@ func loadFile(op string, source *file.Source, mapLocation string, mmap bool, bui
 	}
 	for _, t := range l.sparse {
 		if err == nil {
-			err = tensor.CheckParts(op, t)
+			err = tensor.CheckComponents(op, t)
 		}
 		t.Release()
 	}
@@ -671,7 +671,7 @@ func (l *loader) buildSparse(c *pickle.Call) (*tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i < 0 || l.tensors[i].Parts() != nil {
+		if i < 0 || l.tensors[i].Components() != nil {
 			return nil, l.newValueError("a sparse tensor's part", value)
 		}
 		parts = append(parts, l.tensors[i])
@@ -680,7 +680,7 @@ func (l *loader) buildSparse(c *pickle.Call) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := tensor.Parts{Indices: parts[:count-1], Values: parts[count-1]}
+	p := tensor.SparseComponents{Indices: parts[:count-1], Values: parts[count-1]}
 	if kind == tensor.COO && len(given.Items) > 3 {
 		p.Coalesced, _ = given.Items[3].(bool)
 	}

@@ -143,7 +143,7 @@ func (l *loader) readScalars(value any) ([]dtype.Scalar, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i < 0 || l.tensors[i].Dim() != 1 || l.tensors[i].IsMeta() || l.tensors[i].Parts() != nil {
+		if i < 0 || l.tensors[i].Dim() != 1 || l.tensors[i].IsMeta() || l.tensors[i].Components() != nil {
 			break
 		}
 		t := l.tensors[i]

@@ -115,7 +115,7 @@ func (s *saver) planStorages(root any, compact bool) error {
 
 // stridedParts returns the tensors that a tensor is saved as: itself, or the parts of a sparse one.
 func stridedParts(t *tensor.Tensor) []*tensor.Tensor {
-	if p := t.Parts(); p != nil {
+	if p := t.Components(); p != nil {
 		return append(slices.Clone(p.Indices), p.Values)
 	}
 	return []*tensor.Tensor{t}
@@ -212,7 +212,7 @@ func (s *saver) encodeTensor(i int64) (any, error) {
 		return v, nil
 	}
 	var v any
-	if p := t.Parts(); t.Quantizer() != nil {
+	if p := t.Components(); t.Quantizer() != nil {
 		if v, err = s.encodeQuantized(t); err != nil {
 			return nil, err
 		}

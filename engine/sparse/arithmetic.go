@@ -81,14 +81,14 @@ func makeBroadcastZero(b *build.Builder, values *tensor.Tensor, d dtype.DType) *
 // right.
 func addSparse(b *build.Builder, left, right *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if hasSameIndices(b, left, right) {
-		return mapValues(b, left, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, right.Parts().Values) })
+		return mapValues(b, left, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, right.Components().Values) })
 	}
 	// with the dimension split of the operand that has entries
 	if left.Layout() == tensor.COO && right.Layout() == tensor.COO && countEntries(left) == 0 && slices.Equal(left.Sizes(), right.Sizes()) {
 		left = asForm(b, left, formOf(right))
 	}
 	if isCompressedMatrix(left) && isSparse(right) && formOf(right).dense == 0 && slices.Equal(left.Sizes(), right.Sizes()) &&
-		backend.Known(left.Parts().Values) {
+		backend.Known(left.Components().Values) {
 		return addCompressed(b, left, asForm(b, right, formOf(left)), sum)
 	}
 	x, y, d := matchCoordinates(b, left, right)
@@ -107,7 +107,7 @@ func isCompressedMatrix(t *tensor.Tensor) bool {
 
 // addCompressed adds two matrices of the same form, line by line.
 func addCompressed(b *build.Builder, left, right *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	p, q := left.Parts(), right.Parts()
+	p, q := left.Components(), right.Components()
 	d, err := b.C.ResultType(p.Values, q.Values)
 	b.Check(err)
 	v, w := b.CastTo(p.Values, d), sum(makeBroadcastZero(b, q.Values, d), b.CastTo(q.Values, d))
@@ -137,7 +137,7 @@ func matchCoordinates(b *build.Builder, left, right *tensor.Tensor) (x, y coordi
 func applyToValues(b *build.Builder, out, self *tensor.Tensor, d dtype.DType,
 	each func(out, v *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if out == self {
-		v := self.Parts().Values
+		v := self.Components().Values
 		_, err := each(v, v)
 		b.Check(err)
 		return self, nil
@@ -213,7 +213,7 @@ func mulBroadcast(b *build.Builder, out, self, other *tensor.Tensor) (*tensor.Te
 // mulSparse returns the products of the entries at positions that both tensors have.
 func mulSparse(b *build.Builder, left, right *tensor.Tensor) *tensor.Tensor {
 	if hasSameIndices(b, left, right) {
-		return mapValues(b, left, func(v *tensor.Tensor) *tensor.Tensor { return b.Mul(v, right.Parts().Values) })
+		return mapValues(b, left, func(v *tensor.Tensor) *tensor.Tensor { return b.Mul(v, right.Components().Values) })
 	}
 	x, y, _ := matchCoordinates(b, left, right)
 	x, y = coalesceCoordinates(b, x), coalesceCoordinates(b, y)

@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	tensor.CheckParts = checkParts
+	tensor.CheckComponents = checkComponents
 	table := newBackend()
 	errors := map[string]func(string, ...any) error{"index_put_": status.Typef} // x[i] = y, of types that have no parts to assign to
 	for l := tensor.COO; l <= tensor.BSC; l++ {
@@ -116,10 +116,10 @@ func item(c dispatch.Context, self *tensor.Tensor) (_ dtype.Scalar, err error) {
 	return c.Item(asDense(b, self))
 }
 
-// mapParts returns t with its parts mapped by index and value.
-func mapParts(b *build.Builder, t *tensor.Tensor, index, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	p := t.Parts()
-	q := tensor.Parts{Values: value(p.Values), Coalesced: p.Coalesced}
+// mapComponents returns t with its parts mapped by index and value.
+func mapComponents(b *build.Builder, t *tensor.Tensor, index, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	p := t.Components()
+	q := tensor.SparseComponents{Values: value(p.Values), Coalesced: p.Coalesced}
 	for _, i := range p.Indices {
 		q.Indices = append(q.Indices, index(i))
 	}
@@ -130,19 +130,19 @@ func returnSame(t *tensor.Tensor) *tensor.Tensor { return t }
 
 // mapValues returns t with its values mapped and the same indices.
 func mapValues(b *build.Builder, t *tensor.Tensor, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	return mapParts(b, t, returnSame, value)
+	return mapComponents(b, t, returnSame, value)
 }
 
 // makeValuesQuery returns the kernel of a predicate that is true of a sparse tensor if it is true of its values.
 func makeValuesQuery(query func(dispatch.Context, *tensor.Tensor) (bool, error)) func(dispatch.Context, *tensor.Tensor) (bool, error) {
-	return func(c dispatch.Context, self *tensor.Tensor) (bool, error) { return query(c, self.Parts().Values) }
+	return func(c dispatch.Context, self *tensor.Tensor) (bool, error) { return query(c, self.Components().Values) }
 }
 
 func clone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "clone")
 	defer b.Close(&err)
 	checkMemoryFormat(b, tensor.NoLayout, f)
-	return b.Return(mapParts(b, self, b.Clone, b.Clone))
+	return b.Return(mapComponents(b, self, b.Clone, b.Clone))
 }
 
 func detach(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
@@ -168,7 +168,7 @@ func toOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.
 			return b.ToOptionsWith(t, d, tensor.NoLayout, dev, busy, forced, shape.Preserve)
 		}
 	}
-	return b.Return(mapParts(b, coalesceToCast(b, self, d), to(dtype.None), to(d)))
+	return b.Return(mapComponents(b, coalesceToCast(b, self, d), to(dtype.None), to(d)))
 }
 
 func zeros(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout,
@@ -222,7 +222,7 @@ func makeUnary(
 
 // canApplyToEntries reports whether an elementwise operator on t can be applied to its entries.
 func canApplyToEntries(op string, t *tensor.Tensor) bool {
-	return t.Layout() != tensor.COO || t.Parts().Coalesced || additive[op]
+	return t.Layout() != tensor.COO || t.Components().Coalesced || additive[op]
 }
 
 // makeEntrywise returns the kernel of an operator that maps 0 to 0: it is applied to the values of the coalesced tensor.
@@ -237,7 +237,7 @@ func makeEntrywise(
 		}
 		x, entrywise := self, canApplyToEntries(op, self)
 		if out == self && entrywise { // the memory of the values stays
-			_, err := apply(c, self.Parts().Values, self.Parts().Values)
+			_, err := apply(c, self.Components().Values, self.Components().Values)
 			b.Check(err)
 			return self, nil
 		}

@@ -328,11 +328,11 @@ func makeEmpty(b *build.Builder, l tensor.Layout, sizes []int64, d dtype.DType, 
 		zeros(int64s, append(slices.Clone(batchSizes), 0)...), zeros(d, append(slices.Clone(batchSizes), 0)...))
 }
 
-// checkParts returns an error for a tensor that was assembled of parts that do not fit.
-func checkParts(op string, t *tensor.Tensor) error {
+// checkComponents returns an error for a tensor that was assembled of parts that do not fit.
+func checkComponents(op string, t *tensor.Tensor) error {
 	var created *tensor.Tensor
 	var err error
-	p := t.Parts()
+	p := t.Components()
 	if t.Layout() == tensor.COO {
 		flag := ops.NoBool
 		if p.Coalesced {

@@ -51,15 +51,15 @@ func asForm(b *build.Builder, t *tensor.Tensor, f form) *tensor.Tensor {
 	if result == t || f.layout < tensor.CSR || t.Layout() < tensor.CSR {
 		return result
 	}
-	return castIndices(b, result, t.Parts().Indices[0].DType())
+	return castIndices(b, result, t.Components().Indices[0].DType())
 }
 
 // castIndices returns a tensor of a compressed layout with indices of dtype d, or t itself if d cannot represent them.
 func castIndices(b *build.Builder, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if t.Parts().Indices[0].DType() == d || d != int64s && max(countEntries(t), slices.Max(t.Sizes())) > math.MaxInt32 {
+	if t.Components().Indices[0].DType() == d || d != int64s && max(countEntries(t), slices.Max(t.Sizes())) > math.MaxInt32 {
 		return t
 	}
-	return mapParts(b, t, func(i *tensor.Tensor) *tensor.Tensor { return b.CastTo(i, d) }, returnSame)
+	return mapComponents(b, t, func(i *tensor.Tensor) *tensor.Tensor { return b.CastTo(i, d) }, returnSame)
 }
 
 // convertForm is asForm with int64 indices unless t has the form already.

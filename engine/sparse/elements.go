@@ -66,7 +66,7 @@ func makeZeroPreserving(
 		b := build.New(c, op)
 		defer b.Close(&err)
 		if isSparse(self) {
-			sample := makeZeros(b, self.Parts().Values, 1)
+			sample := makeZeros(b, self.Components().Values, 1)
 			image := b.Track(apply(c, nil, sample))
 			if !isAllTrue(b, b.Eq(image, b.IntNumber(0))) {
 				b.Failf("the function does not map 0 to 0, so the result would be dense; convert with to_dense()")
@@ -166,7 +166,7 @@ func isSetTo(c dispatch.Context, self, other *tensor.Tensor) (bool, error) {
 	if !isSparse(self) || !isSparse(other) || self.Layout() != other.Layout() || !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
-	p, q := self.Parts(), other.Parts()
+	p, q := self.Components(), other.Components()
 	same, err := c.IsSetTo(p.Values, q.Values)
 	for i := range p.Indices {
 		if same && err == nil {

@@ -174,7 +174,7 @@ func makeExtremum(
 			}
 			return writeResult(b, out, result)
 		}
-		sample := makeZeros(b, self.Parts().Values, 1) // determines the dtype, which the operator may not support
+		sample := makeZeros(b, self.Components().Values, 1) // determines the dtype, which the operator may not support
 		sample = b.Track(apply(c, nil, sample, nil, false))
 		x := coalesceCoordinates(b, coordinatesOf(b, self))
 		if how != op {
@@ -211,7 +211,7 @@ func makeArgExtremum(
 			x := asDense(b, self)
 			return b.ReturnNew(apply(c, out, x, dim, keepdim))
 		}
-		sample := makeZeros(b, self.Parts().Values, 1)
+		sample := makeZeros(b, self.Components().Values, 1)
 		b.Track(apply(c, nil, sample, ops.NoInt, false)) // rejects dtypes
 		x := coalesceCoordinates(b, changeDenseDim(b, coordinatesOf(b, self), 0))
 		indices := checkIndexBounds(b, x.indices, x.sizes)

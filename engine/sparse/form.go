@@ -21,11 +21,11 @@ func isCompressedByRow(l tensor.Layout) bool { return l == tensor.CSR || l == te
 func hasBlocks(l tensor.Layout) bool         { return l == tensor.BSR || l == tensor.BSC }
 
 // batchDim returns the number of batch dimensions of a compressed layout.
-func batchDim(t *tensor.Tensor) int { return t.Parts().Indices[0].Dim() - 1 }
+func batchDim(t *tensor.Tensor) int { return t.Components().Indices[0].Dim() - 1 }
 
 // denseDim returns the number of dimensions of each entry.
 func denseDim(t *tensor.Tensor) int {
-	p := t.Parts()
+	p := t.Components()
 	switch {
 	case p == nil:
 		return t.Dim()
@@ -37,7 +37,7 @@ func denseDim(t *tensor.Tensor) int {
 
 // countEntries returns the number of entries, in each batch.
 func countEntries(t *tensor.Tensor) int64 {
-	p := t.Parts()
+	p := t.Components()
 	last := p.Indices[len(p.Indices)-1].Sizes()
 	return last[len(last)-1]
 }
@@ -47,7 +47,7 @@ func formOf(t *tensor.Tensor) form {
 	f := form{layout: t.Layout(), block: [2]int64{1, 1}, dense: denseDim(t)}
 	if hasBlocks(f.layout) {
 		batch := batchDim(t)
-		copy(f.block[:], t.Parts().Values.Sizes()[batch+1:batch+3])
+		copy(f.block[:], t.Components().Values.Sizes()[batch+1:batch+3])
 	}
 	return f
 }
@@ -74,12 +74,12 @@ func (x coordinates) nnz() int64 { return x.indices.Sizes()[1] }
 // assembleCoo returns the COO tensor of the coordinates.
 func assembleCoo(b *build.Builder, x coordinates) *tensor.Tensor {
 	return b.Track(tensor.Assemble(b.Op, tensor.COO, x.sizes,
-		tensor.Parts{Indices: []*tensor.Tensor{x.indices}, Values: x.values, Coalesced: x.coalesced}))
+		tensor.SparseComponents{Indices: []*tensor.Tensor{x.indices}, Values: x.values, Coalesced: x.coalesced}))
 }
 
 // assembleCompressed returns a tensor of a compressed layout.
 func assembleCompressed(b *build.Builder, l tensor.Layout, sizes []int64, compressed, plain, values *tensor.Tensor) *tensor.Tensor {
-	return b.Track(tensor.Assemble(b.Op, l, sizes, tensor.Parts{Indices: []*tensor.Tensor{compressed, plain}, Values: values}))
+	return b.Track(tensor.Assemble(b.Op, l, sizes, tensor.SparseComponents{Indices: []*tensor.Tensor{compressed, plain}, Values: values}))
 }
 
 // checkPositionCount ends the function with an error for sizes with more elements than int64 can number.
@@ -163,7 +163,7 @@ func castCoordinates(b *build.Builder, x coordinates, d dtype.DType) coordinates
 
 // coalesceToCast returns t, coalesced if a cast of its values to d would otherwise change their sums.
 func coalesceToCast(b *build.Builder, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if t.Layout() != tensor.COO || t.Parts().Coalesced || !needsCoalesceToCast(t.DType(), d) {
+	if t.Layout() != tensor.COO || t.Components().Coalesced || !needsCoalesceToCast(t.DType(), d) {
 		return t
 	}
 	return assembleCoo(b, coalesceCoordinates(b, coordinatesOf(b, t)))
@@ -216,7 +216,7 @@ func isStrictlyIncreasing(b *build.Builder, t *tensor.Tensor) bool {
 
 // coordinatesOf returns the coordinates of a sparse tensor of any layout; those of compressed layouts are coalesced.
 func coordinatesOf(b *build.Builder, t *tensor.Tensor) coordinates {
-	p := t.Parts()
+	p := t.Components()
 	if t.Layout() == tensor.COO {
 		return coordinates{p.Indices[0], p.Values, t.Sizes(), p.Coalesced}
 	}
@@ -243,7 +243,7 @@ func repeatByCount(b *build.Builder, counts *tensor.Tensor) *tensor.Tensor {
 
 // expandIndices returns the COO indices and the values of a compressed tensor's entries or blocks, concatenated over batches.
 func expandIndices(b *build.Builder, t *tensor.Tensor) (indices, values *tensor.Tensor) {
-	p, batch := t.Parts(), batchDim(t)
+	p, batch := t.Components(), batchDim(t)
 	plain := asInt64(b, p.Indices[1])
 	rows := []*tensor.Tensor{expandCompressed(b, p.Indices[0], plain), b.AsShape(plain, plain.Numel())}
 	if !isCompressedByRow(t.Layout()) {

@@ -99,7 +99,7 @@ func SparseSampledAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor
 
 // sampleProduct returns the elements of a matrix product at the positions of x, a CSR tensor, for each batch.
 func sampleProduct(b *build.Builder, x, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
-	crow, col := x.Parts().Indices[0], x.Parts().Indices[1]
+	crow, col := x.Components().Indices[0], x.Components().Indices[1]
 	if x.Dim() == 2 {
 		columns := b.Transpose(mat2, 0, 1)
 		return b.CsrSddmm(crow, col, mat1, columns)
@@ -171,12 +171,12 @@ func zero(c dispatch.Context, self *tensor.Tensor) (err error) {
 	b := build.New(c, "zero_")
 	defer b.Close(&err)
 	t := copyWithoutEntries(b, self, self.DType(), self.Device())
-	parts := *t.Parts()
+	parts := *t.Components()
 	dim := 0
 	if self.Layout() != tensor.COO {
 		dim = batchDim(self)
 	}
-	parts.Values = b.Clone(b.Narrow(self.Parts().Values, int64(dim), 0, 0)) // with a gradient function if self's have one
+	parts.Values = b.Clone(b.Narrow(self.Components().Values, int64(dim), 0, 0)) // with a gradient function if self's have one
 	b.Check(self.Replace(b.Op, t.Sizes(), parts))
 	return nil
 }
@@ -187,7 +187,7 @@ func copyWithoutEntries(b *build.Builder, t *tensor.Tensor, d dtype.DType, dev d
 	if !hasBlocks(f.layout) && (f.layout == tensor.COO || f.dense == 0) {
 		return makeEmpty(b, f.layout, slices.Clone(t.Sizes()), d, dev, t.Dim()-f.dense)
 	}
-	p, batch := t.Parts(), batchDim(t)
+	p, batch := t.Components(), batchDim(t)
 	compressed := b.ZerosLikeWith(p.Indices[0], dtype.None, tensor.NoLayout, dev, shape.Contiguous)
 	none := func(part *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 		sizes := slices.Clone(part.Sizes())
@@ -260,7 +260,7 @@ func makeFilledLike(op string, values func(c dispatch.Context, v *tensor.Tensor,
 		if self.Layout() == tensor.COO {
 			x = assembleCoo(b, coalesceCoordinates(b, coordinatesOf(b, self)))
 		}
-		return b.Return(mapParts(b, x, b.Clone, func(v *tensor.Tensor) *tensor.Tensor {
+		return b.Return(mapComponents(b, x, b.Clone, func(v *tensor.Tensor) *tensor.Tensor {
 			return b.Track(values(c, v, d, dev, f))
 		}))
 	}
@@ -332,15 +332,15 @@ func copyEntries(c dispatch.Context, self, src *tensor.Tensor, busy bool) (err e
 		b.Failf("cannot copy to a tensor of layout %v from one of layout %v; convert with to_sparse(layout=%v)", self.Layout(), src.Layout(),
 			self.Layout())
 	case self.Layout() != tensor.COO && formOf(self) != formOf(src):
-		b.Failf("blocks and dense dimensions must be the same, but got values of sizes %v and %v", self.Parts().Values.Sizes(),
-			src.Parts().Values.Sizes())
+		b.Failf("blocks and dense dimensions must be the same, but got values of sizes %v and %v", self.Components().Values.Sizes(),
+			src.Components().Values.Sizes())
 	case self.Layout() != tensor.COO && countEntries(self) != countEntries(src):
 		b.Failf("tensors of layout %v must have the same number of entries, but got %d and %d; use clone()", self.Layout(), countEntries(self),
 			countEntries(src))
 	}
 	x := asForm(b, src, formOf(self))
 	x = b.ToOptionsWith(x, self.DType(), tensor.NoLayout, self.Device(), false, true, shape.Preserve)
-	b.Check(self.Replace(b.Op, x.Sizes(), *x.Parts()))
+	b.Check(self.Replace(b.Op, x.Sizes(), *x.Components()))
 	return nil
 }
 
@@ -364,7 +364,7 @@ func equal(c dispatch.Context, self, other *tensor.Tensor) (_ bool, err error) {
 // otherwise dense copies.
 func prepareComparison(b *build.Builder, self, other *tensor.Tensor) (x, y *tensor.Tensor) {
 	if hasSameIndices(b, self, other) {
-		return self.Parts().Values, other.Parts().Values
+		return self.Components().Values, other.Components().Values
 	}
 	return asDense(b, self), asDense(b, other)
 }
@@ -372,7 +372,7 @@ func prepareComparison(b *build.Builder, self, other *tensor.Tensor) (x, y *tens
 // hasSameIndices reports whether two tensors are known to be sparse and to have entries at the same positions, in the same order, without
 // duplicates.
 func hasSameIndices(b *build.Builder, self, other *tensor.Tensor) bool {
-	p, q := self.Parts(), other.Parts()
+	p, q := self.Components(), other.Components()
 	if p == nil || q == nil || !slices.Equal(self.Sizes(), other.Sizes()) || formOf(self) != formOf(other) ||
 		countEntries(self) != countEntries(other) ||
 		self.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) || !backend.Known(p.Values) || !backend.Known(q.Values) {

@@ -64,21 +64,21 @@ func multiplyMatrices(b *build.Builder, mat1, mat2 *tensor.Tensor) *tensor.Tenso
 
 // multiplyRows returns the product of a sparse matrix and a dense vector or matrix.
 func multiplyRows(b *build.Builder, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
-	p := asCsrParts(b, mat1)
+	p := csrComponents(b, mat1)
 	return b.CsrSpmm(p.Indices[0], p.Indices[1], p.Values, mat2)
 }
 
 // csrForm is the form of the sparse operands of products.
 var csrForm = form{tensor.CSR, [2]int64{1, 1}, 0}
 
-// asCsrParts returns the parts of a sparse matrix in the layout CSR.
-func asCsrParts(b *build.Builder, mat *tensor.Tensor) *tensor.Parts {
-	return asForm(b, mat, csrForm).Parts()
+// csrComponents returns the parts of a sparse matrix in the layout CSR.
+func csrComponents(b *build.Builder, mat *tensor.Tensor) *tensor.SparseComponents {
+	return asForm(b, mat, csrForm).Components()
 }
 
 // multiplySparse returns the product of two sparse matrices: COO if both are COO, otherwise CSR.
 func multiplySparse(b *build.Builder, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
-	x, y := asCsrParts(b, mat1), asCsrParts(b, mat2)
+	x, y := csrComponents(b, mat1), csrComponents(b, mat2)
 	sizes := []int64{mat1.Sizes()[0], mat2.Sizes()[1]}
 	crow, col, values, err := b.C.CsrSpgemm(x.Indices[0], x.Indices[1], x.Values, y.Indices[0], y.Indices[1], y.Values, sizes[1])
 	result := assembleCompressed(b, tensor.CSR, sizes, b.Track(crow, err), b.Track(col, nil), b.Track(values, nil))

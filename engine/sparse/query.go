@@ -25,12 +25,12 @@ func checkLayout(op string, t *tensor.Tensor, layouts ...tensor.Layout) error {
 	return status.Runtimef("%s expected a tensor of layout %s but got %v", op, strings.Join(names, " or "), t.Layout())
 }
 
-// coalescedParts returns the parts of a coalesced COO tensor, and an error for other tensors.
-func coalescedParts(op string, t *tensor.Tensor) (*tensor.Parts, error) {
+// coalescedComponents returns the parts of a coalesced COO tensor, and an error for other tensors.
+func coalescedComponents(op string, t *tensor.Tensor) (*tensor.SparseComponents, error) {
 	if err := checkLayout(op, t, tensor.COO); err != nil {
 		return nil, err
 	}
-	p := t.Parts()
+	p := t.Components()
 	if !p.Coalesced {
 		return nil, status.Runtimef("%s: cannot get %s on an uncoalesced tensor, please call .coalesce() first", op, op)
 	}
@@ -39,7 +39,7 @@ func coalescedParts(op string, t *tensor.Tensor) (*tensor.Parts, error) {
 
 // Indices returns the indices of a coalesced COO tensor's entries, one column for each.
 func Indices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	p, err := coalescedParts("indices", self)
+	p, err := coalescedComponents("indices", self)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +49,11 @@ func Indices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Values returns the entries of a sparse tensor, which is coalesced if it is COO.
 func Values(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !isSparse(self) || self.Layout() == tensor.COO {
-		if _, err := coalescedParts("values", self); err != nil {
+		if _, err := coalescedComponents("values", self); err != nil {
 			return nil, err
 		}
 	}
-	return self.Parts().Values.Alias(), nil
+	return self.Components().Values.Alias(), nil
 }
 
 // RawIndices returns the indices of a COO tensor, coalesced or not.
@@ -61,7 +61,7 @@ func RawIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error)
 	if err := checkLayout("_indices", self, tensor.COO); err != nil {
 		return nil, err
 	}
-	return self.Parts().Indices[0].Alias(), nil
+	return self.Components().Indices[0].Alias(), nil
 }
 
 // RawValues returns the values of a COO tensor, coalesced or not.
@@ -69,7 +69,7 @@ func RawValues(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) 
 	if err := checkLayout("_values", self, tensor.COO); err != nil {
 		return nil, err
 	}
-	return self.Parts().Values.Alias(), nil
+	return self.Components().Values.Alias(), nil
 }
 
 // aliasIndices returns an alias of the indices i of a tensor in one of the layouts.
@@ -77,7 +77,7 @@ func aliasIndices(op string, t *tensor.Tensor, i int, layouts ...tensor.Layout) 
 	if err := checkLayout(op, t, layouts...); err != nil {
 		return nil, err
 	}
-	return t.Parts().Indices[i].Alias(), nil
+	return t.Components().Indices[i].Alias(), nil
 }
 
 // CrowIndices returns the start of each row in the list of entries.
@@ -105,7 +105,7 @@ func IsCoalesced(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 	if err := checkLayout("is_coalesced", self, tensor.COO); err != nil {
 		return false, err
 	}
-	return self.Parts().Coalesced, nil
+	return self.Components().Coalesced, nil
 }
 
 // Coalesce returns a COO tensor with its entries in order, and those of one position summed; it returns a coalesced tensor itself.
@@ -113,7 +113,7 @@ func Coalesce(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err er
 	if err := checkLayout("coalesce", self, tensor.COO); err != nil {
 		return nil, err
 	}
-	if self.Parts().Coalesced {
+	if self.Components().Coalesced {
 		return self.Alias(), nil
 	}
 	b := build.New(c, "coalesce")
@@ -127,7 +127,7 @@ func SparseDim(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	case !isSparse(self):
 		return 0, nil
 	case self.Layout() == tensor.COO:
-		return self.Parts().Indices[0].Sizes()[0], nil
+		return self.Components().Indices[0].Sizes()[0], nil
 	}
 	return 2, nil
 }
@@ -153,7 +153,7 @@ func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edg
 	}
 	b := build.New(c, "to_string")
 	defer b.Close(&err)
-	p := self.Parts()
+	p := self.Components()
 	a := ops.Attributes(self)
 	a.Layout = "torch." + self.Layout().String()
 	called := []string{"indices"}

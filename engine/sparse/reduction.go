@@ -27,7 +27,7 @@ func sumDims(b *build.Builder, t *tensor.Tensor, dim []int64, keepdim bool, d dt
 	b.Check(err)
 	t = coalesceToCast(b, t, d)
 	if len(dim) == 0 && !keepdim {
-		return b.SumWith(t.Parts().Values, nil, false, d)
+		return b.SumWith(t.Components().Values, nil, false, d)
 	}
 	x := coordinatesOf(b, t)
 	x.values = b.CastTo(x.values, d)

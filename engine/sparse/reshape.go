@@ -83,7 +83,7 @@ func unflatten(c dispatch.Context, self *tensor.Tensor, dim int64, into []int64)
 
 // squeezeDims drops those dimensions of size 1 that are in mask.
 func squeezeDims(b *build.Builder, t *tensor.Tensor, mask []bool) *tensor.Tensor {
-	sizes, p, sparse := []int64{}, t.Parts(), t.Dim()-denseDim(t)
+	sizes, p, sparse := []int64{}, t.Components(), t.Dim()-denseDim(t)
 	var rows, dense []int64 // the rows of indices that stay, and the dense dimensions that go
 	for d, n := range t.Sizes() {
 		drop := mask[d] && n == 1

@@ -35,7 +35,7 @@ func resizeCoo(c dispatch.Context, op string, self *tensor.Tensor, size []int64,
 	}
 	if clear || countEntries(self) == 0 {
 		t := makeEmpty(b, tensor.COO, slices.Clone(size), self.DType(), self.Device(), int(sparseDim))
-		b.Check(self.Replace(op, t.Sizes(), *t.Parts()))
+		b.Check(self.Replace(op, t.Sizes(), *t.Components()))
 		return nil
 	}
 	x := coordinatesOf(b, self)
@@ -51,7 +51,7 @@ func resizeCoo(c dispatch.Context, op string, self *tensor.Tensor, size []int64,
 				last)
 		}
 	}
-	p := *self.Parts()
+	p := *self.Components()
 	for d, n := range size[sparseDim:] { // new elements are 0
 		more := slices.Clone(p.Values.Sizes())
 		if more[d+1] = n - more[d+1]; more[d+1] > 0 {
@@ -102,7 +102,7 @@ func resizeCompressed(c dispatch.Context, self *tensor.Tensor, size []int64, f s
 		b.Failf("dimension %d of a tensor of layout %v cannot shrink from %d to %d, because it may contain entries", minor, form.layout,
 			self.Sizes()[minor], size[minor])
 	}
-	p := *self.Parts()
+	p := *self.Components()
 	compressed, n, had := p.Indices[0], size[major]/form.block[major], p.Indices[0].Numel()-1
 	if n < had {
 		compressed = b.Clone(b.Narrow(compressed, 0, 0, n+1))
@@ -110,12 +110,12 @@ func resizeCompressed(c dispatch.Context, self *tensor.Tensor, size []int64, f s
 		if !known || count < 0 || count > countEntries(self) {
 			b.Failf("the number of entries in the first %d lines, %d, is not known, or was changed after the tensor was created", n, count)
 		}
-		p = tensor.Parts{Indices: []*tensor.Tensor{compressed, b.Clone(b.Narrow(p.Indices[1], 0, 0, count))},
+		p = tensor.SparseComponents{Indices: []*tensor.Tensor{compressed, b.Clone(b.Narrow(p.Indices[1], 0, 0, count))},
 			Values: b.Clone(b.Narrow(p.Values, 0, 0, count))}
 	} else {
 		last := b.Narrow(compressed, 0, had, 1)
 		more := b.Expand(last, n-had)
-		p = tensor.Parts{Indices: []*tensor.Tensor{b.Cat([]*tensor.Tensor{compressed, more}, 0), p.Indices[1]}, Values: p.Values}
+		p = tensor.SparseComponents{Indices: []*tensor.Tensor{b.Cat([]*tensor.Tensor{compressed, more}, 0), p.Indices[1]}, Values: p.Values}
 	}
 	b.Check(self.Replace(op, slices.Clone(size), p))
 	return nil
@@ -153,14 +153,14 @@ func resizeLike(c dispatch.Context, op string, self, template *tensor.Tensor) (e
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
-	like := mapParts(b, template, b.Clone, func(v *tensor.Tensor) *tensor.Tensor {
-		if had := self.Parts().Values; slices.Equal(had.Sizes(), v.Sizes()) {
+	like := mapComponents(b, template, b.Clone, func(v *tensor.Tensor) *tensor.Tensor {
+		if had := self.Components().Values; slices.Equal(had.Sizes(), v.Sizes()) {
 			return had
 		}
 		return b.ZerosWith(slices.Clone(v.Sizes()), self.DType(), tensor.NoLayout, self.Device())
 	})
-	like = castIndices(b, like, self.Parts().Indices[0].DType())
-	b.Check(self.Replace(op, like.Sizes(), *like.Parts()))
+	like = castIndices(b, like, self.Components().Indices[0].DType())
+	b.Check(self.Replace(op, like.Sizes(), *like.Components()))
 	return nil
 }
 
@@ -172,7 +172,7 @@ func MarkCoalesced(c dispatch.Context, self *tensor.Tensor, coalesced bool) (err
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
-	p := *self.Parts()
+	p := *self.Components()
 	if coalesced && !p.Coalesced && !isStrictlyIncreasing(b, flattenIndices(b, p.Indices[0], self.Sizes()[:self.Dim()-denseDim(self)])) {
 		b.Failf("the indices are not sorted in row-major order without duplicates; call coalesce() instead")
 	}

@@ -1,5 +1,5 @@
 // Package sparse is the backend of the sparse layouts COO, CSR, CSC, BSR and BSC. A sparse tensor consists of dense tensors of indices and
-// values (tensor.Parts), and its operators call dense operators on these through the dispatcher, so that they support the same autograd,
+// values (tensor.SparseComponents), and its operators call dense operators on these through the dispatcher, so that they support the same autograd,
 // devices and dtypes. Operators on indices use coordinates, to which every layout is converted.
 package sparse
 
@@ -13,7 +13,7 @@ import (
 )
 
 // isSparse reports whether a tensor has parts.
-func isSparse(t *tensor.Tensor) bool { return t != nil && t.Parts() != nil }
+func isSparse(t *tensor.Tensor) bool { return t != nil && t.Components() != nil }
 
 // writeResult returns t, or writes it to out if out is not nil: the entries of a sparse out are replaced.
 func writeResult(b *build.Builder, out, t *tensor.Tensor) (*tensor.Tensor, error) {
@@ -29,7 +29,7 @@ func writeResult(b *build.Builder, out, t *tensor.Tensor) (*tensor.Tensor, error
 		if out.Layout() != t.Layout() {
 			t = asForm(b, t, formOf(out))
 		}
-		b.Check(out.Replace(b.Op, t.Sizes(), *t.Parts()))
+		b.Check(out.Replace(b.Op, t.Sizes(), *t.Components()))
 		return out, nil
 	}
 	b.Failf("the result has layout %v and cannot be written to a tensor of layout %v", t.Layout(), out.Layout())

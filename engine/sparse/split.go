@@ -47,7 +47,7 @@ func splitEvenly(c dispatch.Context, op string, self *tensor.Tensor, d int, step
 
 // hasIndicesForDim reports whether entries have indices for a dimension, which dense and batch dimensions, and meta tensors, do not have.
 func hasIndicesForDim(t *tensor.Tensor, d int) bool {
-	return d < t.Dim()-denseDim(t) && (t.Layout() == tensor.COO || batchDim(t) == 0) && backend.Known(t.Parts().Indices[0])
+	return d < t.Dim()-denseDim(t) && (t.Layout() == tensor.COO || batchDim(t) == 0) && backend.Known(t.Components().Indices[0])
 }
 
 // partitionEntries returns the columns of indices and the values of each of n parts of dimension d, of step positions each. A stable sort

@@ -88,7 +88,7 @@ func permuteDims(b *build.Builder, t *tensor.Tensor, order []int64) *tensor.Tens
 				d, i, sparse)
 		}
 	}
-	p := t.Parts()
+	p := t.Components()
 	values := func(lead int) *tensor.Tensor { // with the dense dimensions in order
 		var dims []int64
 		for d := range lead {
@@ -165,7 +165,7 @@ func unsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (_ *tens
 		return nil, err
 	}
 	sizes := slices.Insert(slices.Clone(self.Sizes()), d, 1)
-	p, sparse := self.Parts(), self.Dim()-denseDim(self)
+	p, sparse := self.Components(), self.Dim()-denseDim(self)
 	if self.Layout() != tensor.COO {
 		if d > batchDim(self) {
 			b.Failf("layout %v supports new dimensions only among the batch dimensions, the first %d, not at %d; convert with to_sparse() or to_dense()",
@@ -186,7 +186,7 @@ func unsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (_ *tens
 
 // mapBatchParts returns a compressed tensor of the given sizes with each part mapped by an operator along a batch dimension.
 func mapBatchParts(b *build.Builder, t *tensor.Tensor, sizes []int64, each func(part *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	p := t.Parts()
+	p := t.Components()
 	return assembleCompressed(b, t.Layout(), sizes, each(p.Indices[0]), each(p.Indices[1]), each(p.Values))
 }
 
@@ -216,7 +216,7 @@ func selectIndex(c dispatch.Context, self *tensor.Tensor, dim, index int64) (_ *
 	if batch := batchDim(self); self.Layout() != tensor.COO {
 		switch {
 		case d >= self.Dim()-denseDim(self):
-			p := self.Parts()
+			p := self.Components()
 			values := b.Select(p.Values, int64(d-self.Dim()+p.Values.Dim()), at)
 			return b.Return(assembleCompressed(b, self.Layout(), sizes, p.Indices[0], p.Indices[1], values))
 		case batch > 0:
@@ -224,7 +224,7 @@ func selectIndex(c dispatch.Context, self *tensor.Tensor, dim, index int64) (_ *
 				d)
 		}
 	}
-	if l := self.Layout(); (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && backend.Known(self.Parts().Indices[0]) {
+	if l := self.Layout(); (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && backend.Known(self.Components().Indices[0]) {
 		return b.Return(assembleCoo(b, sliceLine(b, self, at, sizes)))
 	}
 	x := coordinatesOf(b, self)
@@ -241,7 +241,7 @@ func selectIndex(c dispatch.Context, self *tensor.Tensor, dim, index int64) (_ *
 
 // sliceLine returns the entries of a row of a CSR matrix, or of a column in CSC, which are adjacent.
 func sliceLine(b *build.Builder, t *tensor.Tensor, i int64, sizes []int64) coordinates {
-	p, n := t.Parts(), countEntries(t)
+	p, n := t.Components(), countEntries(t)
 	start, _ := readInt(b, b.Select(p.Indices[0], 0, i))
 	end, _ := readInt(b, b.Select(p.Indices[0], 0, i+1))
 	if start < 0 || end < start || end > n {

@@ -63,8 +63,8 @@ func (h *Heirs) Tensor(old *Tensor) *Tensor {
 	case *Quantizer:
 		q := *state
 		t.kind.state = &q
-	case *Parts:
-		p := &Parts{Coalesced: state.Coalesced, Values: h.Tensor(state.Values)}
+	case *SparseComponents:
+		p := &SparseComponents{Coalesced: state.Coalesced, Values: h.Tensor(state.Values)}
 		for _, indices := range state.Indices {
 			p.Indices = append(p.Indices, h.Tensor(indices))
 		}

@@ -179,7 +179,7 @@ func (k *metadata) retainAll() {
 		k.history.Retain()
 	}
 	switch s := k.state.(type) {
-	case *Parts:
+	case *SparseComponents:
 		k.state = s.alias()
 	case *Wrapped:
 		k.state = s.alias()
@@ -188,8 +188,8 @@ func (k *metadata) retainAll() {
 
 // releaseMetadata releases the metadata of a tensor that is being released.
 func (t *Tensor) releaseMetadata() {
-	if t.Parts() != nil {
-		t.releaseParts()
+	if t.Components() != nil {
+		t.releaseComponents()
 	}
 	if w := t.Wrapped(); w != nil {
 		t.kind.state = nil

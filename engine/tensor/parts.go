@@ -24,8 +24,8 @@ func (l Layout) String() string {
 	return layoutNames[l]
 }
 
-// Parts are the components of a sparse tensor: dense tensors, which it owns.
-type Parts struct {
+// SparseComponents are the components of a sparse tensor: dense tensors, which it owns.
+type SparseComponents struct {
 	Indices   []*Tensor // COO: a matrix with a column for each entry; else the compressed indices and the plain ones
 	Values    *Tensor
 	Coalesced bool // of COO: the entries are in row-major order, each place once
@@ -43,7 +43,7 @@ var firstPeerLock sync.Mutex
 
 // Peer returns another handle of a sparse tensor: an Alias whose parts change with those of t. Of other tensors it returns an Alias.
 func (t *Tensor) Peer() *Tensor {
-	p := t.Parts()
+	p := t.Components()
 	if p == nil {
 		return t.Alias()
 	}
@@ -51,13 +51,13 @@ func (t *Tensor) Peer() *Tensor {
 	a := t.Alias()
 	p.peers.Lock()
 	defer p.peers.Unlock()
-	a.Parts().peers = p.peers
+	a.Components().peers = p.peers
 	p.peers.all = append(p.peers.all, a)
 	return a
 }
 
 // startPeers makes t, whose parts are p, the first of its peers.
-func (p *Parts) startPeers(t *Tensor) {
+func (p *SparseComponents) startPeers(t *Tensor) {
 	firstPeerLock.Lock()
 	defer firstPeerLock.Unlock()
 	if p.peers == nil {
@@ -67,57 +67,57 @@ func (p *Parts) startPeers(t *Tensor) {
 
 // IsPeer returns whether t and other are handles of one sparse tensor, made by Peer.
 func (t *Tensor) IsPeer(other *Tensor) bool {
-	p, q := t.Parts(), other.Parts()
+	p, q := t.Components(), other.Components()
 	return p != nil && q != nil && p.peers != nil && p.peers == q.peers
 }
 
 // peerHandles returns the handles of t that change with it, including t.
 func (t *Tensor) peerHandles() []*Tensor {
-	if s := t.Parts().peers; s != nil {
+	if s := t.Components().peers; s != nil {
 		return s.all
 	}
 	return []*Tensor{t}
 }
 
-// releaseParts releases the parts of a tensor that is being released.
-func (t *Tensor) releaseParts() {
-	p := t.Parts()
+// releaseComponents releases the parts of a tensor that is being released.
+func (t *Tensor) releaseComponents() {
+	p := t.Components()
 	if s := p.peers; s != nil {
 		s.Lock()
 		defer s.Unlock()
 		s.all = slices.DeleteFunc(s.all, func(h *Tensor) bool { return h == t })
-		p = t.Parts() // which a peer may have replaced
+		p = t.Components() // which a peer may have replaced
 	}
 	t.kind.state = nil
 	p.release()
 }
 
-// Parts of a sparse tensor, which stay the tensor's; nil of any other.
-func (t *Tensor) Parts() *Parts {
+// Components returns the components of a sparse tensor, which the tensor owns, or nil for other tensors.
+func (t *Tensor) Components() *SparseComponents {
 	if t.kind.state == nil {
 		return nil
 	}
-	p, _ := t.kind.state.(*Parts)
+	p, _ := t.kind.state.(*SparseComponents)
 	return p
 }
 
 // alias returns parts with new references to the same tensors.
-func (p *Parts) alias() *Parts {
+func (p *SparseComponents) alias() *SparseComponents {
 	if s := p.peers; s != nil {
 		s.Lock()
 		defer s.Unlock()
 		if len(s.all) > 0 {
-			p = s.all[0].Parts() // a peer may have replaced the ones that the caller read
+			p = s.all[0].Components() // a peer may have replaced the ones that the caller read
 		}
 	}
-	q := &Parts{Values: p.Values.Alias(), Coalesced: p.Coalesced}
+	q := &SparseComponents{Values: p.Values.Alias(), Coalesced: p.Coalesced}
 	for _, t := range p.Indices {
 		q.Indices = append(q.Indices, t.Alias())
 	}
 	return q
 }
 
-func (p *Parts) release() {
+func (p *SparseComponents) release() {
 	p.Values.Release()
 	for _, t := range p.Indices {
 		t.Release()
@@ -125,7 +125,7 @@ func (p *Parts) release() {
 }
 
 // Assemble creates a sparse tensor of parts that fit, of which it has aliases.
-func Assemble(op string, l Layout, sizes []int64, p Parts) (*Tensor, error) {
+func Assemble(op string, l Layout, sizes []int64, p SparseComponents) (*Tensor, error) {
 	if p.Values.Quantizer() != nil {
 		return nil, status.NotImplementedf("%s is not implemented for quantized tensors; call dequantize() first", op)
 	}
@@ -138,11 +138,11 @@ func Assemble(op string, l Layout, sizes []int64, p Parts) (*Tensor, error) {
 }
 
 // Replace replaces the sizes and parts of a sparse tensor by the given ones: aliases of p's, of the tensor's dtype.
-func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
+func (t *Tensor) Replace(op string, sizes []int64, p SparseComponents) error {
 	if p.Values.dtype != t.dtype {
 		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v", op, p.Values.dtype, t.dtype)
 	}
-	if s := t.Parts().peers; s != nil {
+	if s := t.Components().peers; s != nil {
 		s.Lock()
 		defer s.Unlock()
 	}
@@ -164,7 +164,7 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 		h.numel, h.reach = t.numel, t.reach
 		h.setGeometry(t.sizes, t.strides)
 		h.contiguous = false
-		old := h.Parts()
+		old := h.Components()
 		defer old.release() // p may have the same tensors
 		made := p.alias()
 		made.peers = old.peers
@@ -174,9 +174,9 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 	return nil
 }
 
-// replaceParts replaces the entries of a sparse tensor by those of another one of its dtype. Its values keep their autograd metadata.
-func (t *Tensor) replaceParts(op string, other *Tensor) error {
-	p := *other.Parts()
+// replaceComponents replaces the entries of a sparse tensor by those of another one of its dtype. Its values keep their autograd metadata.
+func (t *Tensor) replaceComponents(op string, other *Tensor) error {
+	p := *other.Components()
 	p.Values = p.Values.Alias()
 	defer func() { p.Values.Release() }()
 	h := t.History()
@@ -187,8 +187,8 @@ func (t *Tensor) replaceParts(op string, other *Tensor) error {
 	return t.Replace(op, other.sizes, p)
 }
 
-// CheckParts returns an error for a sparse tensor whose parts do not fit, such as one that a file claims to have. The layer of sparse
+// CheckComponents returns an error for a sparse tensor whose parts do not fit, such as one that a file claims to have. The layer of sparse
 // tensors sets it.
-var CheckParts = func(op string, t *Tensor) error {
+var CheckComponents = func(op string, t *Tensor) error {
 	return status.NotImplementedf("%s: layout %v is not implemented", op, t.Layout())
 }

@@ -376,8 +376,8 @@ func (t *Tensor) Become(op string, other *Tensor) error {
 	}
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
-	if other.Parts() != nil {
-		return t.replaceParts(op, other)
+	if other.Components() != nil {
+		return t.replaceComponents(op, other)
 	}
 	if err := t.setView(op, other.storage, other.dtype, other.sizes, other.strides, other.offset, false); err != nil {
 		return err

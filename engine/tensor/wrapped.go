@@ -93,7 +93,7 @@ func (t *Tensor) Dual() *Level {
 // primal of a wrapped one.
 func (t *Tensor) Behind() *Tensor {
 	switch s := t.kind.state.(type) {
-	case *Parts:
+	case *SparseComponents:
 		return s.Values
 	case *Wrapped:
 		return s.Value.Behind()
@@ -278,7 +278,7 @@ func (t *Tensor) markZeroDim() {
 // checkWrappable returns an error for kinds of tensors that transforms do not support.
 func (t *Tensor) checkWrappable(op, transform string) error {
 	switch {
-	case t.Parts() != nil, t.Quantizer() != nil:
+	case t.Components() != nil, t.Quantizer() != nil:
 		return status.NotImplementedf("%s: %s is not implemented for %s tensors; convert with to_dense() or dequantize()", op, transform,
 			t.kindName())
 	case t.Names() != nil:

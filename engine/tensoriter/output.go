@@ -192,7 +192,7 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 	if err := o.checkDType(); err != nil {
 		return err
 	}
-	if out.Parts() != nil {
+	if out.Components() != nil {
 		return status.NotImplementedf("%s: %s has layout %v and cannot be written to; use a strided tensor", o.Op, o.argumentName(), out.Layout())
 	}
 	if out.Device() != o.Device {

@@ -89,7 +89,7 @@ func (b *batch) applyRule() {
 
 // hasSparseOperand reports whether an unbatched operand is sparse.
 func (b *batch) hasSparseOperand() bool {
-	return b.AnyOperand(func(t *tensor.Tensor) bool { return t.Parts() != nil })
+	return b.AnyOperand(func(t *tensor.Tensor) bool { return t.Components() != nil })
 }
 
 // runDecomposition runs the decomposition of a composite operator on all batch elements at once. If an intermediate op fails, because it
