@@ -84,7 +84,7 @@ func refreshSlot(s *slot) {
 func (f frame) freeEagerly() {
 	thread := f.c.thread
 	for _, c := range unsafe.Slice((**C.lt_slot)(unsafe.Pointer(thread.pins)), thread.used) {
-		if s := slotFor(c); s.tensor != nil && s.tensor.History() != nil {
+		if s := slotFor(c); s.tensor != nil && s.tensor.AutogradMeta() != nil {
 			s.setImmediate(true)
 		}
 	}

@@ -224,7 +224,7 @@ func (s *slot) setImmediate(immediate bool) {
 }
 
 // freesEagerly reports whether a handle of t is to free it at once.
-func freesEagerly(t *tensor.Tensor) bool { return t.History() != nil || isLarge(t.Storage()) }
+func freesEagerly(t *tensor.Tensor) bool { return t.AutogradMeta() != nil || isLarge(t.Storage()) }
 
 // isLarge reports whether freeing a handle of a storage frees the memory at once.
 func isLarge(s *storage.Storage) bool {
@@ -241,7 +241,7 @@ func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
 	if thread.modes.inference != 0 {
 		autograd.Infer(t)
 	}
-	if t.History() != nil {
+	if t.AutogradMeta() != nil {
 		autograd.Hand(t)
 	}
 	copyMetadata(s)

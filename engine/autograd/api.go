@@ -13,7 +13,7 @@ import (
 
 // SetRequiresGrad sets requires_grad of a leaf.
 func SetRequiresGrad(c dispatch.Context, self *tensor.Tensor, on bool) error {
-	v := variableOf(self)
+	v := autogradMetaOf(self)
 	switch {
 	case on && !isDifferentiable(self):
 		return status.Runtimef("Only Tensors of floating point and complex dtype can require gradients, not one of %v", self.DType())
@@ -67,7 +67,7 @@ func GradFnName(_ dispatch.Context, self *tensor.Tensor) (string, error) { retur
 // currentGradFn returns the grad_fn of t, with a new reference, and the index of t among its outputs. It is regenerated for a view whose
 // base has changed, and nil for leaves.
 func currentGradFn(t *tensor.Tensor) (*Node, int) {
-	v := variableOf(t)
+	v := autogradMetaOf(t)
 	if v == nil {
 		return nil, 0
 	}
@@ -76,7 +76,7 @@ func currentGradFn(t *tensor.Tensor) (*Node, int) {
 }
 
 func nameOf(t *tensor.Tensor) string {
-	v := variableOf(t)
+	v := autogradMetaOf(t)
 	if v == nil {
 		return ""
 	}
@@ -93,7 +93,7 @@ func nameOf(t *tensor.Tensor) string {
 
 // Grad returns the gradient of self, or nil. It warns for a non-leaf tensor without retain_grad.
 func Grad(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	v := variableOf(self)
+	v := autogradMetaOf(self)
 	if v == nil {
 		return nil, nil
 	}
@@ -109,7 +109,7 @@ func Grad(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // newGradHandle returns a new handle of the stored gradient, or nil.
-func (v *Variable) newGradHandle(c dispatch.Context, of *tensor.Tensor) (*tensor.Tensor, error) {
+func (v *AutogradMeta) newGradHandle(c dispatch.Context, of *tensor.Tensor) (*tensor.Tensor, error) {
 	grad := v.storedGrad()
 	if grad == nil {
 		return nil, nil
@@ -119,7 +119,7 @@ func (v *Variable) newGradHandle(c dispatch.Context, of *tensor.Tensor) (*tensor
 }
 
 // storedGrad returns a handle of the stored gradient, or nil.
-func (v *Variable) storedGrad() *tensor.Tensor {
+func (v *AutogradMeta) storedGrad() *tensor.Tensor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.grad == nil {
@@ -130,7 +130,7 @@ func (v *Variable) storedGrad() *tensor.Tensor {
 
 // IsGrad returns whether other is a handle of the gradient of self.
 func IsGrad(_ dispatch.Context, self, other *tensor.Tensor) (bool, error) {
-	v := variableOf(self)
+	v := autogradMetaOf(self)
 	if v == nil {
 		return false, nil
 	}
@@ -159,7 +159,7 @@ func SetGrad(c dispatch.Context, self, grad *tensor.Tensor) error {
 			return err
 		}
 	}
-	v := variableOf(self)
+	v := autogradMetaOf(self)
 	if v == nil {
 		if grad == nil {
 			return nil
@@ -218,7 +218,7 @@ func RetainGrad(_ dispatch.Context, self *tensor.Tensor) error {
 		return nil
 	}
 	defer n.Release()
-	if v := variableOf(self); !v.retainsGrad {
+	if v := autogradMetaOf(self); !v.retainsGrad {
 		v.retainsGrad = true
 		n.addRetained(v)
 	}
@@ -227,7 +227,7 @@ func RetainGrad(_ dispatch.Context, self *tensor.Tensor) error {
 
 // RetainsGrad returns whether self is a non-leaf tensor for which RetainGrad was called.
 func RetainsGrad(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
-	v := variableOf(self)
+	v := autogradMetaOf(self)
 	return v != nil && v.retainsGrad, nil
 }
 
@@ -244,7 +244,7 @@ func DetachInplace(c dispatch.Context, self *tensor.Tensor) error {
 		defer zeros.Release()
 		return self.Rest("detach_", zeros)
 	}
-	v := variableOf(self)
+	v := autogradMetaOf(self)
 	if v == nil {
 		return nil
 	}

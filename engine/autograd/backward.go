@@ -113,7 +113,7 @@ func (r *backwardPass) addGrad(e Edge, grad *tensor.Tensor) error {
 // canOverwrite returns whether t can be overwritten: it is strided, its memory is not shared or overlapping, and it has no autograd
 // metadata.
 func canOverwrite(t *tensor.Tensor) bool {
-	return t.Components() == nil && t.History() == nil && isOnlyUser(t)
+	return t.Components() == nil && t.AutogradMeta() == nil && isOnlyUser(t)
 }
 
 // isOnlyUser returns whether t is dense and the only user of its storage.
@@ -233,7 +233,7 @@ func (r *backwardPass) visitNode(p *pending) error {
 func (r *backwardPass) visitLeaf(p *pending) error {
 	leaf, grad := p.node.leaf, p.grads[0]
 	if grad != nil {
-		v := variableOf(leaf)
+		v := autogradMetaOf(leaf)
 		if v.node != nil || v.view != nil {
 			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: its base was written to after it was used",
 				leaf.Sizes())
@@ -369,7 +369,7 @@ func (n *Node) fitGradTo(c dispatch.Context, i int, grad *tensor.Tensor, d dtype
 
 // accumulateGrad adds grad to the gradient of the leaf t: in place, unless create is set. For a non-leaf tensor t is nil, and the sum is
 // not in place, because the backward pass still uses grad. The lock is not held while operators execute, because they may call accumulate.
-func (v *Variable) accumulateGrad(c dispatch.Context, t, grad *tensor.Tensor, create bool) error {
+func (v *AutogradMeta) accumulateGrad(c dispatch.Context, t, grad *tensor.Tensor, create bool) error {
 	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
 		return status.Runtimef("a gradient of sizes %v does not match the leaf: its data was replaced after it was used, and now has sizes %v",
 			grad.Sizes(), t.Sizes())
@@ -385,7 +385,7 @@ func (v *Variable) accumulateGrad(c dispatch.Context, t, grad *tensor.Tensor, cr
 }
 
 // gradAndCount returns a new handle of the gradient, or nil, and the number of times that it was set.
-func (v *Variable) gradAndCount() (*tensor.Tensor, int) {
+func (v *AutogradMeta) gradAndCount() (*tensor.Tensor, int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.grad == nil {
@@ -396,7 +396,7 @@ func (v *Variable) gradAndCount() (*tensor.Tensor, int) {
 
 // swapGrad sets the gradient to made if it has been set `set` times, and returns the previous one and true. Otherwise it returns made and
 // false.
-func (v *Variable) swapGrad(made *tensor.Tensor, set int) (other *tensor.Tensor, done bool) {
+func (v *AutogradMeta) swapGrad(made *tensor.Tensor, set int) (other *tensor.Tensor, done bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.set != set {
@@ -408,7 +408,7 @@ func (v *Variable) swapGrad(made *tensor.Tensor, set int) (other *tensor.Tensor,
 }
 
 // replaceGrad adds grad to before, the current gradient. It returns false if another thread has set the gradient meanwhile.
-func (v *Variable) replaceGrad(c dispatch.Context, t, before *tensor.Tensor, set int, grad *tensor.Tensor,
+func (v *AutogradMeta) replaceGrad(c dispatch.Context, t, before *tensor.Tensor, set int, grad *tensor.Tensor,
 	create bool) (done bool, err error) {
 	var sum *tensor.Tensor
 	if before == nil {
@@ -443,7 +443,7 @@ func (v *Variable) replaceGrad(c dispatch.Context, t, before *tensor.Tensor, set
 
 // replaceEntries stores the entries of sum in the sparse gradient, which all its handles share. It returns false if the gradient has been
 // set more than `set` times, or cannot be changed because another thread reads it.
-func (v *Variable) replaceEntries(sum *tensor.Tensor, set int) bool {
+func (v *AutogradMeta) replaceEntries(sum *tensor.Tensor, set int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.set != set || v.grad.Replace("backward", sum.Sizes(), *sum.Components()) != nil {
@@ -475,7 +475,7 @@ func firstGrad(c dispatch.Context, t, grad *tensor.Tensor, create bool) (*tensor
 	if grad.Components() != nil && t.Components() == nil {
 		return firstSparseGrad(c, grad, create)
 	}
-	if slices.Equal(t.Strides(), grad.Strides()) && isOnlyUser(grad) && (create || grad.History() == nil) {
+	if slices.Equal(t.Strides(), grad.Strides()) && isOnlyUser(grad) && (create || grad.AutogradMeta() == nil) {
 		return grad.Alias(), nil
 	}
 	if create {
@@ -485,7 +485,7 @@ func firstGrad(c dispatch.Context, t, grad *tensor.Tensor, create bool) (*tensor
 	if err != nil {
 		return nil, err
 	}
-	made.SetHistory(nil)
+	made.SetAutogradMeta(nil)
 	if err := c.Copy(made, grad, false); err != nil {
 		made.Release()
 		return nil, err

@@ -25,8 +25,8 @@ func (creationMeta) Moved(*tensor.Tensor, bool)           {}
 
 // Infer marks t as an inference tensor, unless it is a view of a normal tensor.
 func Infer(t *tensor.Tensor) {
-	if t.History() == nil && t.Storage().Refs() == 1 {
-		t.SetHistory(inferenceTensor)
+	if t.AutogradMeta() == nil && t.Storage().Refs() == 1 {
+		t.SetAutogradMeta(inferenceTensor)
 	}
 }
 
@@ -34,10 +34,10 @@ func creationMetaOf(t *tensor.Tensor) creationMeta {
 	if t == nil {
 		return 0
 	}
-	switch h := t.History().(type) {
+	switch h := t.AutogradMeta().(type) {
 	case creationMeta:
 		return h
-	case *Variable:
+	case *AutogradMeta:
 		return h.creationMeta
 	}
 	return 0
@@ -46,12 +46,12 @@ func creationMetaOf(t *tensor.Tensor) creationMeta {
 // markView marks a view. A view that was made under no_grad becomes a leaf that requires grad, as its base does.
 func (m creationMeta) markView(t *tensor.Tensor) {
 	if m == inferenceTensor || !isDifferentiable(t) {
-		t.SetHistory(m)
+		t.SetAutogradMeta(m)
 		return
 	}
-	v := &Variable{creationMeta: m, requires: true, since: t.Version()}
+	v := &AutogradMeta{creationMeta: m, requires: true, since: t.Version()}
 	v.refs.Store(1)
-	t.SetHistory(v)
+	t.SetAutogradMeta(v)
 }
 
 // ofViews returns the creationMeta of a view of t that is created now.
@@ -68,27 +68,27 @@ func ofViews(c dispatch.Context, t *tensor.Tensor) creationMeta {
 }
 
 func isInference(t *tensor.Tensor) bool {
-	if v := variableOf(t); v != nil && v.inferred {
+	if v := autogradMetaOf(t); v != nil && v.inferred {
 		return true
 	}
 	m := creationMetaOf(t)
 	return m == inferenceTensor || m == detachedInference
 }
 
-// forgetHistory removes the autograd metadata that a tensor shares with another one.
-func forgetHistory(t *tensor.Tensor) {
+// dropAutogradMeta removes the autograd metadata that a tensor shares with another one.
+func dropAutogradMeta(t *tensor.Tensor) {
 	if isInference(t) {
-		t.SetHistory(inferenceTensor)
+		t.SetAutogradMeta(inferenceTensor)
 		return
 	}
-	t.SetHistory(nil)
+	t.SetAutogradMeta(nil)
 }
 
-// detachForUser is forgetHistory for the results of detach() and of the attribute data.
+// detachForUser is dropAutogradMeta for the results of detach() and of the attribute data.
 func detachForUser(t *tensor.Tensor) {
-	forgetHistory(t)
+	dropAutogradMeta(t)
 	if creationMetaOf(t) == inferenceTensor {
-		t.SetHistory(detachedInference)
+		t.SetAutogradMeta(detachedInference)
 	}
 }
 
@@ -101,7 +101,7 @@ func IsInference(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 // was made under no_grad.
 func checkWritable(c dispatch.Context, op string, out *tensor.Tensor) error {
 	switch {
-	case out == nil || out.History() == nil:
+	case out == nil || out.AutogradMeta() == nil:
 		return nil
 	case isInference(out) && !c.Inferring() && creationMetaOf(out) != detachedInference:
 		return status.Runtimef("%s: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update",
@@ -139,7 +139,7 @@ func isAmbiguous(before, mode, now, with string) error {
 
 // checkSavable returns an error for an inference tensor, which cannot be saved for backward.
 func checkSavable(t *tensor.Tensor) error {
-	if t.History() == nil || !isInference(t) {
+	if t.AutogradMeta() == nil || !isInference(t) {
 		return nil
 	}
 	return status.Runtimef("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by autograd. " +

@@ -72,7 +72,7 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 	}
 	for _, k := range constant {
 		if t := results[k]; t != nil && creationMetaOf(t) == noGradView {
-			forgetHistory(t)
+			dropAutogradMeta(t)
 		}
 	}
 	for _, i := range graded {
@@ -145,7 +145,7 @@ func IsUntrackedView(t *tensor.Tensor) bool {
 
 // IsStale returns whether t is a view that can no longer be differentiated, because its memory was written to.
 func IsStale(t *tensor.Tensor) bool {
-	v := variableOf(t)
+	v := autogradMetaOf(t)
 	return v != nil && v.regenerateGradFn(valuesOf(t)) != nil
 }
 
@@ -155,7 +155,7 @@ func Wanted(t *tensor.Tensor) bool { return requiresGrad(t) }
 // SoleContext returns the context of the custom function that created t, if its deleter is the given one and t holds the only reference to
 // the node: no other tensor, node or handle does. Otherwise it returns 0.
 func SoleContext(t *tensor.Tensor, deleter uintptr) uintptr {
-	v := variableOf(t)
+	v := autogradMetaOf(t)
 	if v == nil || v.refs.Load() != 1 {
 		return 0
 	}
@@ -220,7 +220,7 @@ func (s *steps) placeCustomGrad(k int, places, grad *tensor.Tensor) *tensor.Tens
 // resultOf returns an error for a result that was written to in place although it may not, and for a result that already requires grad,
 // unless it is a view that the function made under no_grad.
 func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i, results int) error {
-	v := variableOf(t)
+	v := autogradMetaOf(t)
 	switch {
 	case isWritten(t, inputs):
 		if err := checkOut(n.operatorName(), t); err != nil {
@@ -239,8 +239,8 @@ func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i, results in
 
 // isWritten returns whether a result is one of the inputs, or another handle of one, which the function has then written to.
 func isWritten(t *tensor.Tensor, inputs []*tensor.Tensor) bool {
-	v := variableOf(t)
-	return t != nil && slices.ContainsFunc(inputs, func(in *tensor.Tensor) bool { return in == t || v != nil && variableOf(in) == v })
+	v := autogradMetaOf(t)
+	return t != nil && slices.ContainsFunc(inputs, func(in *tensor.Tensor) bool { return in == t || v != nil && autogradMetaOf(in) == v })
 }
 
 // setGradFnOf sets the grad_fn of t to the node, as output i of several differentiable ones.
@@ -266,7 +266,7 @@ func (n *Node) saveForCallback(c dispatch.Context, t *tensor.Tensor, outputs []*
 	s := saved{name: "tensors" + listed, t: t.Plain()}
 	switch i := slices.Index(outputs, t); {
 	case i < 0:
-		s.from, s.of = edgeTo(t), variableOf(t)
+		s.from, s.of = edgeTo(t), autogradMetaOf(t)
 	case slices.Contains(graded, i):
 		s.from, s.result = Edge{nil, i}, true
 	}

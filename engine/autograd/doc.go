@@ -16,6 +16,6 @@ func init() {
 		Grad: AutogradGrad, SetRequiresGrad: SetRequiresGrad, RequiresGrad: RequiresGrad, IsLeaf: IsLeaf, IsInference: IsInference,
 	}
 	tensor.WantGradient = func(t *tensor.Tensor) { ensureMeta(t).requires = true }
-	tensor.HideLeaf = func(t *tensor.Tensor) { variableOf(t).hidden = true }
+	tensor.HideLeaf = func(t *tensor.Tensor) { autogradMetaOf(t).hidden = true }
 	dispatch.Register(tensor.Gradient, &dispatch.TensorKind{Name: "differentiated", Instead: "use detach()", Backend: formulas})
 }

@@ -51,7 +51,7 @@ func GraphWrites(c dispatch.Context, outputs, inputs []*tensor.Tensor, capture b
 	return walkNodes(c, outputs, inputs, capture, func(r *backwardPass, n *Node, f *footprint) {
 		adding := n.retainedOutputs()
 		if n.leaf != nil && r.continuesAfter(n) {
-			adding = append(adding, variableOf(n.leaf))
+			adding = append(adding, autogradMetaOf(n.leaf))
 		}
 		for _, v := range adding {
 			f.addGrad(v)
@@ -60,7 +60,7 @@ func GraphWrites(c dispatch.Context, outputs, inputs []*tensor.Tensor, capture b
 }
 
 // addGrad adds the current gradient of a tensor to the list.
-func (f *footprint) addGrad(v *Variable) {
+func (f *footprint) addGrad(v *AutogradMeta) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f.add(v.grad)

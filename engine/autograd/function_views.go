@@ -28,7 +28,7 @@ func functionViewOf(t *tensor.Tensor, results int) functionView {
 }
 
 // writtenError returns the error of an operator that writes to a view with metadata v.
-func (f functionView) writtenError(op string, v *Variable) error {
+func (f functionView) writtenError(op string, v *AutogradMeta) error {
 	return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. %s", op, v.output, v.node.operatorName(),
 		f.explainFunction())
 }

@@ -64,7 +64,7 @@ func RegisterMultiGradHook(c dispatch.Context, tensors []*tensor.Tensor, first b
 			n.Release()
 			continue
 		}
-		v := variableOf(t)
+		v := autogradMetaOf(t)
 		h.on = v
 		v.hooksForLeaf().before.addHook(h)
 	}
@@ -154,7 +154,7 @@ func (r *backwardPass) reachableNodes() map[any]bool {
 	add := func(n *Node) {
 		r.reached[n] = true
 		if n.leaf != nil {
-			r.reached[variableOf(n.leaf)] = true
+			r.reached[autogradMetaOf(n.leaf)] = true
 		}
 	}
 	if r.needed != nil {

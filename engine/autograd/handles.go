@@ -35,7 +35,7 @@ func withNode(self tensor.Node, f func(n *Node) error) error {
 
 // GradFn returns the grad_fn of self, nil for a leaf.
 func GradFn(_ dispatch.Context, self *tensor.Tensor) (tensor.Node, error) {
-	v := variableOf(self)
+	v := autogradMetaOf(self)
 	if v == nil {
 		return nil, nil
 	}
@@ -103,7 +103,7 @@ func NodeEdge(_ dispatch.Context, self tensor.Node, i int64) (to tensor.Node, ou
 		if i < 0 || i >= int64(len(n.edges)) {
 			return status.Indexf("node_edge: operand %d of %s is out of range: it has %d", i, n.name, len(n.edges))
 		}
-		if e := n.edges[i]; e.Node != nil && (e.Node.leaf == nil || !variableOf(e.Node.leaf).hidden) {
+		if e := n.edges[i]; e.Node != nil && (e.Node.leaf == nil || !autogradMetaOf(e.Node.leaf).hidden) {
 			e.Node.retain()
 			to, output = e.Node, int64(e.Output)
 		}
@@ -137,7 +137,7 @@ func NodeCall(c dispatch.Context, self tensor.Node, grads []*tensor.Tensor) (mad
 			}
 		}
 		if n.leaf != nil {
-			return variableOf(n.leaf).accumulateGrad(r.c, n.leaf, p.grads[0], r.create)
+			return autogradMetaOf(n.leaf).accumulateGrad(r.c, n.leaf, p.grads[0], r.create)
 		}
 		var err error
 		if made, err = n.computeGrads(r, p.grads); err == nil {

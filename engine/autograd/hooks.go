@@ -18,7 +18,7 @@ type hook struct {
 	list     *hooks
 	group    *group // the group of a hook on several tensors
 	place    int    // its index in the group
-	on       any    // for a member of a group: the *Node or *Variable whose gradient it receives
+	on       any    // for a member of a group: the *Node or *AutogradMeta whose gradient it receives
 }
 
 // hooks is a list of hooks in the order of their calls. The slice is never modified, only replaced, so that a backward pass can iterate
@@ -201,7 +201,7 @@ func (n *Node) attachedHooks() *attached {
 // listeners has the hooks of a leaf: before its gradient is accumulated, and after.
 type listeners struct{ before, after hooks }
 
-func (v *Variable) hooksForLeaf() *listeners {
+func (v *AutogradMeta) hooksForLeaf() *listeners {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.listeners == nil {
@@ -220,7 +220,7 @@ func RegisterHook(_ dispatch.Context, self *tensor.Tensor, function, data, delet
 		defer n.Release()
 		return n.attachedHooks().before.add(function, data, deleter, output, self), nil
 	}
-	return variableOf(self).hooksForLeaf().before.add(function, data, deleter, 0, self), nil
+	return autogradMetaOf(self).hooksForLeaf().before.add(function, data, deleter, 0, self), nil
 }
 
 // RegisterPostAccumulateGradHook registers a hook that is called after the gradient of the leaf self was accumulated, and returns its id.
@@ -232,7 +232,7 @@ func RegisterPostAccumulateGradHook(_ dispatch.Context, self *tensor.Tensor, fun
 		defer n.Release()
 		return 0, status.Runtimef("post accumulate grad hooks cannot be registered on non-leaf tensors; this one was computed by %s", n.name)
 	}
-	return variableOf(self).hooksForLeaf().after.add(function, data, deleter, 0, self), nil
+	return autogradMetaOf(self).hooksForLeaf().after.add(function, data, deleter, 0, self), nil
 }
 
 func checkHookable(op string, self *tensor.Tensor, function uintptr) error {
@@ -273,7 +273,7 @@ func (r *backwardPass) callTensorHooks(p *pending) error {
 	n := p.node
 	var list *hooks
 	if n.leaf != nil {
-		if l := variableOf(n.leaf).leafHooks(); l != nil {
+		if l := autogradMetaOf(n.leaf).leafHooks(); l != nil {
 			list = &l.before
 		}
 	} else if a := n.attached.Load(); a != nil {
@@ -291,7 +291,7 @@ func (r *backwardPass) callTensorHooks(p *pending) error {
 }
 
 // leafHooks returns the hooks of a leaf, or nil.
-func (v *Variable) leafHooks() *listeners {
+func (v *AutogradMeta) leafHooks() *listeners {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.listeners
@@ -324,7 +324,7 @@ func (r *backwardPass) callPostHooks(p *pending, made []*tensor.Tensor) error {
 
 // callAccumulateHooks calls the post-accumulate-grad hooks of a leaf.
 func (r *backwardPass) callAccumulateHooks(leaf *tensor.Tensor) error {
-	l := variableOf(leaf).leafHooks()
+	l := autogradMetaOf(leaf).leafHooks()
 	if l == nil {
 		return nil
 	}

@@ -15,16 +15,16 @@ func init() {
 			anomaly.watcher.Store(&watcher{w.function, w.context})
 		}
 	})
-	tensor.InheritHistory = inheritHistory
+	tensor.InheritAutogradMeta = inheritAutogradMeta
 }
 
-// inheritHistory copies the autograd metadata of a leaf: flags, gradient and hooks. For other tensors it returns the reason for which a
+// inheritAutogradMeta copies the autograd metadata of a leaf: flags, gradient and hooks. For other tensors it returns the reason for which a
 // child cannot use them. It reads old without locking, because threads of the parent may have held its locks at the fork.
-func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string) {
+func inheritAutogradMeta(h *tensor.Heirs, old tensor.AutogradMeta) (tensor.AutogradMeta, string) {
 	if meta, ok := old.(creationMeta); ok {
 		return meta, ""
 	}
-	v, ok := old.(*Variable)
+	v, ok := old.(*AutogradMeta)
 	switch {
 	case !ok:
 		return nil, "has an unknown autograd graph, which a forked child does not inherit; call detach() before the fork"
@@ -33,7 +33,7 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	case v.view != nil:
 		return nil, "is a view that autograd tracks, which a forked child does not inherit; call detach() before the fork"
 	}
-	made := &Variable{requires: v.requires, hidden: v.hidden, set: v.set, changes: v.changes, elsewhere: v.elsewhere,
+	made := &AutogradMeta{requires: v.requires, hidden: v.hidden, set: v.set, changes: v.changes, elsewhere: v.elsewhere,
 		functionView: v.functionView,
 		inferred:     v.inferred, creationMeta: v.creationMeta, since: v.since}
 	made.refs.Store(1)

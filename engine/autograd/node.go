@@ -33,7 +33,7 @@ type Node struct {
 	leaf       *tensor.Tensor                       // for an AccumulateGrad node: the leaf
 	users      int                                  // the number of backward passes that are using the saved tensors
 	spent      bool                                 // the saved tensors are freed, or will be when users is 0
-	retainGrad []*Variable                          // outputs for which RetainGrad was called
+	retainGrad []*AutogradMeta                          // outputs for which RetainGrad was called
 	inner      *Node                                // for CopySlices: the node of the operator that wrote to a view
 	cut        cutting                              // for an elementwise operator
 
@@ -98,7 +98,7 @@ func (n *Node) Release() {
 // releaseContents releases the contents of the node, appends the nodes that it referred to, and returns the Node to the pool.
 func (n *Node) releaseContents(nodes []*Node) []*Node {
 	if n.leaf != nil {
-		v := variableOf(n.leaf)
+		v := autogradMetaOf(n.leaf)
 		v.mu.Lock()
 		if v.accumulator == n {
 			v.accumulator = nil
@@ -174,14 +174,14 @@ func (n *Node) freeSaved(nodes []*Node) []*Node {
 }
 
 // retainedOutputs returns the outputs for which RetainGrad was called.
-func (n *Node) retainedOutputs() []*Variable {
+func (n *Node) retainedOutputs() []*AutogradMeta {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.retainGrad)
 }
 
 // removeRetained and remember remove and add an output for which RetainGrad was called.
-func (n *Node) removeRetained(v *Variable) {
+func (n *Node) removeRetained(v *AutogradMeta) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if i := slices.Index(n.retainGrad, v); i >= 0 {
@@ -189,7 +189,7 @@ func (n *Node) removeRetained(v *Variable) {
 	}
 }
 
-func (n *Node) addRetained(v *Variable) {
+func (n *Node) addRetained(v *AutogradMeta) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.retainGrad = append(n.retainGrad, v)

@@ -120,7 +120,7 @@ func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool,
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
 	}
 	made := s.EmptyLikeWith(self, d, tensor.NoLayout, self.Device(), shape.Preserve)
-	made.SetHistory(nil)
+	made.SetAutogradMeta(nil)
 	s.fillBlocks(&filling{made: made, beside: []*tensor.Tensor{self}, piece: func(s *steps, b *box, _ *tensor.Tensor) *tensor.Tensor {
 		s.box = nil
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return b.blockOf(s, t) })
@@ -191,7 +191,7 @@ func (s *steps) evaluateInBlocks(i int) *tensor.Tensor {
 		}
 		made = s.fullOf(0, sum, want.device, want.sizes()...)
 	}
-	made.SetHistory(nil)
+	made.SetAutogradMeta(nil)
 	given := slices.Clone(s.given)
 	given[0] = grad
 	s.fillBlocks(&filling{made, given, !same, func(s *steps, b *box, to *tensor.Tensor) *tensor.Tensor {

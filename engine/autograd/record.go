@@ -60,7 +60,7 @@ func beginCall(c dispatch.Context, op, name string, out *tensor.Tensor, operands
 // beginView is beginCall for an operator that changes the geometry of out. Tensors with autograd metadata get a node in every grad mode,
 // because the layout of their gradient changes too.
 func beginView(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (recordedOp, error) {
-	if c.Recording() || out == nil || !variableOf(out).recordsGeometry() {
+	if c.Recording() || out == nil || !autogradMetaOf(out).recordsGeometry() {
 		return beginCall(c, op, name, out, operands...)
 	}
 	r := recordedOp{c: c.Excluding(tensor.Gradient), out: out}
@@ -76,7 +76,7 @@ func (r *recordedOp) createNode(name string, operands []*tensor.Tensor) error {
 		return status.NotImplementedf("%s inside vmap is not differentiable for batched tensors", name)
 	}
 	if r.out != nil {
-		r.was = variableOf(r.out).geometryBefore(r.out)
+		r.was = autogradMetaOf(r.out).geometryBefore(r.out)
 	}
 	r.node = newNode(name, len(operands))
 	for i, t := range operands {
@@ -116,7 +116,7 @@ func nameInPlace(op string) string { return strings.TrimSuffix(op, "_") + "_" }
 // checkOut returns an error if operator name may not write to self in place: a leaf that requires grad, a view of one, or one of several
 // views.
 func checkOut(name string, self *tensor.Tensor) error {
-	v := variableOf(self)
+	v := autogradMetaOf(self)
 	switch {
 	case v == nil || !v.requiresGrad():
 		return nil
@@ -153,7 +153,7 @@ func (r *recordedOp) saveOperand(name string, t *tensor.Tensor, needed bool) int
 	if r.err = checkSavable(t); r.err != nil {
 		return -1
 	}
-	s := saved{name: name, from: edgeTo(t), of: variableOf(t), number: t.IsFixedNumber()}
+	s := saved{name: name, from: edgeTo(t), of: autogradMetaOf(t), number: t.IsFixedNumber()}
 	if t != r.out {
 		s.t = t.Plain()
 		at, err := r.node.addSaved(r.c, s, t)
@@ -176,11 +176,11 @@ func (r *recordedOp) saveOperand(name string, t *tensor.Tensor, needed bool) int
 func (e Edge) aliasWithEdge(t *tensor.Tensor) *tensor.Tensor {
 	made := t.Alias()
 	if e.Node != nil {
-		v := new(Variable)
+		v := new(AutogradMeta)
 		v.refs.Store(1)
 		e.Node.retain()
 		v.node, v.output = e.Node, e.Output
-		made.SetHistory(v)
+		made.SetAutogradMeta(v)
 	}
 	return made
 }
@@ -299,10 +299,10 @@ func (r *recordedOp) setGradFns(err error, results ...*tensor.Tensor) bool {
 		any = true
 		n.retain()
 		if r.out == nil {
-			v := new(Variable)
+			v := new(AutogradMeta)
 			v.refs.Store(1)
 			v.node, v.output = n, i
-			t.SetHistory(v)
+			t.SetAutogradMeta(v)
 			continue
 		}
 		r.at = i // publish restores its autograd metadata
@@ -342,7 +342,7 @@ func (r *recordedOp) setInplaceGradFn() {
 func (r *recordedOp) mayView(err error, self, result *tensor.Tensor) bool {
 	switch {
 	case err != nil || r.out != nil:
-	case result.History() != nil:
+	case result.AutogradMeta() != nil:
 		r.releaseNode()
 		return false
 	case result.Storage() == self.Storage():
@@ -361,7 +361,7 @@ func (r *recordedOp) mayView(err error, self, result *tensor.Tensor) bool {
 // copyBefore returns a copy of self, which an in-place call is about to overwrite. For a view it copies the part of the base, so that the
 // view's hooks are not called, as for an in-place operator with a single node.
 func copyBefore(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	v := variableOf(self)
+	v := autogradMetaOf(self)
 	if v == nil || v.view == nil || v.view.inPlaceView || !isRecording(c, self) {
 		return c.Clone(self, shape.Preserve)
 	}
@@ -416,7 +416,7 @@ func decomposeInto(c dispatch.Context, op string, out, self *tensor.Tensor,
 	if err := c.Copy(out, made, false); err != nil {
 		return nil, err
 	}
-	if v := variableOf(made); v != nil && v.node != nil && variableOf(out).view == nil {
+	if v := autogradMetaOf(made); v != nil && v.node != nil && autogradMetaOf(out).view == nil {
 		renameNodes(since, v.node.name, out)
 	}
 	return out, nil
@@ -425,7 +425,7 @@ func decomposeInto(c dispatch.Context, op string, out, self *tensor.Tensor,
 // renameNodes renames the nodes of results that were created after node number since to name, the name of the composite operator.
 func renameNodes(since uint64, name string, results ...*tensor.Tensor) {
 	for _, t := range results {
-		if v := variableOf(t); name != "" && v != nil && v.node != nil && v.node.number > since {
+		if v := autogradMetaOf(t); name != "" && v != nil && v.node != nil && v.node.number > since {
 			v.node.name = name
 		}
 	}

@@ -33,7 +33,7 @@ func joinGraph(self *tensor.Tensor) {
 		if t == self || t.Detached() != self.Detached() || creationMetaOf(t) != 0 || t.DType().ToReal() != self.DType().ToReal() {
 			continue
 		}
-		if !requiresGrad(t) || variableOf(t).isLeaf() {
+		if !requiresGrad(t) || autogradMetaOf(t).isLeaf() {
 			together = append(together, t)
 		}
 	}
@@ -42,9 +42,9 @@ func joinGraph(self *tensor.Tensor) {
 	}
 	base := baseOf(together)
 	defer base.Release()
-	root := variableOf(base)
+	root := autogradMetaOf(base)
 	for _, t := range together {
-		if variableOf(t) != root {
+		if autogradMetaOf(t) != root {
 			w := &viewed{base: base.Alias(), viewFunc: stridedReplay(t, base), name: "AsStridedBackward0"}
 			w.setRoot(root)
 			ensureMeta(t).setBase(w)
@@ -59,7 +59,7 @@ func leadViews(self *tensor.Tensor) {
 		return
 	}
 	for _, t := range tensorsSharing(self) {
-		if !t.Viewing() || t.Detached() != 0 || t.History() != nil || t.DType().ToReal() != self.DType().ToReal() {
+		if !t.Viewing() || t.Detached() != 0 || t.AutogradMeta() != nil || t.DType().ToReal() != self.DType().ToReal() {
 			continue
 		}
 		root := ensureMeta(self) // which the base has as well
@@ -71,10 +71,10 @@ func leadViews(self *tensor.Tensor) {
 }
 
 // isLeaf returns whether the tensor is a leaf that requires grad and is not a view.
-func (v *Variable) isLeaf() bool { return v.requires && v.node == nil && v.view == nil }
+func (v *AutogradMeta) isLeaf() bool { return v.requires && v.node == nil && v.view == nil }
 
 // setBase replaces the base of a tensor without a grad_fn; nil makes it no view.
-func (v *Variable) setBase(w *viewed) {
+func (v *AutogradMeta) setBase(w *viewed) {
 	if v.view != nil {
 		v.view.base.Release()
 	}

@@ -151,7 +151,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		s.Check(s.pinStorage(kept, s.node.name))
 		s.Check(s.node.checkUnchanged(v))
 		if n := v.from.Node; v.follows && n.leaf.Storage() != kept.Storage() { // it has other data since
-			if variableOf(n.leaf).elsewhere {
+			if autogradMetaOf(n.leaf).elsewhere {
 				s.Check(s.node.modifiedError(v, n.leaf.Version()))
 			}
 			kept = n.leaf
@@ -171,9 +171,9 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		return t
 	}
 	if leaf := from.Node.leaf; leaf != nil {
-		h := variableOf(leaf)
+		h := autogradMetaOf(leaf)
 		h.Retain()
-		t.SetHistory(h)
+		t.SetAutogradMeta(h)
 		return t
 	}
 	from.Node.retain()

@@ -68,7 +68,7 @@ func (w *viewed) replayOfView(t, base *tensor.Tensor, next replay, i int) replay
 // viewed describes a view: its base, which is not a view itself, and the operators that make the view of the base.
 type viewed struct {
 	base        *tensor.Tensor
-	root        *Variable // the autograd metadata of base
+	root        *AutogradMeta // the autograd metadata of base
 	viewFunc    replay
 	index       int // the index of the view in the list that viewFunc returns
 	name        string
@@ -80,7 +80,7 @@ type viewed struct {
 
 // baseAndMeta returns the base and its metadata, in the geometry in which its graph was built: a base whose geometry was changed in place
 // has become a view.
-func (w *viewed) baseAndMeta() (*tensor.Tensor, *Variable) {
+func (w *viewed) baseAndMeta() (*tensor.Tensor, *AutogradMeta) {
 	w.root.mu.Lock()
 	defer w.root.mu.Unlock()
 	if before := w.root.view; before != nil && before.inPlaceView {
@@ -96,7 +96,7 @@ func (w *viewed) markCurrent() {
 }
 
 // markViewCurrent calls markCurrent, under the lock.
-func (v *Variable) markViewCurrent() {
+func (v *AutogradMeta) markViewCurrent() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.view.markCurrent()
@@ -112,8 +112,8 @@ func (r *recordedOp) finishViews(err error, results ...*tensor.Tensor) bool {
 		return false
 	}
 	for _, t := range results {
-		if t != nil && t.History() != nil && !r.view {
-			forgetHistory(t)
+		if t != nil && t.AutogradMeta() != nil && !r.view {
+			dropAutogradMeta(t)
 		}
 	}
 	return r.setGradFns(err, results...)
@@ -135,7 +135,7 @@ func (r *recordedOp) separateNodes(results []*tensor.Tensor) {
 	slice := r.node.name
 	r.node.name = "SplitWithSizesBackward0"
 	for i, t := range results {
-		v := variableOf(t)
+		v := autogradMetaOf(t)
 		n := newNode(slice, 1)
 		n.callWatcherForNew()
 		n.edges[0], n.number = Edge{v.node, i}, numbers.Add(1)
@@ -148,22 +148,22 @@ func (r *recordedOp) separateNodes(results []*tensor.Tensor) {
 // markViews marks the results of a call as views of self, and sets the derivative of the node.
 func (r *recordedOp) markViews(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	if r.view {
-		variableOf(self).recordGeometry(self, again, r.was)
+		autogradMetaOf(self).recordGeometry(self, again, r.was)
 		return
 	}
 	origin := placeOf(self)
 	for i, t := range results {
 		if isDifferentiable(t) {
-			variableOf(t).markAsView(t, self, again, i, r.node.name, r.multiOutput)
+			autogradMetaOf(t).markAsView(t, self, again, i, r.node.name, r.multiOutput)
 		}
 	}
 	r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.baseGradient(origin, s.given, again) }
 }
 
 // markAsView marks made, with metadata v, as view number i of t.
-func (v *Variable) markAsView(made, t *tensor.Tensor, again replay, i int, name string, several bool) {
+func (v *AutogradMeta) markAsView(made, t *tensor.Tensor, again replay, i int, name string, several bool) {
 	w := &viewed{viewFunc: again, index: i, name: name, multiOutput: several}
-	if from := variableOf(t).view; from != nil {
+	if from := autogradMetaOf(t).view; from != nil {
 		w.multiOutput = several || from.multiOutput
 		base, _ := from.baseAndMeta()
 		w.base = base.Alias()
@@ -171,15 +171,15 @@ func (v *Variable) markAsView(made, t *tensor.Tensor, again replay, i int, name 
 	} else {
 		w.base = t.Alias()
 	}
-	w.setRoot(variableOf(w.base))
-	v.view, v.functionView, v.creationMeta = w, variableOf(t).functionView, w.root.creationMeta
+	w.setRoot(autogradMetaOf(w.base))
+	v.view, v.functionView, v.creationMeta = w, autogradMetaOf(t).functionView, w.root.creationMeta
 	if v.functionView != 0 {
 		v.since = made.Version()
 	}
 }
 
 // setRoot sets root, the metadata of the base.
-func (w *viewed) setRoot(root *Variable) {
+func (w *viewed) setRoot(root *AutogradMeta) {
 	w.root = root
 	if !root.watched.Load() {
 		root.watched.Store(true)
@@ -194,7 +194,7 @@ type geometry struct {
 }
 
 // geometryBefore returns the geometry of the tensor t with metadata v before an operator changes it, if t has views; otherwise nil.
-func (v *Variable) geometryBefore(t *tensor.Tensor) *geometry {
+func (v *AutogradMeta) geometryBefore(t *tensor.Tensor) *geometry {
 	if v == nil || v.view != nil || !v.watched.Load() {
 		return nil
 	}
@@ -203,13 +203,13 @@ func (v *Variable) geometryBefore(t *tensor.Tensor) *geometry {
 
 // recordsGeometry returns whether an in-place change of geometry must be added to the graph. It need not for leaves, whose gradient gets
 // the new geometry, nor for one of several views, whose later use is an error.
-func (v *Variable) recordsGeometry() bool {
+func (v *AutogradMeta) recordsGeometry() bool {
 	return v != nil && v.requiresGrad() && (v.view != nil && !v.view.multiOutput || v.view == nil && v.node != nil)
 }
 
 // recordGeometry adds an in-place change of the geometry of t, with metadata v, to the graph. A view becomes another view of its base. A
 // tensor with views becomes a view itself: a new base, with the previous geometry and grad_fn, takes its place for its views.
-func (v *Variable) recordGeometry(t *tensor.Tensor, next replay, was *geometry) {
+func (v *AutogradMeta) recordGeometry(t *tensor.Tensor, next replay, was *geometry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if w := v.view; w != nil {
@@ -220,13 +220,13 @@ func (v *Variable) recordGeometry(t *tensor.Tensor, next replay, was *geometry) 
 	if was == nil {
 		return
 	}
-	root := &Variable{node: v.node, output: v.output, changes: v.changes, inferred: v.inferred}
+	root := &AutogradMeta{node: v.node, output: v.output, changes: v.changes, inferred: v.inferred}
 	root.refs.Store(1)
 	if root.node != nil {
 		root.node.retain()
 	}
 	base := t.Plain()
-	base.SetHistory(root)
+	base.SetAutogradMeta(root)
 	_ = base.SetGeometry("backward", was.sizes, was.strides, was.offset) // within the bounds of the storage, as t was
 	w := &viewed{base: base, viewFunc: next, name: "AsStridedBackward0", inPlaceView: true}
 	w.setRoot(root)
@@ -333,7 +333,7 @@ func (s *steps) storageIndices(t *tensor.Tensor) (length int64, at *tensor.Tenso
 // Hand is called when an operator returns t to the program. A view of a temporary that is not used elsewhere stops being a view, so that
 // writes to it affect only t.
 func Hand(t *tensor.Tensor) {
-	v := variableOf(t)
+	v := autogradMetaOf(t)
 	if v == nil || v.view == nil || v.refs.Load() > 1 || v.view.root.refs.Load() > 1 || v.regenerateGradFn(valuesOf(t)) != nil {
 		return
 	}
@@ -344,7 +344,7 @@ func Hand(t *tensor.Tensor) {
 
 // regenerateGradFn sets a new grad_fn for a view whose base was written to in place. It returns an error for one of several views, and for
 // a view that a custom function returned.
-func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
+func (v *AutogradMeta) regenerateGradFn(t *tensor.Tensor) error {
 	if v.functionView != 0 && v.since != t.Version() {
 		if n, output := v.gradFn(); n != nil {
 			defer n.Release()
@@ -366,7 +366,7 @@ func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
 }
 
 // regenerateLocked is the part of regenerateGradFn under the lock. It returns whether the view has a new node, and the previous one.
-func (v *Variable) regenerateLocked(t *tensor.Tensor) (old *Node, another bool, err error) {
+func (v *AutogradMeta) regenerateLocked(t *tensor.Tensor) (old *Node, another bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	w := v.view
@@ -406,7 +406,7 @@ func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again repla
 
 // rebaseHistory sets the grad_fn of the base of the view t, after an in-place operator with node n wrote its output number output to t: a
 // CopySlices node, which combines the base with the new elements of the view. v is the view's metadata.
-func (w *viewed) rebaseHistory(v *Variable, t *tensor.Tensor, n *Node, output int) {
+func (w *viewed) rebaseHistory(v *AutogradMeta, t *tensor.Tensor, n *Node, output int) {
 	base, root := w.baseAndMeta()
 	whole := newNode("CopySlices", len(n.edges))
 	whole.callWatcherForNew()
@@ -434,7 +434,7 @@ func (w *viewed) isMirror(t *tensor.Tensor) bool {
 
 // mirrorBase makes the base, and so its other views, depend on the node of t, which is the base in another geometry, so that hooks of t are
 // called with the gradients of these views.
-func (w *viewed) mirrorBase(v *Variable, t *tensor.Tensor) {
+func (w *viewed) mirrorBase(v *AutogradMeta, t *tensor.Tensor) {
 	w.root.setGradFn(partOf("AsStridedBackward0", v.gradientEdge(t), w.base, placeOf(t), stridedReplay(w.base, t), 0), 0)
 	v.markViewCurrent()
 }

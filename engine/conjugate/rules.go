@@ -267,9 +267,9 @@ func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edg
 	s := newScope(c, "to_string")
 	defer s.Close(&err)
 	made := s.resolveOperand(self)
-	if h := self.History(); h != nil {
+	if h := self.AutogradMeta(); h != nil {
 		h.Retain()
-		made.SetHistory(h)
+		made.SetAutogradMeta(h)
 	}
 	made.SetNames(self.Names())
 	return s.C.ToString(made, precision, threshold, edgeItems, lineWidth, sci)

@@ -14,7 +14,7 @@ import (
 var casts = castCache{entries: map[castKey]castEntry{}}
 
 type castKey struct {
-	of       tensor.History // of the leaf, which its aliases share
+	of       tensor.AutogradMeta // of the leaf, which its aliases share
 	to       dtype.DType
 	recorded bool // gradients flow through the conversion
 }
@@ -39,7 +39,7 @@ func isCacheable(c Context, t *tensor.Tensor, to dtype.DType, row int) bool {
 	if t.Keys() != tensor.Gradient || t.Viewing() {
 		return false
 	}
-	node, wanted := t.History().Describe()
+	node, wanted := t.AutogradMeta().Describe()
 	return wanted && node == ""
 }
 
@@ -48,7 +48,7 @@ func castCached(c Context, t *tensor.Tensor, to dtype.DType, row int) (*tensor.T
 	if !isCacheable(c, t, to, row) {
 		return castTo(c, t, to)
 	}
-	key := castKey{t.History(), to, c.Recording()}
+	key := castKey{t.AutogradMeta(), to, c.Recording()}
 	if made := casts.get(key, t); made != nil {
 		return made, nil
 	}

@@ -45,7 +45,7 @@ func Attributes(self *tensor.Tensor) (a format.Attributes) {
 	if dev := self.Device(); dev.Type != device.CPU {
 		a.Meta, a.Device = !backend.Known(self), dev.String()
 	}
-	if h := self.History(); h != nil {
+	if h := self.AutogradMeta(); h != nil {
 		a.GradFn, a.RequiresGrad = h.Describe()
 	}
 	a.Names = self.Names()

@@ -97,7 +97,7 @@ func Lend(self *tensor.Tensor) (held *tensor.Tensor, data uintptr, readOnly bool
 	if !backend.Known(self) {
 		return nil, 0, false, status.Runtimef("export: a meta tensor has no memory to export")
 	}
-	if h := self.History(); h != nil {
+	if h := self.AutogradMeta(); h != nil {
 		if call, wanted := h.Describe(); wanted || call != "" {
 			return nil, 0, false, status.Runtimef("export: Can't export tensors that require gradient, use tensor.detach()")
 		}

@@ -132,7 +132,7 @@ func reduceExtremum(b *build.Builder, x coordinates, mask []bool, how string) *t
 	}
 	withZero := extreme(result, zero)
 	result = b.Where(short, withZero, result)
-	if x.values.History() != nil {
+	if x.values.AutogradMeta() != nil {
 		result = shareZeroGradient(b, result, found, x.values, of, b.AsShape(b.Sub(b.IntNumber(a.gone), counts), column...))
 	}
 	if len(a.kept) == 0 {

@@ -19,9 +19,9 @@ type Heirs struct {
 // NewHeirs returns an empty Heirs.
 func NewHeirs() *Heirs { return &Heirs{map[*storage.Storage]*storage.Storage{}} }
 
-// InheritHistory copies the autograd metadata of a tensor, or returns the reason for which a child cannot use the tensor. engine/autograd
+// InheritAutogradMeta copies the autograd metadata of a tensor, or returns the reason for which a child cannot use the tensor. engine/autograd
 // sets it.
-var InheritHistory func(h *Heirs, old History) (made History, lost string)
+var InheritAutogradMeta func(h *Heirs, old AutogradMeta) (made AutogradMeta, lost string)
 
 // lostState is the state of a tensor that a forked child cannot use. Its value is the reason, for the error message.
 type lostState string
@@ -54,7 +54,7 @@ func (h *Heirs) Tensor(old *Tensor) *Tensor {
 	t := &Tensor{storage: s, offset: old.offset, numel: old.numel, reach: old.reach, device: old.device, dtype: old.dtype, kind: old.kind}
 	t.setGeometry(old.sizes, old.strides)
 	t.contiguous = old.contiguous
-	t.kind.history, t.kind.state = nil, nil
+	t.kind.autograd, t.kind.state = nil, nil
 	if old.kind.names != nil {
 		t.SetNames(slices.Clone(*old.kind.names))
 	}
@@ -78,13 +78,13 @@ func (h *Heirs) Tensor(old *Tensor) *Tensor {
 	default:
 		return h.newLost(old, "belongs to a transform, which a forked child does not inherit; fork outside of the transform")
 	}
-	if old.kind.history != nil {
-		made, why := InheritHistory(h, old.kind.history)
+	if old.kind.autograd != nil {
+		made, why := InheritAutogradMeta(h, old.kind.autograd)
 		if why != "" {
 			t.releaseMetadata()
 			return h.newLost(old, why)
 		}
-		t.kind.history = made
+		t.kind.autograd = made
 		if made == nil {
 			t.kind.keys &^= Gradient
 		}

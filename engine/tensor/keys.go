@@ -64,8 +64,8 @@ func (t *Tensor) WithLazy(lazy DispatchKeys) *Tensor {
 // CountLike makes t count in promotion as other does.
 func (t *Tensor) CountLike(other *Tensor) { t.kind.zeroDim = other.kind.zeroDim }
 
-// History is the autograd metadata of a tensor, shared by its aliases and reference-counted.
-type History interface {
+// AutogradMeta is the autograd metadata of a tensor, shared by its aliases and reference-counted.
+type AutogradMeta interface {
 	Retain()
 	Release()
 	Describe() (call string, wanted bool) // the operation that created the tensor, "" for none, and whether it requires grad
@@ -78,24 +78,24 @@ type Node interface {
 	Name() string // of the call
 }
 
-// History returns the autograd metadata of the tensor, or nil. For a sparse tensor it is that of its values, and for a wrapped one that of
+// AutogradMeta returns the autograd metadata of the tensor, or nil. For a sparse tensor it is that of its values, and for a wrapped one that of
 // all batch elements.
-func (t *Tensor) History() History {
+func (t *Tensor) AutogradMeta() AutogradMeta {
 	if t.kind.state == nil {
-		return t.kind.history
+		return t.kind.autograd
 	}
-	return t.Behind().kind.history
+	return t.Behind().kind.autograd
 }
 
-// SetHistory replaces the autograd metadata of the tensor, and takes ownership of the reference. With nil, the tensor has neither metadata
+// SetAutogradMeta replaces the autograd metadata of the tensor, and takes ownership of the reference. With nil, the tensor has neither metadata
 // nor the dispatch key.
-func (t *Tensor) SetHistory(h History) {
+func (t *Tensor) SetAutogradMeta(h AutogradMeta) {
 	if b := t.Behind(); b != t {
-		b.SetHistory(h)
+		b.SetAutogradMeta(h)
 		return
 	}
-	old := t.kind.history
-	t.kind.history = h
+	old := t.kind.autograd
+	t.kind.autograd = h
 	if t.kind.keys &^= Gradient; h != nil {
 		t.kind.keys |= Gradient
 	}
@@ -112,7 +112,7 @@ var HideLeaf func(t *Tensor)
 
 // GradientWanted reports whether the tensor requires grad.
 func (t *Tensor) GradientWanted() bool {
-	h := t.History()
+	h := t.AutogradMeta()
 	if h == nil {
 		return false
 	}
@@ -165,7 +165,7 @@ func (t *Tensor) BumpVersion() {
 // Plain returns an alias without autograd metadata and names.
 func (t *Tensor) Plain() *Tensor {
 	a := t.Alias()
-	a.SetHistory(nil)
+	a.SetAutogradMeta(nil)
 	a.SetNames(nil)
 	return a
 }
@@ -175,8 +175,8 @@ func (t *Tensor) State() any { return t.kind.state }
 
 // retainAll adds references to the metadata for an alias of the tensor.
 func (k *metadata) retainAll() {
-	if k.history != nil {
-		k.history.Retain()
+	if k.autograd != nil {
+		k.autograd.Retain()
 	}
 	switch s := k.state.(type) {
 	case *SparseComponents:
@@ -198,8 +198,8 @@ func (t *Tensor) releaseMetadata() {
 			w.Tangent.Recycle()
 		}
 	}
-	if t.kind.history != nil {
-		t.SetHistory(nil)
+	if t.kind.autograd != nil {
+		t.SetAutogradMeta(nil)
 	}
 }
 
@@ -214,6 +214,6 @@ type metadata struct {
 	fixed    bool          // an operator's function created it from a plain scalar, and it was not passed as a tensor
 	keys     DispatchKeys
 	state    any
-	history  History
+	autograd AutogradMeta
 	names    *[]string // of the dimensions; nil if none is named
 }

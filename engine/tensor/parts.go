@@ -179,11 +179,11 @@ func (t *Tensor) replaceComponents(op string, other *Tensor) error {
 	p := *other.Components()
 	p.Values = p.Values.Alias()
 	defer func() { p.Values.Release() }()
-	h := t.History()
+	h := t.AutogradMeta()
 	if h != nil {
 		h.Retain()
 	}
-	p.Values.SetHistory(h)
+	p.Values.SetAutogradMeta(h)
 	return t.Replace(op, other.sizes, p)
 }
 

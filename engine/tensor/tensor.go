@@ -355,7 +355,7 @@ func (t *Tensor) moveTo(s *storage.Storage, d dtype.DType, sizes, strides []int6
 
 // notifyMoved notifies the autograd metadata of a new storage or geometry.
 func (t *Tensor) notifyMoved(written bool) {
-	if h := t.kind.history; h != nil {
+	if h := t.kind.autograd; h != nil {
 		h.Moved(t, written)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Variable is the autograd metadata of a tensor (requires_grad, grad_fn, grad, hooks). All handles of a tensor share it.
-type Variable struct {
+// AutogradMeta is the autograd metadata of a tensor (requires_grad, grad_fn, grad, hooks). All handles of a tensor share it.
+type AutogradMeta struct {
 	refs atomic.Int32
 	// protects grad and accumulator, which backward passes of several threads use, and node, which in-place operators replace
 	mu           sync.Mutex
@@ -36,10 +36,10 @@ type Variable struct {
 }
 
 // Retain implements the autograd metadata of package tensor.
-func (v *Variable) Retain() { v.refs.Add(1) }
+func (v *AutogradMeta) Retain() { v.refs.Add(1) }
 
 // Release implements the autograd metadata of package tensor.
-func (v *Variable) Release() {
+func (v *AutogradMeta) Release() {
 	if v.refs.Add(-1) != 0 {
 		return
 	}
@@ -63,7 +63,7 @@ func (v *Variable) Release() {
 }
 
 // takeGradFn clears and returns the grad_fn, under the lock: nodes that saved the tensor may still read it.
-func (v *Variable) takeGradFn() (n *Node) {
+func (v *AutogradMeta) takeGradFn() (n *Node) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	n, v.node = v.node, nil
@@ -71,7 +71,7 @@ func (v *Variable) takeGradFn() (n *Node) {
 }
 
 // Describe implements the autograd metadata of package tensor.
-func (v *Variable) Describe() (call string, needed bool) {
+func (v *AutogradMeta) Describe() (call string, needed bool) {
 	n, _ := v.gradFn()
 	if n == nil {
 		return "", v.requiresGrad()
@@ -80,34 +80,34 @@ func (v *Variable) Describe() (call string, needed bool) {
 	return n.name, true
 }
 
-// variableOf returns the autograd metadata of a tensor, nil for a tensor without.
-func variableOf(t *tensor.Tensor) *Variable {
+// autogradMetaOf returns the autograd metadata of a tensor, nil for a tensor without.
+func autogradMetaOf(t *tensor.Tensor) *AutogradMeta {
 	if t == nil {
 		return nil
 	}
-	v, _ := t.History().(*Variable)
+	v, _ := t.AutogradMeta().(*AutogradMeta)
 	return v
 }
 
 // ensureMeta returns the autograd metadata of a tensor, which it creates if necessary.
-func ensureMeta(t *tensor.Tensor) *Variable {
-	v := variableOf(t)
+func ensureMeta(t *tensor.Tensor) *AutogradMeta {
+	v := autogradMetaOf(t)
 	if v == nil {
-		v = new(Variable)
+		v = new(AutogradMeta)
 		v.refs.Store(1)
 		v.inferred = isInference(t)
-		t.SetHistory(v)
+		t.SetAutogradMeta(v)
 	}
 	return v
 }
 
 // requiresGrad returns whether a tensor requires grad.
 func requiresGrad(t *tensor.Tensor) bool {
-	v := variableOf(t)
+	v := autogradMetaOf(t)
 	return v != nil && v.requiresGrad()
 }
 
-func (v *Variable) requiresGrad() bool {
+func (v *AutogradMeta) requiresGrad() bool {
 	return v.requires || v.node != nil || v.view != nil && v.view.root.requiresGrad()
 }
 
@@ -137,7 +137,7 @@ func isRecordable(t *tensor.Tensor) bool { return t != nil && !t.IsWrappedNumber
 // require grad. The caller owns the reference to the node.
 func edgeTo(t *tensor.Tensor) Edge {
 	t = valuesOf(t)
-	v := variableOf(t)
+	v := autogradMetaOf(t)
 	if v == nil {
 		return Edge{}
 	}
@@ -148,7 +148,7 @@ func edgeTo(t *tensor.Tensor) Edge {
 // checkedEdge is edgeTo that returns an error if t is one of several views whose base has changed.
 func checkedEdge(t *tensor.Tensor) (Edge, error) {
 	t = valuesOf(t)
-	v := variableOf(t)
+	v := autogradMetaOf(t)
 	if v == nil {
 		return Edge{}, nil
 	}
@@ -159,7 +159,7 @@ func checkedEdge(t *tensor.Tensor) (Edge, error) {
 }
 
 // gradientEdge is edgeTo for the tensor t with metadata v, after regenerateGradFn.
-func (v *Variable) gradientEdge(t *tensor.Tensor) Edge {
+func (v *AutogradMeta) gradientEdge(t *tensor.Tensor) Edge {
 	if n, output := v.gradFn(); n != nil {
 		return Edge{n, output}
 	}
@@ -170,7 +170,7 @@ func (v *Variable) gradientEdge(t *tensor.Tensor) Edge {
 }
 
 // gradFn returns the grad_fn, with a new reference, and the index of the tensor among its outputs; nil for leaves.
-func (v *Variable) gradFn() (*Node, int) {
+func (v *AutogradMeta) gradFn() (*Node, int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.node != nil {
@@ -180,7 +180,7 @@ func (v *Variable) gradFn() (*Node, int) {
 }
 
 // accumulateNode returns the AccumulateGrad node of the leaf t, with a new reference.
-func (v *Variable) accumulateNode(t *tensor.Tensor) *Node {
+func (v *AutogradMeta) accumulateNode(t *tensor.Tensor) *Node {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if n := v.accumulator; n != nil && n.retainIfAlive() {
@@ -197,7 +197,7 @@ func (v *Variable) accumulateNode(t *tensor.Tensor) *Node {
 // Moved implements the autograd metadata of package tensor. The AccumulateGrad node of a leaf, which existing graphs refer to, gets the new
 // data too. If the new data have another dtype, shape or device, gradients of existing graphs return an error there, and new graphs use a
 // new AccumulateGrad node.
-func (v *Variable) Moved(t *tensor.Tensor, written bool) {
+func (v *AutogradMeta) Moved(t *tensor.Tensor, written bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	n := v.accumulator
@@ -212,7 +212,7 @@ func (v *Variable) Moved(t *tensor.Tensor, written bool) {
 }
 
 // setGradFn sets the grad_fn to n, whose reference it takes, with the tensor as output number output.
-func (v *Variable) setGradFn(n *Node, output int) {
+func (v *AutogradMeta) setGradFn(n *Node, output int) {
 	v.mu.Lock()
 	old := v.swapGradFn(n, output)
 	v.changes++
@@ -221,7 +221,7 @@ func (v *Variable) setGradFn(n *Node, output int) {
 }
 
 // swapGradFn is setGradFn with the lock held. It returns the previous grad_fn.
-func (v *Variable) swapGradFn(n *Node, output int) (old *Node) {
+func (v *AutogradMeta) swapGradFn(n *Node, output int) (old *Node) {
 	old = v.node
 	v.node, v.output, v.requires = n, output, false
 	if n == nil && old != nil {
@@ -236,7 +236,7 @@ func (v *Variable) swapGradFn(n *Node, output int) (old *Node) {
 }
 
 // releaseGradFn releases the previous grad_fn.
-func (v *Variable) releaseGradFn(old *Node) {
+func (v *AutogradMeta) releaseGradFn(old *Node) {
 	if old == nil {
 		return
 	}
