@@ -33,7 +33,7 @@ type Node struct {
 	leaf       *tensor.Tensor                       // for an AccumulateGrad node: the leaf
 	users      int                                  // the number of backward passes that are using the saved tensors
 	spent      bool                                 // the saved tensors are freed, or will be when users is 0
-	retainGrad []*AutogradMeta                          // outputs for which RetainGrad was called
+	retainGrad []*AutogradMeta                      // outputs for which RetainGrad was called
 	inner      *Node                                // for CopySlices: the node of the operator that wrote to a view
 	cut        cutting                              // for an elementwise operator
 

@@ -18,7 +18,7 @@ type saved struct {
 	version int64          // of the storage when it was saved
 	from    Edge           // of an operand
 	result  bool           // of the node, number from.Output
-	of      *AutogradMeta      // the autograd metadata of an operand, which the tensor may have lost since
+	of      *AutogradMeta  // the autograd metadata of an operand, which the tensor may have lost since
 	follows bool           // the leaf itself, which may be assigned other data; a tensor that a hook unpacked for a leaf has separate data
 	packed  *packedTensor
 }
