@@ -484,7 +484,7 @@ func recordSegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string,
 	const name = "SegmentReduceBackward0"
 	if !slices.Contains([]string{"max", "min", "amax", "amin"}, reduce) {
 		since := numbers.Load()
-		result, err := dispatch.Composed().SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+		result, err := dispatch.CompositeOps().SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 		if err == nil {
 			renameNodes(since, name, result)
 		}
@@ -500,7 +500,7 @@ func recordSegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string,
 		r.releaseNode()
 		return nil, r.err
 	}
-	result, err := dispatch.Composed().SegmentReduce(r.c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+	result, err := dispatch.CompositeOps().SegmentReduce(r.c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 	if !r.setGradFns(err, result) {
 		return result, err
 	}

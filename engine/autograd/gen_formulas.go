@@ -1743,7 +1743,7 @@ func recordEyeM(c dispatch.Context, out *tensor.Tensor, n, m int64, d dtype.DTyp
 
 func recordVander(c dispatch.Context, x *tensor.Tensor, n ops.Int, increasing bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().Vander(c, x, n, increasing)
+	result, err = dispatch.CompositeOps().Vander(c, x, n, increasing)
 	renameNodes(since, "FlipBackward0", result)
 	return
 }
@@ -1795,121 +1795,121 @@ func recordFftC2r(c dispatch.Context, self *tensor.Tensor, dim, size int64, scal
 
 func recordFftFft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.fft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftFft(c, made, self, n, dim, norm)
+		return dispatch.CompositeOps().FftFft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftIfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.ifft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftIfft(c, made, self, n, dim, norm)
+		return dispatch.CompositeOps().FftIfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftRfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.rfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftRfft(c, made, self, n, dim, norm)
+		return dispatch.CompositeOps().FftRfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftIrfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.irfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftIrfft(c, made, self, n, dim, norm)
+		return dispatch.CompositeOps().FftIrfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftHfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.hfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftHfft(c, made, self, n, dim, norm)
+		return dispatch.CompositeOps().FftHfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftIhfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.ihfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftIhfft(c, made, self, n, dim, norm)
+		return dispatch.CompositeOps().FftIhfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftFft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.fft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftFft2(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftFft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftFftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.fftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftFftn(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftFftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.ifft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftIfft2(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftIfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.ifftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftIfftn(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftIfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftRfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.rfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftRfft2(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftRfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftRfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.rfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftRfftn(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftRfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIrfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.irfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftIrfft2(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftIrfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIrfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.irfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftIrfftn(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftIrfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftHfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.hfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftHfft2(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftHfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftHfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.hfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftHfftn(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftHfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIhfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.ihfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftIhfft2(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftIhfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIhfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.ihfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftIhfftn(c, made, self, size, dim, norm)
+		return dispatch.CompositeOps().FftIhfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftFftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.fftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftFftfreq(c, made, n, d, dt, layout, dev)
+		return dispatch.CompositeOps().FftFftfreq(c, made, n, d, dt, layout, dev)
 	})
 }
 
 func recordFftRfftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "fft.rfftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FftRfftfreq(c, made, n, d, dt, layout, dev)
+		return dispatch.CompositeOps().FftRfftfreq(c, made, n, d, dt, layout, dev)
 	})
 }
 
@@ -1934,7 +1934,7 @@ func recordSignalPad(c dispatch.Context, self *tensor.Tensor, before, after int6
 
 func recordStft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+	result, err = dispatch.CompositeOps().Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 	renameNodes(since, chooseValue((int64(self.Dim()) == 1), "SqueezeBackward4", "TransposeBackward1"), result)
 	return
 }
@@ -2930,25 +2930,25 @@ func recordStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tenso
 
 func recordHstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "hstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Hstack(c, made, tensors)
+		return dispatch.CompositeOps().Hstack(c, made, tensors)
 	})
 }
 
 func recordVstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "vstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Vstack(c, made, tensors)
+		return dispatch.CompositeOps().Vstack(c, made, tensors)
 	})
 }
 
 func recordDstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "dstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Dstack(c, made, tensors)
+		return dispatch.CompositeOps().Dstack(c, made, tensors)
 	})
 }
 
 func recordColumnStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "column_stack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().ColumnStack(c, made, tensors)
+		return dispatch.CompositeOps().ColumnStack(c, made, tensors)
 	})
 }
 
@@ -3000,7 +3000,7 @@ func recordRepeat(c dispatch.Context, self *tensor.Tensor, repeats []int64) (res
 
 func recordRepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
+	result, err = dispatch.CompositeOps().RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 	renameNodes(since, "ViewBackward0", result)
 	return
 }
@@ -3038,7 +3038,7 @@ func recordFlip(c dispatch.Context, self *tensor.Tensor, dims []int64) (result *
 
 func recordRot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().Rot90(c, self, k, dims)
+	result, err = dispatch.CompositeOps().Rot90(c, self, k, dims)
 	renameNodes(since, "Rot90Backward0", result)
 	return
 }
@@ -3244,14 +3244,14 @@ func recordLinalgCross(c dispatch.Context, out, self, other *tensor.Tensor, dim 
 
 func recordLinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.vecdot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgVecdot(c, made, x, y, dim)
+		return dispatch.CompositeOps().LinalgVecdot(c, made, x, y, dim)
 	})
 }
 
 func recordLinalgMultiDot(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgMultiDot(c, made, tensors)
+		return dispatch.CompositeOps().LinalgMultiDot(c, made, tensors)
 	})
 	renameNodes(since, "ViewBackward0", result)
 	return
@@ -3259,13 +3259,13 @@ func recordLinalgMultiDot(c dispatch.Context, out *tensor.Tensor, tensors []*ten
 
 func recordChainMatmul(c dispatch.Context, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "chain_matmul", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().ChainMatmul(c, made, matrices)
+		return dispatch.CompositeOps().ChainMatmul(c, made, matrices)
 	})
 }
 
 func recordLinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.matrix_power", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgMatrixPower(c, made, self, n)
+		return dispatch.CompositeOps().LinalgMatrixPower(c, made, self, n)
 	})
 }
 
@@ -3290,7 +3290,7 @@ func recordLinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (result *ten
 
 func recordLinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().LinalgVander(c, x, n)
+	result, err = dispatch.CompositeOps().LinalgVander(c, x, n)
 	renameNodes(since, "CatBackward0", result)
 	return
 }
@@ -3298,7 +3298,7 @@ func recordLinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (result
 func recordLinalgTensorinv(c dispatch.Context, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "linalg.tensorinv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgTensorinv(c, made, self, ind)
+		return dispatch.CompositeOps().LinalgTensorinv(c, made, self, ind)
 	})
 	renameNodes(since, "ReshapeAliasBackward0", result)
 	return
@@ -3307,7 +3307,7 @@ func recordLinalgTensorinv(c dispatch.Context, out, self *tensor.Tensor, ind int
 func recordLinalgTensorsolve(c dispatch.Context, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "linalg.tensorsolve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgTensorsolve(c, made, self, other, dims)
+		return dispatch.CompositeOps().LinalgTensorsolve(c, made, self, other, dims)
 	})
 	renameNodes(since, "ViewBackward0", result)
 	return
@@ -3337,13 +3337,13 @@ func recordLinalgCholeskyEx(c dispatch.Context, outL, outInfo, self *tensor.Tens
 
 func recordLinalgCholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgCholesky(c, made, self, upper)
+		return dispatch.CompositeOps().LinalgCholesky(c, made, self, upper)
 	})
 }
 
 func recordCholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Cholesky(c, made, self, upper)
+		return dispatch.CompositeOps().Cholesky(c, made, self, upper)
 	})
 }
 
@@ -3374,12 +3374,12 @@ func recordLinalgLuFactor(c dispatch.Context, outLU, outPivots, a *tensor.Tensor
 	if err = checkOutPlain(c, "linalg.lu_factor", []*tensor.Tensor{outLU, outPivots}, a); err != nil {
 		return
 	}
-	return dispatch.Composed().LinalgLuFactor(c, outLU, outPivots, a, pivot)
+	return dispatch.CompositeOps().LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
 func recordLu(c dispatch.Context, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	LUResult, pivotsResult, infoResult, err = dispatch.Composed().Lu(c, a, pivot)
+	LUResult, pivotsResult, infoResult, err = dispatch.CompositeOps().Lu(c, a, pivot)
 	renameNodes(since, "LinalgLuFactorExBackward0", LUResult, pivotsResult, infoResult)
 	return
 }
@@ -3389,7 +3389,7 @@ func recordLinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor, pivo
 		return
 	}
 	since := numbers.Load()
-	PResult, LResult, UResult, err = dispatch.Composed().LinalgLu(c, outP, outL, outU, a, pivot)
+	PResult, LResult, UResult, err = dispatch.CompositeOps().LinalgLu(c, outP, outL, outU, a, pivot)
 	renameNodes(since, "LinalgLuBackward0", PResult, LResult, UResult)
 	return
 }
@@ -3399,7 +3399,7 @@ func recordLuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Ten
 		return
 	}
 	since := numbers.Load()
-	PResult, LResult, UResult, err = dispatch.Composed().LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
+	PResult, LResult, UResult, err = dispatch.CompositeOps().LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 	renameNodes(since, "LuUnpackBackward0", PResult, LResult, UResult)
 	return
 }
@@ -3421,7 +3421,7 @@ func recordLinalgLdlFactor(c dispatch.Context, outLD, outPivots, self *tensor.Te
 	if err = checkOutPlain(c, "linalg.ldl_factor", []*tensor.Tensor{outLD, outPivots}, self); err != nil {
 		return
 	}
-	return dispatch.Composed().LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
+	return dispatch.CompositeOps().LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
 }
 
 func recordGeqrf(c dispatch.Context, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
@@ -3464,7 +3464,7 @@ func recordQr(c dispatch.Context, outQ, outR, self *tensor.Tensor, some bool) (Q
 	if err = checkOutPlain(c, "qr", []*tensor.Tensor{outQ, outR}, self); err != nil {
 		return
 	}
-	return dispatch.Composed().Qr(c, outQ, outR, self, some)
+	return dispatch.CompositeOps().Qr(c, outQ, outR, self, some)
 }
 
 func recordLinalgHouseholderProduct(c dispatch.Context, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3626,7 +3626,7 @@ func recordLinalgSlogdet(c dispatch.Context, outSign, outLog, a *tensor.Tensor) 
 
 func recordLogdet(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().Logdet(c, self)
+	result, err = dispatch.CompositeOps().Logdet(c, self)
 	renameNodes(since, chooseValue(self.DType().IsComplex(), "", "WhereBackward0"), result)
 	return
 }
@@ -3658,44 +3658,44 @@ func recordLinalgVectorNorm(c dispatch.Context, out, self *tensor.Tensor, ord dt
 
 func recordLinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
+		return dispatch.CompositeOps().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordLinalgMatrixNormStrOrd(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
+		return dispatch.CompositeOps().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordLinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
+		return dispatch.CompositeOps().LinalgNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordLinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
+		return dispatch.CompositeOps().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordFrobeniusNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "frobenius_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
+		return dispatch.CompositeOps().FrobeniusNorm(c, made, self, dim, keepdim)
 	})
 }
 
 func recordNuclearNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "nuclear_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NuclearNorm(c, made, self, dim, keepdim)
+		return dispatch.CompositeOps().NuclearNorm(c, made, self, dim, keepdim)
 	})
 }
 
 func recordLinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgCond(c, made, self, p)
+		return dispatch.CompositeOps().LinalgCond(c, made, self, p)
 	})
 	renameNodes(since, chooseValue(p.IsNone(), "SqueezeBackward1", ""), result)
 	return
@@ -3703,7 +3703,7 @@ func recordLinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scal
 
 func recordLinalgCondPStr(c dispatch.Context, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgCondPStr(c, made, self, p)
+		return dispatch.CompositeOps().LinalgCondPStr(c, made, self, p)
 	})
 }
 
@@ -3876,7 +3876,7 @@ func recordLinalgSolveEx(c dispatch.Context, outResult, outInfo, a, b *tensor.Te
 
 func recordLinalgSolve(c dispatch.Context, out, a, rhs *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgSolve(c, made, a, rhs, left)
+		return dispatch.CompositeOps().LinalgSolve(c, made, a, rhs, left)
 	})
 }
 
@@ -3903,7 +3903,9 @@ func recordLinalgInvEx(c dispatch.Context, outInverse, outInfo, a *tensor.Tensor
 }
 
 func recordLinalgInv(c dispatch.Context, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return decomposeInto(c, "linalg.inv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().LinalgInv(c, made, a) })
+	return decomposeInto(c, "linalg.inv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.CompositeOps().LinalgInv(c, made, a)
+	})
 }
 
 func recordLinalgSolveTriangular(c dispatch.Context, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
@@ -3939,7 +3941,7 @@ func recordTriangularSolve(c dispatch.Context, outSolution, outA, self, a *tenso
 		return
 	}
 	since := numbers.Load()
-	solutionResult, clonedCoefficientResult, err = dispatch.Composed().TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
+	solutionResult, clonedCoefficientResult, err = dispatch.CompositeOps().TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 	renameNodes(since, "TriangularSolveBackward0", solutionResult, clonedCoefficientResult)
 	return
 }
@@ -3947,7 +3949,7 @@ func recordTriangularSolve(c dispatch.Context, outSolution, outA, self, a *tenso
 func recordLinalgLuSolve(c dispatch.Context, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "linalg.lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
+		return dispatch.CompositeOps().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
 	})
 	renameNodes(since, "LinalgLuSolveBackward0", result)
 	return
@@ -3956,7 +3958,7 @@ func recordLinalgLuSolve(c dispatch.Context, out, lu, pivots, b *tensor.Tensor, 
 func recordLuSolve(c dispatch.Context, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LuSolve(c, made, self, lu, pivots)
+		return dispatch.CompositeOps().LuSolve(c, made, self, lu, pivots)
 	})
 	renameNodes(since, "LinalgLuSolveBackward0", result)
 	return
@@ -4155,7 +4157,7 @@ func recordSvd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, 
 	if err = checkOutPlain(c, "svd", []*tensor.Tensor{outU, outS, outV}, self); err != nil {
 		return
 	}
-	return dispatch.Composed().Svd(c, outU, outS, outV, self, some, computeUV)
+	return dispatch.CompositeOps().Svd(c, outU, outS, outV, self, some, computeUV)
 }
 
 func recordLinalgSvdvals(c dispatch.Context, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
@@ -4454,7 +4456,7 @@ func recordVdot(c dispatch.Context, out, self, other *tensor.Tensor) (result *te
 func recordInner(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "inner", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Inner(c, made, self, other)
+		return dispatch.CompositeOps().Inner(c, made, self, other)
 	})
 	renameNodes(since, chooseValue((int64(self.Dim()) > 1) && (int64(other.Dim()) > 1), "ViewBackward0", ""), result)
 	return
@@ -4625,7 +4627,7 @@ func recordAddr(c dispatch.Context, out, self, vec1, vec2 *tensor.Tensor, beta, 
 func recordTensordot(c dispatch.Context, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Tensordot(c, made, self, other, dims)
+		return dispatch.CompositeOps().Tensordot(c, made, self, other, dims)
 	})
 	renameNodes(since, "ViewBackward0", result)
 	return
@@ -4634,7 +4636,7 @@ func recordTensordot(c dispatch.Context, out, self, other *tensor.Tensor, dims i
 func recordTensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
+		return dispatch.CompositeOps().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
 	})
 	renameNodes(since, "ViewBackward0", result)
 	return
@@ -4643,7 +4645,7 @@ func recordTensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, di
 func recordKron(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "kron", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Kron(c, made, self, other)
+		return dispatch.CompositeOps().Kron(c, made, self, other)
 	})
 	renameNodes(since, "UnsafeViewBackward0", result)
 	return
@@ -5213,7 +5215,7 @@ func recordNnSoftsign(c dispatch.Context, self *tensor.Tensor) (result *tensor.T
 
 func recordRrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "rrelu", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Rrelu(c, made, self, lower, upper, training, g)
+		return dispatch.CompositeOps().Rrelu(c, made, self, lower, upper, training, g)
 	})
 }
 
@@ -5355,76 +5357,76 @@ func recordNnConvolutionWeight(c dispatch.Context, self, results *tensor.Tensor,
 
 func recordDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
-		return dispatch.Composed().Dropout(c, out, self, p, train, g)
+		return dispatch.CompositeOps().Dropout(c, out, self, p, train, g)
 	}
 	return decomposeInto(c, "dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Dropout(c, made, self, p, train, g)
+		return dispatch.CompositeOps().Dropout(c, made, self, p, train, g)
 	})
 }
 
 func recordFeatureDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
-		return dispatch.Composed().FeatureDropout(c, out, self, p, train, g)
+		return dispatch.CompositeOps().FeatureDropout(c, out, self, p, train, g)
 	}
 	return decomposeInto(c, "feature_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FeatureDropout(c, made, self, p, train, g)
+		return dispatch.CompositeOps().FeatureDropout(c, made, self, p, train, g)
 	})
 }
 
 func recordNnDropout1d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !training) {
-		return dispatch.Composed().NnDropout1d(c, out, self, p, training, g)
+		return dispatch.CompositeOps().NnDropout1d(c, out, self, p, training, g)
 	}
 	return decomposeInto(c, "nn.dropout1d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NnDropout1d(c, made, self, p, training, g)
+		return dispatch.CompositeOps().NnDropout1d(c, made, self, p, training, g)
 	})
 }
 
 func recordNnDropout2d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !training) {
-		return dispatch.Composed().NnDropout2d(c, out, self, p, training, g)
+		return dispatch.CompositeOps().NnDropout2d(c, out, self, p, training, g)
 	}
 	return decomposeInto(c, "nn.dropout2d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NnDropout2d(c, made, self, p, training, g)
+		return dispatch.CompositeOps().NnDropout2d(c, made, self, p, training, g)
 	})
 }
 
 func recordNnDropout3d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !training) {
-		return dispatch.Composed().NnDropout3d(c, out, self, p, training, g)
+		return dispatch.CompositeOps().NnDropout3d(c, out, self, p, training, g)
 	}
 	return decomposeInto(c, "nn.dropout3d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NnDropout3d(c, made, self, p, training, g)
+		return dispatch.CompositeOps().NnDropout3d(c, made, self, p, training, g)
 	})
 }
 
 func recordAlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
-		return dispatch.Composed().AlphaDropout(c, out, self, p, train, g)
+		return dispatch.CompositeOps().AlphaDropout(c, out, self, p, train, g)
 	}
 	return decomposeInto(c, "alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().AlphaDropout(c, made, self, p, train, g)
+		return dispatch.CompositeOps().AlphaDropout(c, made, self, p, train, g)
 	})
 }
 
 func recordFeatureAlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
-		return dispatch.Composed().FeatureAlphaDropout(c, out, self, p, train, g)
+		return dispatch.CompositeOps().FeatureAlphaDropout(c, out, self, p, train, g)
 	}
 	return decomposeInto(c, "feature_alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().FeatureAlphaDropout(c, made, self, p, train, g)
+		return dispatch.CompositeOps().FeatureAlphaDropout(c, made, self, p, train, g)
 	})
 }
 
 func recordNnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "nn.linear", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NnLinear(c, made, self, weight, bias)
+		return dispatch.CompositeOps().NnLinear(c, made, self, weight, bias)
 	})
 }
 
 func recordNnNormalize(c dispatch.Context, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "nn.normalize", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NnNormalize(c, made, self, p, dim, eps)
+		return dispatch.CompositeOps().NnNormalize(c, made, self, p, dim, eps)
 	})
 }
 
@@ -5729,84 +5731,84 @@ func recordNnLinearLosses(c dispatch.Context, self, linear, target, bias, weight
 
 func recordNativeLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeLayerNorm(c, self, last, weight, bias, eps)
+	outResult, meanResult, rstdResult, err = dispatch.CompositeOps().NativeLayerNorm(c, self, last, weight, bias, eps)
 	renameNodes(since, "NativeLayerNormBackward0", outResult, meanResult, rstdResult)
 	return
 }
 
 func recordLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().LayerNorm(c, self, last, weight, bias, eps, x6)
+	result, err = dispatch.CompositeOps().LayerNorm(c, self, last, weight, bias, eps, x6)
 	renameNodes(since, "NativeLayerNormBackward0", result)
 	return
 }
 
 func recordNnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnLayerNorm(c, self, last, weight, bias, eps)
+	result, err = dispatch.CompositeOps().NnLayerNorm(c, self, last, weight, bias, eps)
 	renameNodes(since, "NativeLayerNormBackward0", result)
 	return
 }
 
 func recordRmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().RmsNorm(c, self, last, weight, eps)
+	result, err = dispatch.CompositeOps().RmsNorm(c, self, last, weight, eps)
 	renameNodes(since, "MulBackward0", result)
 	return
 }
 
 func recordNativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, batch, channels, span, groups int64, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeGroupNorm(c, self, weight, bias, batch, channels, span, groups, eps)
+	outResult, meanResult, rstdResult, err = dispatch.CompositeOps().NativeGroupNorm(c, self, weight, bias, batch, channels, span, groups, eps)
 	renameNodes(since, "NativeGroupNormBackward0", outResult, meanResult, rstdResult)
 	return
 }
 
 func recordGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().GroupNorm(c, self, groups, weight, bias, eps, x6)
+	result, err = dispatch.CompositeOps().GroupNorm(c, self, groups, weight, bias, eps, x6)
 	renameNodes(since, "NativeGroupNormBackward0", result)
 	return
 }
 
 func recordNnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnGroupNorm(c, self, groups, weight, bias, eps)
+	result, err = dispatch.CompositeOps().NnGroupNorm(c, self, groups, weight, bias, eps)
 	renameNodes(since, "NativeGroupNormBackward0", result)
 	return
 }
 
 func recordNativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (outResult *tensor.Tensor, saveMeanResult *tensor.Tensor, saveInvstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	outResult, saveMeanResult, saveInvstdResult, err = dispatch.Composed().NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
+	outResult, saveMeanResult, saveInvstdResult, err = dispatch.CompositeOps().NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
 	renameNodes(since, "NativeBatchNormBackward0", outResult, saveMeanResult, saveInvstdResult)
 	return
 }
 
 func recordBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
+	result, err = dispatch.CompositeOps().BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
 	renameNodes(since, "NativeBatchNormBackward0", result)
 	return
 }
 
 func recordNnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
+	result, err = dispatch.CompositeOps().NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
 	renameNodes(since, "NativeBatchNormBackward0", result)
 	return
 }
 
 func recordInstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
+	result, err = dispatch.CompositeOps().InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
 	renameNodes(since, "ViewBackward0", result)
 	return
 }
 
 func recordNnInstanceNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
+	result, err = dispatch.CompositeOps().NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
 	renameNodes(since, "ViewBackward0", result)
 	return
 }
@@ -5901,42 +5903,42 @@ func recordNnNormalizeChannelsGradient(c dispatch.Context, given, self, mean, rs
 
 func recordMaxPool1d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
+	result, err = dispatch.CompositeOps().MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
 	renameNodes(since, "SqueezeBackward1", result)
 	return
 }
 
 func recordMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
+	result, err = dispatch.CompositeOps().MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
 	renameNodes(since, "MaxPool2DWithIndicesBackward0", result)
 	return
 }
 
 func recordMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
+	result, err = dispatch.CompositeOps().MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
 	renameNodes(since, "MaxPool3DWithIndicesBackward0", result)
 	return
 }
 
 func recordMaxPool1dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = dispatch.Composed().MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	valuesResult, indicesResult, err = dispatch.CompositeOps().MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	renameNodes(since, "SqueezeBackward1", valuesResult, indicesResult)
 	return
 }
 
 func recordNnMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = dispatch.Composed().NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	valuesResult, indicesResult, err = dispatch.CompositeOps().NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	renameNodes(since, "MaxPool2DWithIndicesBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = dispatch.Composed().NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	valuesResult, indicesResult, err = dispatch.CompositeOps().NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	renameNodes(since, "MaxPool3DWithIndicesBackward0", valuesResult, indicesResult)
 	return
 }
@@ -5944,7 +5946,7 @@ func recordNnMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kerne
 func recordAvgPool1d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "avg_pool1d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().AvgPool1d(c, made, self, kernel, stride, padding, ceil, includePad)
+		return dispatch.CompositeOps().AvgPool1d(c, made, self, kernel, stride, padding, ceil, includePad)
 	})
 	renameNodes(since, "SqueezeBackward1", result)
 	return
@@ -5953,7 +5955,7 @@ func recordAvgPool1d(c dispatch.Context, out, self *tensor.Tensor, kernel, strid
 func recordNnAvgPool2d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "nn.avg_pool2d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NnAvgPool2d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
+		return dispatch.CompositeOps().NnAvgPool2d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
 	})
 	renameNodes(since, "AvgPool2DBackward0", result)
 	return
@@ -5962,7 +5964,7 @@ func recordNnAvgPool2d(c dispatch.Context, out, self *tensor.Tensor, kernel, str
 func recordNnAvgPool3d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "nn.avg_pool3d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NnAvgPool3d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
+		return dispatch.CompositeOps().NnAvgPool3d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
 	})
 	renameNodes(since, "AvgPool3DBackward0", result)
 	return
@@ -5970,63 +5972,63 @@ func recordNnAvgPool3d(c dispatch.Context, out, self *tensor.Tensor, kernel, str
 
 func recordAdaptiveAvgPool1d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().AdaptiveAvgPool1d(c, self, sizes)
+	result, err = dispatch.CompositeOps().AdaptiveAvgPool1d(c, self, sizes)
 	renameNodes(since, "SqueezeBackward1", result)
 	return
 }
 
 func recordNnAdaptiveAvgPool2d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnAdaptiveAvgPool2d(c, self, sizes)
+	result, err = dispatch.CompositeOps().NnAdaptiveAvgPool2d(c, self, sizes)
 	renameNodes(since, "AdaptiveAvgPool2DBackward0", result)
 	return
 }
 
 func recordNnAdaptiveAvgPool3d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnAdaptiveAvgPool3d(c, self, sizes)
+	result, err = dispatch.CompositeOps().NnAdaptiveAvgPool3d(c, self, sizes)
 	renameNodes(since, "AdaptiveAvgPool3DBackward0", result)
 	return
 }
 
 func recordAdaptiveMaxPool1d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = dispatch.Composed().AdaptiveMaxPool1d(c, self, sizes)
+	valuesResult, indicesResult, err = dispatch.CompositeOps().AdaptiveMaxPool1d(c, self, sizes)
 	renameNodes(since, "SqueezeBackward1", valuesResult, indicesResult)
 	return
 }
 
 func recordNnAdaptiveMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = dispatch.Composed().NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
+	valuesResult, indicesResult, err = dispatch.CompositeOps().NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
 	renameNodes(since, "AdaptiveMaxPool2DBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnAdaptiveMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = dispatch.Composed().NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
+	valuesResult, indicesResult, err = dispatch.CompositeOps().NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
 	renameNodes(since, "AdaptiveMaxPool3DBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnMaxUnpool1d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
+	result, err = dispatch.CompositeOps().NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
 	renameNodes(since, "SqueezeBackward1", result)
 	return
 }
 
 func recordNnMaxUnpool2d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
+	result, err = dispatch.CompositeOps().NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
 	renameNodes(since, "MaxUnpool2DBackward0", result)
 	return
 }
 
 func recordNnMaxUnpool3d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
+	result, err = dispatch.CompositeOps().NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
 	renameNodes(since, "MaxUnpool3DBackward0", result)
 	return
 }
@@ -6164,42 +6166,42 @@ func recordNnAverageGradient(c dispatch.Context, given *tensor.Tensor, sizes, ta
 
 func recordNnFractionalMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
+	result, err = dispatch.CompositeOps().NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
 	renameNodes(since, "FractionalMaxPool2DBackward0", result)
 	return
 }
 
 func recordNnFractionalMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = dispatch.Composed().NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	valuesResult, indicesResult, err = dispatch.CompositeOps().NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 	renameNodes(since, "FractionalMaxPool2DBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnFractionalMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
+	result, err = dispatch.CompositeOps().NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
 	renameNodes(since, "FractionalMaxPool3DBackward0", result)
 	return
 }
 
 func recordNnFractionalMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	valuesResult, indicesResult, err = dispatch.Composed().NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	valuesResult, indicesResult, err = dispatch.CompositeOps().NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 	renameNodes(since, "FractionalMaxPool3DBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnUnfold(c, self, kernel, dilation, padding, stride)
+	result, err = dispatch.CompositeOps().NnUnfold(c, self, kernel, dilation, padding, stride)
 	renameNodes(since, "Im2ColBackward0", result)
 	return
 }
 
 func recordNnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnFold(c, self, sizes, kernel, dilation, padding, stride)
+	result, err = dispatch.CompositeOps().NnFold(c, self, sizes, kernel, dilation, padding, stride)
 	renameNodes(since, "Col2ImBackward0", result)
 	return
 }
@@ -6344,28 +6346,28 @@ func recordNnResampledBack(c dispatch.Context, given *tensor.Tensor, sizes []int
 
 func recordGridSampler(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().GridSampler(c, self, grid, mode, padding, alignCorners)
+	result, err = dispatch.CompositeOps().GridSampler(c, self, grid, mode, padding, alignCorners)
 	renameNodes(since, "GridSampler2DBackward0", result)
 	return
 }
 
 func recordGridSampler2d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().GridSampler2d(c, self, grid, mode, padding, alignCorners)
+	result, err = dispatch.CompositeOps().GridSampler2d(c, self, grid, mode, padding, alignCorners)
 	renameNodes(since, "GridSampler2DBackward0", result)
 	return
 }
 
 func recordGridSampler3d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().GridSampler3d(c, self, grid, mode, padding, alignCorners)
+	result, err = dispatch.CompositeOps().GridSampler3d(c, self, grid, mode, padding, alignCorners)
 	renameNodes(since, "GridSampler3DBackward0", result)
 	return
 }
 
 func recordNnGridSample(c dispatch.Context, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().NnGridSample(c, self, grid, mode, padding, alignCorners)
+	result, err = dispatch.CompositeOps().NnGridSample(c, self, grid, mode, padding, alignCorners)
 	renameNodes(since, "GridSampler2DBackward0", result)
 	return
 }
@@ -7042,7 +7044,7 @@ func recordAll(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdi
 
 func recordStdDim(c dispatch.Context, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "std", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().StdDim(c, made, self, dim, unbiased, keepdim)
+		return dispatch.CompositeOps().StdDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
 
@@ -7073,7 +7075,7 @@ func recordStdCorrection(c dispatch.Context, out, self *tensor.Tensor, dim []int
 
 func recordVarDim(c dispatch.Context, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "var", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().VarDim(c, made, self, dim, unbiased, keepdim)
+		return dispatch.CompositeOps().VarDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
 
@@ -7171,7 +7173,7 @@ func recordNorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, di
 
 func recordNormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NormName(c, made, self, p, dim, keepdim, d)
+		return dispatch.CompositeOps().NormName(c, made, self, p, dim, keepdim, d)
 	})
 }
 
@@ -7923,7 +7925,9 @@ func recordSortStable(c dispatch.Context, outValues, outIndices, self *tensor.Te
 }
 
 func recordMsort(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return decomposeInto(c, "msort", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().Msort(c, made, self) })
+	return decomposeInto(c, "msort", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.CompositeOps().Msort(c, made, self)
+	})
 }
 
 func recordTopk(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
@@ -9321,41 +9325,41 @@ func recordSpecialShiftedChebyshevPolynomialW(c dispatch.Context, out, x, n *ten
 
 func recordDiff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "diff", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Diff(c, made, self, n, dim, prepend, append)
+		return dispatch.CompositeOps().Diff(c, made, self, n, dim, prepend, append)
 	})
 }
 
 func recordTrapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().Trapezoid(c, y, dx, dim)
+	result, err = dispatch.CompositeOps().Trapezoid(c, y, dx, dim)
 	renameNodes(since, "MulBackward1", result)
 	return
 }
 
 func recordTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().TrapezoidX(c, y, x, dim)
+	result, err = dispatch.CompositeOps().TrapezoidX(c, y, x, dim)
 	renameNodes(since, "DivBackward1", result)
 	return
 }
 
 func recordCumulativeTrapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().CumulativeTrapezoid(c, y, dx, dim)
+	result, err = dispatch.CompositeOps().CumulativeTrapezoid(c, y, dx, dim)
 	renameNodes(since, "CumsumBackward0", result)
 	return
 }
 
 func recordCumulativeTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().CumulativeTrapezoidX(c, y, x, dim)
+	result, err = dispatch.CompositeOps().CumulativeTrapezoidX(c, y, x, dim)
 	renameNodes(since, "DivBackward1", result)
 	return
 }
 
 func recordCov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().Cov(c, self, correction, fweights, aweights)
+	result, err = dispatch.CompositeOps().Cov(c, self, correction, fweights, aweights)
 	renameNodes(since, "SqueezeBackward0", result)
 	return
 }
@@ -9388,14 +9392,14 @@ func recordCross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.In
 
 func recordTrace(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().Trace(c, self)
+	result, err = dispatch.CompositeOps().Trace(c, self)
 	renameNodes(since, "TraceBackward0", result)
 	return
 }
 
 func recordDist(c dispatch.Context, self, other *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = dispatch.Composed().Dist(c, self, other, p)
+	result, err = dispatch.CompositeOps().Dist(c, self, other, p)
 	renameNodes(since, "DistBackward0", result)
 	return
 }
@@ -9469,7 +9473,7 @@ func recordHistogramddEdges(c dispatch.Context, self *tensor.Tensor, bins []*ten
 func recordQuantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "quantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Quantile(c, made, self, q, dim, keepdim, interpolation)
+		return dispatch.CompositeOps().Quantile(c, made, self, q, dim, keepdim, interpolation)
 	})
 	renameNodes(since, "SqueezeBackward4", result)
 	return
@@ -9478,7 +9482,7 @@ func recordQuantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int
 func recordNanquantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "nanquantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
+		return dispatch.CompositeOps().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
 	})
 	renameNodes(since, "SqueezeBackward4", result)
 	return
@@ -9487,7 +9491,7 @@ func recordNanquantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.
 func recordRenorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = decomposeInto(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().Renorm(c, made, self, p, dim, maxnorm)
+		return dispatch.CompositeOps().Renorm(c, made, self, p, dim, maxnorm)
 	})
 	renameNodes(since, "RenormBackward0", result)
 	return
@@ -10167,154 +10171,156 @@ func recordDsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int6
 
 func recordViewCopy(c dispatch.Context, out, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().ViewCopy(c, made, self, size)
+		return dispatch.CompositeOps().ViewCopy(c, made, self, size)
 	})
 }
 
 func recordViewCopyDtype(c dispatch.Context, out, self *tensor.Tensor, dtype dtype.DType) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().ViewCopyDtype(c, made, self, dtype)
+		return dispatch.CompositeOps().ViewCopyDtype(c, made, self, dtype)
 	})
 }
 
 func recordExpandCopy(c dispatch.Context, out, self *tensor.Tensor, size []int64, implicit bool) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "expand_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().ExpandCopy(c, made, self, size, implicit)
+		return dispatch.CompositeOps().ExpandCopy(c, made, self, size, implicit)
 	})
 }
 
 func recordPermuteCopy(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "permute_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().PermuteCopy(c, made, self, dims)
+		return dispatch.CompositeOps().PermuteCopy(c, made, self, dims)
 	})
 }
 
 func recordTransposeCopy(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "transpose_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().TransposeCopy(c, made, self, dim0, dim1)
+		return dispatch.CompositeOps().TransposeCopy(c, made, self, dim0, dim1)
 	})
 }
 
 func recordTCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return decomposeInto(c, "t_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().TCopy(c, made, self) })
+	return decomposeInto(c, "t_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return dispatch.CompositeOps().TCopy(c, made, self)
+	})
 }
 
 func recordSqueezeCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().SqueezeCopy(c, made, self)
+		return dispatch.CompositeOps().SqueezeCopy(c, made, self)
 	})
 }
 
 func recordSqueezeCopyDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().SqueezeCopyDim(c, made, self, dim)
+		return dispatch.CompositeOps().SqueezeCopyDim(c, made, self, dim)
 	})
 }
 
 func recordSqueezeCopyDims(c dispatch.Context, out, self *tensor.Tensor, dim []int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().SqueezeCopyDims(c, made, self, dim)
+		return dispatch.CompositeOps().SqueezeCopyDims(c, made, self, dim)
 	})
 }
 
 func recordUnsqueezeCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "unsqueeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().UnsqueezeCopy(c, made, self, dim)
+		return dispatch.CompositeOps().UnsqueezeCopy(c, made, self, dim)
 	})
 }
 
 func recordNarrowCopy(c dispatch.Context, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "narrow_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().NarrowCopy(c, made, self, dim, start, length)
+		return dispatch.CompositeOps().NarrowCopy(c, made, self, dim, start, length)
 	})
 }
 
 func recordSelectCopy(c dispatch.Context, out, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "select_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().SelectCopy(c, made, self, dim, index)
+		return dispatch.CompositeOps().SelectCopy(c, made, self, dim, index)
 	})
 }
 
 func recordSliceCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "slice_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().SliceCopy(c, made, self, dim, start, end, step)
+		return dispatch.CompositeOps().SliceCopy(c, made, self, dim, start, end, step)
 	})
 }
 
 func recordAsStridedCopy(c dispatch.Context, out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "as_strided_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().AsStridedCopy(c, made, self, size, stride, storage_offset)
+		return dispatch.CompositeOps().AsStridedCopy(c, made, self, size, stride, storage_offset)
 	})
 }
 
 func recordUnfoldCopy(c dispatch.Context, out, self *tensor.Tensor, dimension, size, step int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "unfold_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().UnfoldCopy(c, made, self, dimension, size, step)
+		return dispatch.CompositeOps().UnfoldCopy(c, made, self, dimension, size, step)
 	})
 }
 
 func recordDiagonalCopy(c dispatch.Context, out, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "diagonal_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().DiagonalCopy(c, made, self, offset, dim1, dim2)
+		return dispatch.CompositeOps().DiagonalCopy(c, made, self, offset, dim1, dim2)
 	})
 }
 
 func recordDetachCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "detach_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().DetachCopy(c, made, self)
+		return dispatch.CompositeOps().DetachCopy(c, made, self)
 	})
 }
 
 func recordViewAsRealCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "view_as_real_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().ViewAsRealCopy(c, made, self)
+		return dispatch.CompositeOps().ViewAsRealCopy(c, made, self)
 	})
 }
 
 func recordViewAsComplexCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "view_as_complex_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().ViewAsComplexCopy(c, made, self)
+		return dispatch.CompositeOps().ViewAsComplexCopy(c, made, self)
 	})
 }
 
 func recordIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().IndicesCopy(c, made, self)
+		return dispatch.CompositeOps().IndicesCopy(c, made, self)
 	})
 }
 
 func recordValuesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "values_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().ValuesCopy(c, made, self)
+		return dispatch.CompositeOps().ValuesCopy(c, made, self)
 	})
 }
 
 func recordCrowIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "crow_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().CrowIndicesCopy(c, made, self)
+		return dispatch.CompositeOps().CrowIndicesCopy(c, made, self)
 	})
 }
 
 func recordColIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "col_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().ColIndicesCopy(c, made, self)
+		return dispatch.CompositeOps().ColIndicesCopy(c, made, self)
 	})
 }
 
 func recordCcolIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "ccol_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().CcolIndicesCopy(c, made, self)
+		return dispatch.CompositeOps().CcolIndicesCopy(c, made, self)
 	})
 }
 
 func recordRowIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "row_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().RowIndicesCopy(c, made, self)
+		return dispatch.CompositeOps().RowIndicesCopy(c, made, self)
 	})
 }
 
 func recordAliasCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "alias_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().AliasCopy(c, made, self)
+		return dispatch.CompositeOps().AliasCopy(c, made, self)
 	})
 }

@@ -5,7 +5,7 @@ package composite
 import "github.com/libtensor/libtensor/engine/dispatch"
 
 func init() {
-	dispatch.Compose(dispatch.Backend{
+	dispatch.RegisterComposite(dispatch.Backend{
 		LinspaceTensorTensor:             LinspaceTensorTensor,
 		LinspaceTensorScalar:             LinspaceTensorScalar,
 		LinspaceScalarTensor:             LinspaceScalarTensor,

@@ -50,10 +50,10 @@ func (c Context) backendOr(composite *Backend, op string, key tensor.DispatchKey
 	return composite
 }
 
-// backendOfParts is backendOr for an operator of package sparse, which processes no quantized parts; operands are the keys of all tensors.
-func (c Context) backendOfParts(op string, key tensor.DispatchKeys, function uintptr, all, operands tensor.DispatchKeys) *Backend {
+// backendOfSparse is backendOr for an operator of package sparse, which processes no quantized parts; operands are the keys of all tensors.
+func (c Context) backendOfSparse(op string, key tensor.DispatchKeys, function uintptr, all, operands tensor.DispatchKeys) *Backend {
 	if key == 0 {
-		return &parted
+		return &sparseOps
 	}
 	err := checkKeys(op, key, tensor.Sparse, all, true)
 	if err == nil {
@@ -67,7 +67,7 @@ func (c Context) backendOfParts(op string, key tensor.DispatchKeys, function uin
 	if err != nil {
 		return newErrorBackend(function, err)
 	}
-	return &parted
+	return &sparseOps
 }
 
 // has reports whether the backend has a function.

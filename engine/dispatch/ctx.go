@@ -62,17 +62,16 @@ func keysOfIndex(items []ops.IndexItem) (k tensor.DispatchKeys) {
 	return k
 }
 
-// composed are the operators of engine/composite, parted those of engine/sparse and quantized those of engine/quantized, which import this
-// package.
-var composed, parted, quantized Backend
+// The operators of engine/composite, engine/sparse and engine/quantized, which import this package.
+var compositeOps, sparseOps, quantizedOps Backend
 
-// Compose, Part and Quantize set them, when the program starts.
-func Compose(b Backend)  { composed = b }
-func Part(b Backend)     { parted = b }
-func Quantize(b Backend) { quantized = b }
+// RegisterComposite, RegisterSparse and RegisterQuantized set them, when the program starts.
+func RegisterComposite(b Backend) { compositeOps = b }
+func RegisterSparse(b Backend)    { sparseOps = b }
+func RegisterQuantized(b Backend) { quantizedOps = b }
 
-// Composed returns the operators of engine/composite.
-func Composed() *Backend { return &composed }
+// CompositeOps returns the operators of engine/composite.
+func CompositeOps() *Backend { return &compositeOps }
 
 // TensorKind is a key's place in the table of backends.
 type TensorKind struct {

@@ -95,7 +95,7 @@ func (e *entry) implementationFor(k *TensorKind, key tensor.DispatchKeys) string
 		return "refused"
 	case e.any:
 		return "kernel"
-	case key == tensor.Quantized && has(&parted):
+	case key == tensor.Quantized && has(&sparseOps):
 		return "refused"
 	case has(&k.Backend) || key == tensor.Named:
 		return "rule"

@@ -765,19 +765,19 @@ func (c Context) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int
 // LinspaceTensorTensor implements the operator linspace.
 func (c Context) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys())
-	return c.backendOr(&composed, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceTensorTensor), tensor.Sparse, keys(out)|keys(start)|keys(end), keys(out)).LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
+	return c.backendOr(&compositeOps, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceTensorTensor), tensor.Sparse, keys(out)|keys(start)|keys(end), keys(out)).LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
 }
 
 // LinspaceTensorScalar implements the operator linspace.
 func (c Context) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys())
-	return c.backendOr(&composed, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceTensorScalar), tensor.Sparse, keys(out)|keys(start), keys(out)).LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
+	return c.backendOr(&compositeOps, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceTensorScalar), tensor.Sparse, keys(out)|keys(start), keys(out)).LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
 }
 
 // LinspaceScalarTensor implements the operator linspace.
 func (c Context) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys())
-	return c.backendOr(&composed, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceScalarTensor), tensor.Sparse, keys(out)|keys(end), keys(out)).LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
+	return c.backendOr(&compositeOps, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceScalarTensor), tensor.Sparse, keys(out)|keys(end), keys(out)).LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
 }
 
 // Logspace implements the operator logspace.
@@ -794,19 +794,19 @@ func (c Context) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int
 // LogspaceTensorTensor implements the operator logspace.
 func (c Context) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys())
-	return c.backendOr(&composed, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceTensorTensor), tensor.Sparse, keys(out)|keys(start)|keys(end), keys(out)).LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
+	return c.backendOr(&compositeOps, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceTensorTensor), tensor.Sparse, keys(out)|keys(start)|keys(end), keys(out)).LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // LogspaceTensorScalar implements the operator logspace.
 func (c Context) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys())
-	return c.backendOr(&composed, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceTensorScalar), tensor.Sparse, keys(out)|keys(start), keys(out)).LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
+	return c.backendOr(&compositeOps, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceTensorScalar), tensor.Sparse, keys(out)|keys(start), keys(out)).LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // LogspaceScalarTensor implements the operator logspace.
 func (c Context) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys())
-	return c.backendOr(&composed, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceScalarTensor), tensor.Sparse, keys(out)|keys(end), keys(out)).LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
+	return c.backendOr(&compositeOps, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceScalarTensor), tensor.Sparse, keys(out)|keys(end), keys(out)).LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
 // Eye implements the operator eye.
@@ -924,37 +924,37 @@ func (c Context) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layou
 // BartlettWindow implements the operator bartlett_window.
 func (c Context) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "bartlett_window", key, unsafe.Offsetof(Backend{}.BartlettWindow), tensor.Sparse, 0, 0).BartlettWindow(c, length, periodic, d, layout, dev)
+	return c.backendOr(&compositeOps, "bartlett_window", key, unsafe.Offsetof(Backend{}.BartlettWindow), tensor.Sparse, 0, 0).BartlettWindow(c, length, periodic, d, layout, dev)
 }
 
 // HannWindow implements the operator hann_window.
 func (c Context) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "hann_window", key, unsafe.Offsetof(Backend{}.HannWindow), tensor.Sparse, 0, 0).HannWindow(c, length, periodic, d, layout, dev)
+	return c.backendOr(&compositeOps, "hann_window", key, unsafe.Offsetof(Backend{}.HannWindow), tensor.Sparse, 0, 0).HannWindow(c, length, periodic, d, layout, dev)
 }
 
 // HammingWindow implements the operator hamming_window.
 func (c Context) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "hamming_window", key, unsafe.Offsetof(Backend{}.HammingWindow), tensor.Sparse, 0, 0).HammingWindow(c, length, periodic, alpha, beta, d, layout, dev)
+	return c.backendOr(&compositeOps, "hamming_window", key, unsafe.Offsetof(Backend{}.HammingWindow), tensor.Sparse, 0, 0).HammingWindow(c, length, periodic, alpha, beta, d, layout, dev)
 }
 
 // BlackmanWindow implements the operator blackman_window.
 func (c Context) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "blackman_window", key, unsafe.Offsetof(Backend{}.BlackmanWindow), tensor.Sparse, 0, 0).BlackmanWindow(c, length, periodic, d, layout, dev)
+	return c.backendOr(&compositeOps, "blackman_window", key, unsafe.Offsetof(Backend{}.BlackmanWindow), tensor.Sparse, 0, 0).BlackmanWindow(c, length, periodic, d, layout, dev)
 }
 
 // KaiserWindow implements the operator kaiser_window.
 func (c Context) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "kaiser_window", key, unsafe.Offsetof(Backend{}.KaiserWindow), tensor.Sparse, 0, 0).KaiserWindow(c, length, periodic, beta, d, layout, dev)
+	return c.backendOr(&compositeOps, "kaiser_window", key, unsafe.Offsetof(Backend{}.KaiserWindow), tensor.Sparse, 0, 0).KaiserWindow(c, length, periodic, beta, d, layout, dev)
 }
 
 // Vander implements the operator vander.
 func (c Context) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(x))
-	return c.backendOr(&composed, "vander", key, unsafe.Offsetof(Backend{}.Vander), tensor.Sparse, 0, 0).Vander(c, x, n, increasing)
+	return c.backendOr(&compositeOps, "vander", key, unsafe.Offsetof(Backend{}.Vander), tensor.Sparse, 0, 0).Vander(c, x, n, increasing)
 }
 
 // FftC2c implements the operator fft_c2c.
@@ -984,151 +984,151 @@ func (c Context) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*t
 // FftFft implements the operator fft.fft.
 func (c Context) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.fft", key, unsafe.Offsetof(Backend{}.FftFft), keys(self), keys(out)|keys(self), keys(out)).FftFft(c, out, self, n, dim, norm)
+	return c.backendOr(&compositeOps, "fft.fft", key, unsafe.Offsetof(Backend{}.FftFft), keys(self), keys(out)|keys(self), keys(out)).FftFft(c, out, self, n, dim, norm)
 }
 
 // FftIfft implements the operator fft.ifft.
 func (c Context) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.ifft", key, unsafe.Offsetof(Backend{}.FftIfft), keys(self), keys(out)|keys(self), keys(out)).FftIfft(c, out, self, n, dim, norm)
+	return c.backendOr(&compositeOps, "fft.ifft", key, unsafe.Offsetof(Backend{}.FftIfft), keys(self), keys(out)|keys(self), keys(out)).FftIfft(c, out, self, n, dim, norm)
 }
 
 // FftRfft implements the operator fft.rfft.
 func (c Context) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.rfft", key, unsafe.Offsetof(Backend{}.FftRfft), keys(self), keys(out)|keys(self), keys(out)).FftRfft(c, out, self, n, dim, norm)
+	return c.backendOr(&compositeOps, "fft.rfft", key, unsafe.Offsetof(Backend{}.FftRfft), keys(self), keys(out)|keys(self), keys(out)).FftRfft(c, out, self, n, dim, norm)
 }
 
 // FftIrfft implements the operator fft.irfft.
 func (c Context) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.irfft", key, unsafe.Offsetof(Backend{}.FftIrfft), keys(self), keys(out)|keys(self), keys(out)).FftIrfft(c, out, self, n, dim, norm)
+	return c.backendOr(&compositeOps, "fft.irfft", key, unsafe.Offsetof(Backend{}.FftIrfft), keys(self), keys(out)|keys(self), keys(out)).FftIrfft(c, out, self, n, dim, norm)
 }
 
 // FftHfft implements the operator fft.hfft.
 func (c Context) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.hfft", key, unsafe.Offsetof(Backend{}.FftHfft), keys(self), keys(out)|keys(self), keys(out)).FftHfft(c, out, self, n, dim, norm)
+	return c.backendOr(&compositeOps, "fft.hfft", key, unsafe.Offsetof(Backend{}.FftHfft), keys(self), keys(out)|keys(self), keys(out)).FftHfft(c, out, self, n, dim, norm)
 }
 
 // FftIhfft implements the operator fft.ihfft.
 func (c Context) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.ihfft", key, unsafe.Offsetof(Backend{}.FftIhfft), keys(self), keys(out)|keys(self), keys(out)).FftIhfft(c, out, self, n, dim, norm)
+	return c.backendOr(&compositeOps, "fft.ihfft", key, unsafe.Offsetof(Backend{}.FftIhfft), keys(self), keys(out)|keys(self), keys(out)).FftIhfft(c, out, self, n, dim, norm)
 }
 
 // FftFft2 implements the operator fft.fft2.
 func (c Context) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.fft2", key, unsafe.Offsetof(Backend{}.FftFft2), keys(self), keys(out)|keys(self), keys(out)).FftFft2(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.fft2", key, unsafe.Offsetof(Backend{}.FftFft2), keys(self), keys(out)|keys(self), keys(out)).FftFft2(c, out, self, size, dim, norm)
 }
 
 // FftFftn implements the operator fft.fftn.
 func (c Context) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.fftn", key, unsafe.Offsetof(Backend{}.FftFftn), keys(self), keys(out)|keys(self), keys(out)).FftFftn(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.fftn", key, unsafe.Offsetof(Backend{}.FftFftn), keys(self), keys(out)|keys(self), keys(out)).FftFftn(c, out, self, size, dim, norm)
 }
 
 // FftIfft2 implements the operator fft.ifft2.
 func (c Context) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.ifft2", key, unsafe.Offsetof(Backend{}.FftIfft2), keys(self), keys(out)|keys(self), keys(out)).FftIfft2(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.ifft2", key, unsafe.Offsetof(Backend{}.FftIfft2), keys(self), keys(out)|keys(self), keys(out)).FftIfft2(c, out, self, size, dim, norm)
 }
 
 // FftIfftn implements the operator fft.ifftn.
 func (c Context) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.ifftn", key, unsafe.Offsetof(Backend{}.FftIfftn), keys(self), keys(out)|keys(self), keys(out)).FftIfftn(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.ifftn", key, unsafe.Offsetof(Backend{}.FftIfftn), keys(self), keys(out)|keys(self), keys(out)).FftIfftn(c, out, self, size, dim, norm)
 }
 
 // FftRfft2 implements the operator fft.rfft2.
 func (c Context) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.rfft2", key, unsafe.Offsetof(Backend{}.FftRfft2), keys(self), keys(out)|keys(self), keys(out)).FftRfft2(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.rfft2", key, unsafe.Offsetof(Backend{}.FftRfft2), keys(self), keys(out)|keys(self), keys(out)).FftRfft2(c, out, self, size, dim, norm)
 }
 
 // FftRfftn implements the operator fft.rfftn.
 func (c Context) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.rfftn", key, unsafe.Offsetof(Backend{}.FftRfftn), keys(self), keys(out)|keys(self), keys(out)).FftRfftn(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.rfftn", key, unsafe.Offsetof(Backend{}.FftRfftn), keys(self), keys(out)|keys(self), keys(out)).FftRfftn(c, out, self, size, dim, norm)
 }
 
 // FftIrfft2 implements the operator fft.irfft2.
 func (c Context) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.irfft2", key, unsafe.Offsetof(Backend{}.FftIrfft2), keys(self), keys(out)|keys(self), keys(out)).FftIrfft2(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.irfft2", key, unsafe.Offsetof(Backend{}.FftIrfft2), keys(self), keys(out)|keys(self), keys(out)).FftIrfft2(c, out, self, size, dim, norm)
 }
 
 // FftIrfftn implements the operator fft.irfftn.
 func (c Context) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "fft.irfftn", key, unsafe.Offsetof(Backend{}.FftIrfftn), keys(self), keys(out)|keys(self), keys(out)).FftIrfftn(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.irfftn", key, unsafe.Offsetof(Backend{}.FftIrfftn), keys(self), keys(out)|keys(self), keys(out)).FftIrfftn(c, out, self, size, dim, norm)
 }
 
 // FftHfft2 implements the operator fft.hfft2.
 func (c Context) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "fft.hfft2", key, unsafe.Offsetof(Backend{}.FftHfft2), keys(self), keys(out)|keys(self), keys(out)).FftHfft2(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.hfft2", key, unsafe.Offsetof(Backend{}.FftHfft2), keys(self), keys(out)|keys(self), keys(out)).FftHfft2(c, out, self, size, dim, norm)
 }
 
 // FftHfftn implements the operator fft.hfftn.
 func (c Context) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "fft.hfftn", key, unsafe.Offsetof(Backend{}.FftHfftn), keys(self), keys(out)|keys(self), keys(out)).FftHfftn(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.hfftn", key, unsafe.Offsetof(Backend{}.FftHfftn), keys(self), keys(out)|keys(self), keys(out)).FftHfftn(c, out, self, size, dim, norm)
 }
 
 // FftIhfft2 implements the operator fft.ihfft2.
 func (c Context) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "fft.ihfft2", key, unsafe.Offsetof(Backend{}.FftIhfft2), keys(self), keys(out)|keys(self), keys(out)).FftIhfft2(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.ihfft2", key, unsafe.Offsetof(Backend{}.FftIhfft2), keys(self), keys(out)|keys(self), keys(out)).FftIhfft2(c, out, self, size, dim, norm)
 }
 
 // FftIhfftn implements the operator fft.ihfftn.
 func (c Context) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "fft.ihfftn", key, unsafe.Offsetof(Backend{}.FftIhfftn), keys(self), keys(out)|keys(self), keys(out)).FftIhfftn(c, out, self, size, dim, norm)
+	return c.backendOr(&compositeOps, "fft.ihfftn", key, unsafe.Offsetof(Backend{}.FftIhfftn), keys(self), keys(out)|keys(self), keys(out)).FftIhfftn(c, out, self, size, dim, norm)
 }
 
 // FftFftshift implements the operator fft.fftshift.
 func (c Context) FftFftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "fft.fftshift", key, unsafe.Offsetof(Backend{}.FftFftshift), tensor.Sparse, 0, 0).FftFftshift(c, self, dim)
+	return c.backendOr(&compositeOps, "fft.fftshift", key, unsafe.Offsetof(Backend{}.FftFftshift), tensor.Sparse, 0, 0).FftFftshift(c, self, dim)
 }
 
 // FftIfftshift implements the operator fft.ifftshift.
 func (c Context) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "fft.ifftshift", key, unsafe.Offsetof(Backend{}.FftIfftshift), tensor.Sparse, 0, 0).FftIfftshift(c, self, dim)
+	return c.backendOr(&compositeOps, "fft.ifftshift", key, unsafe.Offsetof(Backend{}.FftIfftshift), tensor.Sparse, 0, 0).FftIfftshift(c, self, dim)
 }
 
 // FftFftfreq implements the operator fft.fftfreq.
 func (c Context) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | layout.Keys())
-	return c.backendOr(&composed, "fft.fftfreq", key, unsafe.Offsetof(Backend{}.FftFftfreq), tensor.Sparse, 0, keys(out)).FftFftfreq(c, out, n, d, dt, layout, dev)
+	return c.backendOr(&compositeOps, "fft.fftfreq", key, unsafe.Offsetof(Backend{}.FftFftfreq), tensor.Sparse, 0, keys(out)).FftFftfreq(c, out, n, d, dt, layout, dev)
 }
 
 // FftRfftfreq implements the operator fft.rfftfreq.
 func (c Context) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | layout.Keys())
-	return c.backendOr(&composed, "fft.rfftfreq", key, unsafe.Offsetof(Backend{}.FftRfftfreq), tensor.Sparse, 0, keys(out)).FftRfftfreq(c, out, n, d, dt, layout, dev)
+	return c.backendOr(&compositeOps, "fft.rfftfreq", key, unsafe.Offsetof(Backend{}.FftRfftfreq), tensor.Sparse, 0, keys(out)).FftRfftfreq(c, out, n, d, dt, layout, dev)
 }
 
 // SignalPad implements the operator signal_pad.
 func (c Context) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "signal_pad", key, unsafe.Offsetof(Backend{}.SignalPad), tensor.Sparse, 0, 0).SignalPad(c, self, before, after, mode)
+	return c.backendOr(&compositeOps, "signal_pad", key, unsafe.Offsetof(Backend{}.SignalPad), tensor.Sparse, 0, 0).SignalPad(c, self, before, after, mode)
 }
 
 // Stft implements the operator stft.
 func (c Context) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(window) | c.casting(1))
-	return c.backendOr(&composed, "stft", key, unsafe.Offsetof(Backend{}.Stft), tensor.Sparse, keys(self)|keys(window), 0).Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+	return c.backendOr(&compositeOps, "stft", key, unsafe.Offsetof(Backend{}.Stft), tensor.Sparse, keys(self)|keys(window), 0).Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 }
 
 // Istft implements the operator istft.
 func (c Context) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(window))
-	return c.backendOr(&composed, "istft", key, unsafe.Offsetof(Backend{}.Istft), tensor.Sparse, keys(self)|keys(window), 0).Istft(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
+	return c.backendOr(&compositeOps, "istft", key, unsafe.Offsetof(Backend{}.Istft), tensor.Sparse, keys(self)|keys(window), 0).Istft(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
 }
 
 // Save implements the operator save.
@@ -1692,7 +1692,7 @@ func (c Context) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 // NonzeroStatic implements the operator nonzero_static.
 func (c Context) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient)
-	return c.backendOr(&composed, "nonzero_static", key, unsafe.Offsetof(Backend{}.NonzeroStatic), keys(self), keys(out)|keys(self), keys(out)).NonzeroStatic(c, out, self, size, fill)
+	return c.backendOr(&compositeOps, "nonzero_static", key, unsafe.Offsetof(Backend{}.NonzeroStatic), keys(self), keys(out)|keys(self), keys(out)).NonzeroStatic(c, out, self, size, fill)
 }
 
 // NonzeroNumpy implements the operator nonzero_numpy.
@@ -1706,7 +1706,7 @@ func (c Context) NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
 // Argwhere implements the operator argwhere.
 func (c Context) Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&composed, "argwhere", key, unsafe.Offsetof(Backend{}.Argwhere), tensor.Sparse, 0, 0).Argwhere(c, self)
+	return c.backendOr(&compositeOps, "argwhere", key, unsafe.Offsetof(Backend{}.Argwhere), tensor.Sparse, 0, 0).Argwhere(c, self)
 }
 
 // Put implements the operator put.
@@ -1782,7 +1782,7 @@ func (c Context) ScatterReduce(out, self *tensor.Tensor, dim int64, index, sourc
 // SegmentReduce implements the operator segment_reduce.
 func (c Context) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unchecked bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(lengths) | keys(indices) | keys(offsets))
-	return c.backendOr(&composed, "segment_reduce", key, unsafe.Offsetof(Backend{}.SegmentReduce), tensor.Sparse, keys(data)|keys(lengths)|keys(indices)|keys(offsets), 0).SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unchecked, initial)
+	return c.backendOr(&compositeOps, "segment_reduce", key, unsafe.Offsetof(Backend{}.SegmentReduce), tensor.Sparse, keys(data)|keys(lengths)|keys(indices)|keys(offsets), 0).SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unchecked, initial)
 }
 
 // IndexAdd implements the operator index_add.
@@ -1848,79 +1848,79 @@ func (c Context) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) 
 // Hstack implements the operator hstack.
 func (c Context) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors))
-	return c.backendOr(&composed, "hstack", key, unsafe.Offsetof(Backend{}.Hstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Hstack(c, out, tensors)
+	return c.backendOr(&compositeOps, "hstack", key, unsafe.Offsetof(Backend{}.Hstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Hstack(c, out, tensors)
 }
 
 // Vstack implements the operator vstack.
 func (c Context) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors))
-	return c.backendOr(&composed, "vstack", key, unsafe.Offsetof(Backend{}.Vstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Vstack(c, out, tensors)
+	return c.backendOr(&compositeOps, "vstack", key, unsafe.Offsetof(Backend{}.Vstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Vstack(c, out, tensors)
 }
 
 // Dstack implements the operator dstack.
 func (c Context) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors))
-	return c.backendOr(&composed, "dstack", key, unsafe.Offsetof(Backend{}.Dstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Dstack(c, out, tensors)
+	return c.backendOr(&compositeOps, "dstack", key, unsafe.Offsetof(Backend{}.Dstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Dstack(c, out, tensors)
 }
 
 // ColumnStack implements the operator column_stack.
 func (c Context) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors))
-	return c.backendOr(&composed, "column_stack", key, unsafe.Offsetof(Backend{}.ColumnStack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).ColumnStack(c, out, tensors)
+	return c.backendOr(&compositeOps, "column_stack", key, unsafe.Offsetof(Backend{}.ColumnStack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).ColumnStack(c, out, tensors)
 }
 
 // Atleast1d implements the operator atleast_1d.
 func (c Context) Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "atleast_1d", key, unsafe.Offsetof(Backend{}.Atleast1d), tensor.Sparse, 0, 0).Atleast1d(c, self)
+	return c.backendOr(&compositeOps, "atleast_1d", key, unsafe.Offsetof(Backend{}.Atleast1d), tensor.Sparse, 0, 0).Atleast1d(c, self)
 }
 
 // Atleast1dSequence implements the operator atleast_1d.
 func (c Context) Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
-	return c.backendOr(&composed, "atleast_1d", key, unsafe.Offsetof(Backend{}.Atleast1dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast1dSequence(c, tensors)
+	return c.backendOr(&compositeOps, "atleast_1d", key, unsafe.Offsetof(Backend{}.Atleast1dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast1dSequence(c, tensors)
 }
 
 // Atleast2d implements the operator atleast_2d.
 func (c Context) Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "atleast_2d", key, unsafe.Offsetof(Backend{}.Atleast2d), tensor.Sparse, 0, 0).Atleast2d(c, self)
+	return c.backendOr(&compositeOps, "atleast_2d", key, unsafe.Offsetof(Backend{}.Atleast2d), tensor.Sparse, 0, 0).Atleast2d(c, self)
 }
 
 // Atleast2dSequence implements the operator atleast_2d.
 func (c Context) Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
-	return c.backendOr(&composed, "atleast_2d", key, unsafe.Offsetof(Backend{}.Atleast2dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast2dSequence(c, tensors)
+	return c.backendOr(&compositeOps, "atleast_2d", key, unsafe.Offsetof(Backend{}.Atleast2dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast2dSequence(c, tensors)
 }
 
 // Atleast3d implements the operator atleast_3d.
 func (c Context) Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "atleast_3d", key, unsafe.Offsetof(Backend{}.Atleast3d), tensor.Sparse, 0, 0).Atleast3d(c, self)
+	return c.backendOr(&compositeOps, "atleast_3d", key, unsafe.Offsetof(Backend{}.Atleast3d), tensor.Sparse, 0, 0).Atleast3d(c, self)
 }
 
 // Atleast3dSequence implements the operator atleast_3d.
 func (c Context) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
-	return c.backendOr(&composed, "atleast_3d", key, unsafe.Offsetof(Backend{}.Atleast3dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast3dSequence(c, tensors)
+	return c.backendOr(&compositeOps, "atleast_3d", key, unsafe.Offsetof(Backend{}.Atleast3dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast3dSequence(c, tensors)
 }
 
 // BroadcastTensors implements the operator broadcast_tensors.
 func (c Context) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
-	return c.backendOr(&composed, "broadcast_tensors", key, unsafe.Offsetof(Backend{}.BroadcastTensors), tensor.Sparse, keysOf(tensors), 0).BroadcastTensors(c, tensors)
+	return c.backendOr(&compositeOps, "broadcast_tensors", key, unsafe.Offsetof(Backend{}.BroadcastTensors), tensor.Sparse, keysOf(tensors), 0).BroadcastTensors(c, tensors)
 }
 
 // Meshgrid implements the operator meshgrid.
 func (c Context) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
-	return c.backendOr(&composed, "meshgrid", key, unsafe.Offsetof(Backend{}.Meshgrid), tensor.Sparse, keysOf(tensors), 0).Meshgrid(c, tensors, indexing)
+	return c.backendOr(&compositeOps, "meshgrid", key, unsafe.Offsetof(Backend{}.Meshgrid), tensor.Sparse, keysOf(tensors), 0).Meshgrid(c, tensors, indexing)
 }
 
 // CartesianProd implements the operator cartesian_prod.
 func (c Context) CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
-	return c.backendOr(&composed, "cartesian_prod", key, unsafe.Offsetof(Backend{}.CartesianProd), tensor.Sparse, keysOf(tensors), 0).CartesianProd(c, tensors)
+	return c.backendOr(&compositeOps, "cartesian_prod", key, unsafe.Offsetof(Backend{}.CartesianProd), tensor.Sparse, keysOf(tensors), 0).CartesianProd(c, tensors)
 }
 
 // Combinations implements the operator combinations.
@@ -1934,7 +1934,7 @@ func (c Context) Combinations(self *tensor.Tensor, r int64, withReplacement bool
 // BlockDiag implements the operator block_diag.
 func (c Context) BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
-	return c.backendOr(&composed, "block_diag", key, unsafe.Offsetof(Backend{}.BlockDiag), tensor.Sparse, keysOf(tensors), 0).BlockDiag(c, tensors)
+	return c.backendOr(&compositeOps, "block_diag", key, unsafe.Offsetof(Backend{}.BlockDiag), tensor.Sparse, keysOf(tensors), 0).BlockDiag(c, tensors)
 }
 
 // Repeat implements the operator repeat.
@@ -1948,19 +1948,19 @@ func (c Context) Repeat(self *tensor.Tensor, repeats []int64) (*tensor.Tensor, e
 // Tile implements the operator tile.
 func (c Context) Tile(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "tile", key, unsafe.Offsetof(Backend{}.Tile), tensor.Sparse, 0, 0).Tile(c, self, dims)
+	return c.backendOr(&compositeOps, "tile", key, unsafe.Offsetof(Backend{}.Tile), tensor.Sparse, 0, 0).Tile(c, self, dims)
 }
 
 // RepeatInterleaveSelf implements the operator repeat_interleave.
 func (c Context) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleaveSelf), tensor.Sparse, 0, 0).RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
+	return c.backendOr(&compositeOps, "repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleaveSelf), tensor.Sparse, 0, 0).RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 }
 
 // RepeatInterleaveTensor implements the operator repeat_interleave.
 func (c Context) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(repeats))
-	return c.backendOr(&composed, "repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleaveTensor), tensor.Sparse, keys(self)|keys(repeats), 0).RepeatInterleaveTensor(c, self, repeats, dim, outputSize)
+	return c.backendOr(&compositeOps, "repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleaveTensor), tensor.Sparse, keys(self)|keys(repeats), 0).RepeatInterleaveTensor(c, self, repeats, dim, outputSize)
 }
 
 // RepeatInterleave implements the operator repeat_interleave.
@@ -1990,19 +1990,19 @@ func (c Context) Flip(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 // Fliplr implements the operator fliplr.
 func (c Context) Fliplr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "fliplr", key, unsafe.Offsetof(Backend{}.Fliplr), tensor.Sparse, 0, 0).Fliplr(c, self)
+	return c.backendOr(&compositeOps, "fliplr", key, unsafe.Offsetof(Backend{}.Fliplr), tensor.Sparse, 0, 0).Fliplr(c, self)
 }
 
 // Flipud implements the operator flipud.
 func (c Context) Flipud(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "flipud", key, unsafe.Offsetof(Backend{}.Flipud), tensor.Sparse, 0, 0).Flipud(c, self)
+	return c.backendOr(&compositeOps, "flipud", key, unsafe.Offsetof(Backend{}.Flipud), tensor.Sparse, 0, 0).Flipud(c, self)
 }
 
 // Rot90 implements the operator rot90.
 func (c Context) Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "rot90", key, unsafe.Offsetof(Backend{}.Rot90), tensor.Sparse, 0, 0).Rot90(c, self, k, dims)
+	return c.backendOr(&compositeOps, "rot90", key, unsafe.Offsetof(Backend{}.Rot90), tensor.Sparse, 0, 0).Rot90(c, self, k, dims)
 }
 
 // Tril implements the operator tril.
@@ -2096,7 +2096,7 @@ func (c Context) UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.
 // SumToSize implements the operator sum_to_size.
 func (c Context) SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "sum_to_size", key, unsafe.Offsetof(Backend{}.SumToSize), tensor.Sparse, 0, 0).SumToSize(c, self, size)
+	return c.backendOr(&compositeOps, "sum_to_size", key, unsafe.Offsetof(Backend{}.SumToSize), tensor.Sparse, 0, 0).SumToSize(c, self, size)
 }
 
 // ConstantPadNd implements the operator constant_pad_nd.
@@ -2120,61 +2120,61 @@ func (c Context) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // LinalgCross implements the operator linalg.cross.
 func (c Context) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other))
-	return c.backendOr(&composed, "linalg.cross", key, unsafe.Offsetof(Backend{}.LinalgCross), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).LinalgCross(c, out, self, other, dim)
+	return c.backendOr(&compositeOps, "linalg.cross", key, unsafe.Offsetof(Backend{}.LinalgCross), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).LinalgCross(c, out, self, other, dim)
 }
 
 // LinalgDiagonal implements the operator linalg.diagonal.
 func (c Context) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(a))
-	return c.backendOr(&composed, "linalg.diagonal", key, unsafe.Offsetof(Backend{}.LinalgDiagonal), tensor.Sparse, 0, 0).LinalgDiagonal(c, a, offset, dim1, dim2)
+	return c.backendOr(&compositeOps, "linalg.diagonal", key, unsafe.Offsetof(Backend{}.LinalgDiagonal), tensor.Sparse, 0, 0).LinalgDiagonal(c, a, offset, dim1, dim2)
 }
 
 // LinalgVecdot implements the operator linalg.vecdot.
 func (c Context) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(x) | keys(y) | c.casting(3))
-	return c.backendOr(&composed, "linalg.vecdot", key, unsafe.Offsetof(Backend{}.LinalgVecdot), keys(x)|keys(y), keys(out)|keys(x)|keys(y), keys(out)).LinalgVecdot(c, out, x, y, dim)
+	return c.backendOr(&compositeOps, "linalg.vecdot", key, unsafe.Offsetof(Backend{}.LinalgVecdot), keys(x)|keys(y), keys(out)|keys(x)|keys(y), keys(out)).LinalgVecdot(c, out, x, y, dim)
 }
 
 // LinalgMultiDot implements the operator linalg.multi_dot.
 func (c Context) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(3))
-	return c.backendOr(&composed, "linalg.multi_dot", key, unsafe.Offsetof(Backend{}.LinalgMultiDot), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).LinalgMultiDot(c, out, tensors)
+	return c.backendOr(&compositeOps, "linalg.multi_dot", key, unsafe.Offsetof(Backend{}.LinalgMultiDot), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).LinalgMultiDot(c, out, tensors)
 }
 
 // ChainMatmul implements the operator chain_matmul.
 func (c Context) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(matrices) | c.casting(3))
-	return c.backendOr(&composed, "chain_matmul", key, unsafe.Offsetof(Backend{}.ChainMatmul), keysOf(matrices), keys(out)|keysOf(matrices), keys(out)).ChainMatmul(c, out, matrices)
+	return c.backendOr(&compositeOps, "chain_matmul", key, unsafe.Offsetof(Backend{}.ChainMatmul), keysOf(matrices), keys(out)|keysOf(matrices), keys(out)).ChainMatmul(c, out, matrices)
 }
 
 // LinalgMatrixPower implements the operator linalg.matrix_power.
 func (c Context) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "linalg.matrix_power", key, unsafe.Offsetof(Backend{}.LinalgMatrixPower), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixPower(c, out, self, n)
+	return c.backendOr(&compositeOps, "linalg.matrix_power", key, unsafe.Offsetof(Backend{}.LinalgMatrixPower), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixPower(c, out, self, n)
 }
 
 // LinalgMatrixExp implements the operator linalg.matrix_exp.
 func (c Context) LinalgMatrixExp(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "linalg.matrix_exp", key, unsafe.Offsetof(Backend{}.LinalgMatrixExp), tensor.Sparse, 0, 0).LinalgMatrixExp(c, self)
+	return c.backendOr(&compositeOps, "linalg.matrix_exp", key, unsafe.Offsetof(Backend{}.LinalgMatrixExp), tensor.Sparse, 0, 0).LinalgMatrixExp(c, self)
 }
 
 // LinalgVander implements the operator linalg.vander.
 func (c Context) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(x))
-	return c.backendOr(&composed, "linalg.vander", key, unsafe.Offsetof(Backend{}.LinalgVander), tensor.Sparse, 0, 0).LinalgVander(c, x, n)
+	return c.backendOr(&compositeOps, "linalg.vander", key, unsafe.Offsetof(Backend{}.LinalgVander), tensor.Sparse, 0, 0).LinalgVander(c, x, n)
 }
 
 // LinalgTensorinv implements the operator linalg.tensorinv.
 func (c Context) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "linalg.tensorinv", key, unsafe.Offsetof(Backend{}.LinalgTensorinv), keys(self), keys(out)|keys(self), keys(out)).LinalgTensorinv(c, out, self, ind)
+	return c.backendOr(&compositeOps, "linalg.tensorinv", key, unsafe.Offsetof(Backend{}.LinalgTensorinv), keys(self), keys(out)|keys(self), keys(out)).LinalgTensorinv(c, out, self, ind)
 }
 
 // LinalgTensorsolve implements the operator linalg.tensorsolve.
 func (c Context) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(1))
-	return c.backendOr(&composed, "linalg.tensorsolve", key, unsafe.Offsetof(Backend{}.LinalgTensorsolve), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).LinalgTensorsolve(c, out, self, other, dims)
+	return c.backendOr(&compositeOps, "linalg.tensorsolve", key, unsafe.Offsetof(Backend{}.LinalgTensorsolve), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).LinalgTensorsolve(c, out, self, other, dims)
 }
 
 // LinalgCholeskyEx implements the operator linalg.cholesky_ex.
@@ -2191,13 +2191,13 @@ func (c Context) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, che
 // LinalgCholesky implements the operator linalg.cholesky.
 func (c Context) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "linalg.cholesky", key, unsafe.Offsetof(Backend{}.LinalgCholesky), keys(self), keys(out)|keys(self), keys(out)).LinalgCholesky(c, out, self, upper)
+	return c.backendOr(&compositeOps, "linalg.cholesky", key, unsafe.Offsetof(Backend{}.LinalgCholesky), keys(self), keys(out)|keys(self), keys(out)).LinalgCholesky(c, out, self, upper)
 }
 
 // Cholesky implements the operator cholesky.
 func (c Context) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "cholesky", key, unsafe.Offsetof(Backend{}.Cholesky), keys(self), keys(out)|keys(self), keys(out)).Cholesky(c, out, self, upper)
+	return c.backendOr(&compositeOps, "cholesky", key, unsafe.Offsetof(Backend{}.Cholesky), keys(self), keys(out)|keys(self), keys(out)).Cholesky(c, out, self, upper)
 }
 
 // LinalgLuFactorEx implements the operator linalg.lu_factor_ex.
@@ -2215,25 +2215,25 @@ func (c Context) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, p
 // LinalgLuFactor implements the operator linalg.lu_factor.
 func (c Context) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outLU) | keys(outPivots) | keys(a))
-	return c.backendOr(&composed, "linalg.lu_factor", key, unsafe.Offsetof(Backend{}.LinalgLuFactor), keys(a), keys(outLU)|keys(outPivots)|keys(a), keys(outLU)|keys(outPivots)).LinalgLuFactor(c, outLU, outPivots, a, pivot)
+	return c.backendOr(&compositeOps, "linalg.lu_factor", key, unsafe.Offsetof(Backend{}.LinalgLuFactor), keys(a), keys(outLU)|keys(outPivots)|keys(a), keys(outLU)|keys(outPivots)).LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
 // Lu implements the operator lu.
 func (c Context) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(a))
-	return c.backendOr(&composed, "lu", key, unsafe.Offsetof(Backend{}.Lu), tensor.Sparse, 0, 0).Lu(c, a, pivot)
+	return c.backendOr(&compositeOps, "lu", key, unsafe.Offsetof(Backend{}.Lu), tensor.Sparse, 0, 0).Lu(c, a, pivot)
 }
 
 // LinalgLu implements the operator linalg.lu.
 func (c Context) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outP) | keys(outL) | keys(outU) | keys(a))
-	return c.backendOr(&composed, "linalg.lu", key, unsafe.Offsetof(Backend{}.LinalgLu), keys(a), keys(outP)|keys(outL)|keys(outU)|keys(a), keys(outP)|keys(outL)|keys(outU)).LinalgLu(c, outP, outL, outU, a, pivot)
+	return c.backendOr(&compositeOps, "linalg.lu", key, unsafe.Offsetof(Backend{}.LinalgLu), keys(a), keys(outP)|keys(outL)|keys(outU)|keys(a), keys(outP)|keys(outL)|keys(outU)).LinalgLu(c, outP, outL, outU, a, pivot)
 }
 
 // LuUnpack implements the operator lu_unpack.
 func (c Context) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outP) | keys(outL) | keys(outU) | keys(lu) | keys(pivots))
-	return c.backendOr(&composed, "lu_unpack", key, unsafe.Offsetof(Backend{}.LuUnpack), keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)).LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
+	return c.backendOr(&compositeOps, "lu_unpack", key, unsafe.Offsetof(Backend{}.LuUnpack), keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)).LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 }
 
 // PivotsPermutation implements the operator pivots_permutation.
@@ -2259,7 +2259,7 @@ func (c Context) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tenso
 // LinalgLdlFactor implements the operator linalg.ldl_factor.
 func (c Context) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outLD) | keys(outPivots) | keys(self))
-	return c.backendOr(&composed, "linalg.ldl_factor", key, unsafe.Offsetof(Backend{}.LinalgLdlFactor), keys(self), keys(outLD)|keys(outPivots)|keys(self), keys(outLD)|keys(outPivots)).LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
+	return c.backendOr(&compositeOps, "linalg.ldl_factor", key, unsafe.Offsetof(Backend{}.LinalgLdlFactor), keys(self), keys(outLD)|keys(outPivots)|keys(self), keys(outLD)|keys(outPivots)).LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
 }
 
 // Geqrf implements the operator geqrf.
@@ -2287,7 +2287,7 @@ func (c Context) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor
 // Qr implements the operator qr.
 func (c Context) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outQ) | keys(outR) | keys(self))
-	return c.backendOr(&composed, "qr", key, unsafe.Offsetof(Backend{}.Qr), keys(self), keys(outQ)|keys(outR)|keys(self), keys(outQ)|keys(outR)).Qr(c, outQ, outR, self, some)
+	return c.backendOr(&compositeOps, "qr", key, unsafe.Offsetof(Backend{}.Qr), keys(self), keys(outQ)|keys(outR)|keys(self), keys(outQ)|keys(outR)).Qr(c, outQ, outR, self, some)
 }
 
 // LinalgHouseholderProduct implements the operator linalg.householder_product.
@@ -2313,37 +2313,37 @@ func (c Context) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose boo
 // LinalgMatrixSqrth implements the operator linalg.matrix_sqrth.
 func (c Context) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(3))
-	return c.backendOr(&composed, "linalg.matrix_sqrth", key, unsafe.Offsetof(Backend{}.LinalgMatrixSqrth), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixSqrth(c, out, self)
+	return c.backendOr(&compositeOps, "linalg.matrix_sqrth", key, unsafe.Offsetof(Backend{}.LinalgMatrixSqrth), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixSqrth(c, out, self)
 }
 
 // Lyapunov implements the operator lyapunov.
 func (c Context) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(h) | keys(g))
-	return c.backendOr(&composed, "lyapunov", key, unsafe.Offsetof(Backend{}.Lyapunov), tensor.Sparse, keys(h)|keys(g), 0).Lyapunov(c, h, g)
+	return c.backendOr(&compositeOps, "lyapunov", key, unsafe.Offsetof(Backend{}.Lyapunov), tensor.Sparse, keys(h)|keys(g), 0).Lyapunov(c, h, g)
 }
 
 // LinalgPolar implements the operator linalg.polar.
 func (c Context) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outU) | keys(outH) | keys(a))
-	return c.backendOr(&composed, "linalg.polar", key, unsafe.Offsetof(Backend{}.LinalgPolar), keys(a), keys(outU)|keys(outH)|keys(a), keys(outU)|keys(outH)).LinalgPolar(c, outU, outH, a)
+	return c.backendOr(&compositeOps, "linalg.polar", key, unsafe.Offsetof(Backend{}.LinalgPolar), keys(a), keys(outU)|keys(outH)|keys(a), keys(outU)|keys(outH)).LinalgPolar(c, outU, outH, a)
 }
 
 // LinalgDet implements the operator linalg.det.
 func (c Context) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(a))
-	return c.backendOr(&composed, "linalg.det", key, unsafe.Offsetof(Backend{}.LinalgDet), keys(a), keys(out)|keys(a), keys(out)).LinalgDet(c, out, a)
+	return c.backendOr(&compositeOps, "linalg.det", key, unsafe.Offsetof(Backend{}.LinalgDet), keys(a), keys(out)|keys(a), keys(out)).LinalgDet(c, out, a)
 }
 
 // LinalgSlogdet implements the operator linalg.slogdet.
 func (c Context) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outSign) | keys(outLog) | keys(a))
-	return c.backendOr(&composed, "linalg.slogdet", key, unsafe.Offsetof(Backend{}.LinalgSlogdet), keys(a), keys(outSign)|keys(outLog)|keys(a), keys(outSign)|keys(outLog)).LinalgSlogdet(c, outSign, outLog, a)
+	return c.backendOr(&compositeOps, "linalg.slogdet", key, unsafe.Offsetof(Backend{}.LinalgSlogdet), keys(a), keys(outSign)|keys(outLog)|keys(a), keys(outSign)|keys(outLog)).LinalgSlogdet(c, outSign, outLog, a)
 }
 
 // Logdet implements the operator logdet.
 func (c Context) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "logdet", key, unsafe.Offsetof(Backend{}.Logdet), tensor.Sparse, 0, 0).Logdet(c, self)
+	return c.backendOr(&compositeOps, "logdet", key, unsafe.Offsetof(Backend{}.Logdet), tensor.Sparse, 0, 0).Logdet(c, self)
 }
 
 // LinalgVectorNorm implements the operator linalg.vector_norm.
@@ -2359,103 +2359,103 @@ func (c Context) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, di
 // LinalgMatrixNorm implements the operator linalg.matrix_norm.
 func (c Context) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
-	return c.backendOr(&composed, "linalg.matrix_norm", key, unsafe.Offsetof(Backend{}.LinalgMatrixNorm), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixNorm(c, out, self, ord, dim, keepdim, d)
+	return c.backendOr(&compositeOps, "linalg.matrix_norm", key, unsafe.Offsetof(Backend{}.LinalgMatrixNorm), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixNorm(c, out, self, ord, dim, keepdim, d)
 }
 
 // LinalgMatrixNormStrOrd implements the operator linalg.matrix_norm.
 func (c Context) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
-	return c.backendOr(&composed, "linalg.matrix_norm", key, unsafe.Offsetof(Backend{}.LinalgMatrixNormStrOrd), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixNormStrOrd(c, out, self, ord, dim, keepdim, d)
+	return c.backendOr(&compositeOps, "linalg.matrix_norm", key, unsafe.Offsetof(Backend{}.LinalgMatrixNormStrOrd), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixNormStrOrd(c, out, self, ord, dim, keepdim, d)
 }
 
 // LinalgNorm implements the operator linalg.norm.
 func (c Context) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "linalg.norm", key, unsafe.Offsetof(Backend{}.LinalgNorm), keys(self), keys(out)|keys(self), keys(out)).LinalgNorm(c, out, self, ord, dim, keepdim, d)
+	return c.backendOr(&compositeOps, "linalg.norm", key, unsafe.Offsetof(Backend{}.LinalgNorm), keys(self), keys(out)|keys(self), keys(out)).LinalgNorm(c, out, self, ord, dim, keepdim, d)
 }
 
 // LinalgNormOrdStr implements the operator linalg.norm.
 func (c Context) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "linalg.norm", key, unsafe.Offsetof(Backend{}.LinalgNormOrdStr), keys(self), keys(out)|keys(self), keys(out)).LinalgNormOrdStr(c, out, self, ord, dim, keepdim, d)
+	return c.backendOr(&compositeOps, "linalg.norm", key, unsafe.Offsetof(Backend{}.LinalgNormOrdStr), keys(self), keys(out)|keys(self), keys(out)).LinalgNormOrdStr(c, out, self, ord, dim, keepdim, d)
 }
 
 // FrobeniusNorm implements the operator frobenius_norm.
 func (c Context) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
-	return c.backendOr(&composed, "frobenius_norm", key, unsafe.Offsetof(Backend{}.FrobeniusNorm), keys(self), keys(out)|keys(self), keys(out)).FrobeniusNorm(c, out, self, dim, keepdim)
+	return c.backendOr(&compositeOps, "frobenius_norm", key, unsafe.Offsetof(Backend{}.FrobeniusNorm), keys(self), keys(out)|keys(self), keys(out)).FrobeniusNorm(c, out, self, dim, keepdim)
 }
 
 // NuclearNorm implements the operator nuclear_norm.
 func (c Context) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
-	return c.backendOr(&composed, "nuclear_norm", key, unsafe.Offsetof(Backend{}.NuclearNorm), keys(self), keys(out)|keys(self), keys(out)).NuclearNorm(c, out, self, dim, keepdim)
+	return c.backendOr(&compositeOps, "nuclear_norm", key, unsafe.Offsetof(Backend{}.NuclearNorm), keys(self), keys(out)|keys(self), keys(out)).NuclearNorm(c, out, self, dim, keepdim)
 }
 
 // LinalgCond implements the operator linalg.cond.
 func (c Context) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "linalg.cond", key, unsafe.Offsetof(Backend{}.LinalgCond), keys(self), keys(out)|keys(self), keys(out)).LinalgCond(c, out, self, p)
+	return c.backendOr(&compositeOps, "linalg.cond", key, unsafe.Offsetof(Backend{}.LinalgCond), keys(self), keys(out)|keys(self), keys(out)).LinalgCond(c, out, self, p)
 }
 
 // LinalgCondPStr implements the operator linalg.cond.
 func (c Context) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "linalg.cond", key, unsafe.Offsetof(Backend{}.LinalgCondPStr), keys(self), keys(out)|keys(self), keys(out)).LinalgCondPStr(c, out, self, p)
+	return c.backendOr(&compositeOps, "linalg.cond", key, unsafe.Offsetof(Backend{}.LinalgCondPStr), keys(self), keys(out)|keys(self), keys(out)).LinalgCondPStr(c, out, self, p)
 }
 
 // LinalgMatrixRank implements the operator linalg.matrix_rank.
 func (c Context) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1))
-	return c.backendOr(&composed, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRank), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixRank(c, out, self, atol, rtol, hermitian)
+	return c.backendOr(&compositeOps, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRank), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixRank(c, out, self, atol, rtol, hermitian)
 }
 
 // LinalgMatrixRankAtolRtolTensor implements the operator linalg.matrix_rank.
 func (c Context) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient | c.casting(1))
-	return c.backendOr(&composed, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankAtolRtolTensor), keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), keys(out)).LinalgMatrixRankAtolRtolTensor(c, out, self, atol, rtol, hermitian)
+	return c.backendOr(&compositeOps, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankAtolRtolTensor), keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), keys(out)).LinalgMatrixRankAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 }
 
 // LinalgMatrixRankTol implements the operator linalg.matrix_rank.
 func (c Context) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1))
-	return c.backendOr(&composed, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankTol), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixRankTol(c, out, self, tol, hermitian)
+	return c.backendOr(&compositeOps, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankTol), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixRankTol(c, out, self, tol, hermitian)
 }
 
 // LinalgMatrixRankTolTensor implements the operator linalg.matrix_rank.
 func (c Context) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient | c.casting(1))
-	return c.backendOr(&composed, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankTolTensor), keys(self)|keys(tol), keys(out)|keys(self)|keys(tol), keys(out)).LinalgMatrixRankTolTensor(c, out, self, tol, hermitian)
+	return c.backendOr(&compositeOps, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankTolTensor), keys(self)|keys(tol), keys(out)|keys(self)|keys(tol), keys(out)).LinalgMatrixRankTolTensor(c, out, self, tol, hermitian)
 }
 
 // LinalgPinv implements the operator linalg.pinv.
 func (c Context) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinv), keys(self), keys(out)|keys(self), keys(out)).LinalgPinv(c, out, self, atol, rtol, hermitian)
+	return c.backendOr(&compositeOps, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinv), keys(self), keys(out)|keys(self), keys(out)).LinalgPinv(c, out, self, atol, rtol, hermitian)
 }
 
 // LinalgPinvAtolRtolTensor implements the operator linalg.pinv.
 func (c Context) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(atol) | keys(rtol))
-	return c.backendOr(&composed, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvAtolRtolTensor), keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), keys(out)).LinalgPinvAtolRtolTensor(c, out, self, atol, rtol, hermitian)
+	return c.backendOr(&compositeOps, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvAtolRtolTensor), keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), keys(out)).LinalgPinvAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 }
 
 // LinalgPinvRcond implements the operator linalg.pinv.
 func (c Context) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvRcond), keys(self), keys(out)|keys(self), keys(out)).LinalgPinvRcond(c, out, self, rcond, hermitian)
+	return c.backendOr(&compositeOps, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvRcond), keys(self), keys(out)|keys(self), keys(out)).LinalgPinvRcond(c, out, self, rcond, hermitian)
 }
 
 // LinalgPinvRcondTensor implements the operator linalg.pinv.
 func (c Context) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(rcond))
-	return c.backendOr(&composed, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvRcondTensor), keys(self)|keys(rcond), keys(out)|keys(self)|keys(rcond), keys(out)).LinalgPinvRcondTensor(c, out, self, rcond, hermitian)
+	return c.backendOr(&compositeOps, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvRcondTensor), keys(self)|keys(rcond), keys(out)|keys(self)|keys(rcond), keys(out)).LinalgPinvRcondTensor(c, out, self, rcond, hermitian)
 }
 
 // Pinverse implements the operator pinverse.
 func (c Context) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
-	return c.backendOr(&composed, "pinverse", key, unsafe.Offsetof(Backend{}.Pinverse), tensor.Sparse, 0, 0).Pinverse(c, self, rcond)
+	return c.backendOr(&compositeOps, "pinverse", key, unsafe.Offsetof(Backend{}.Pinverse), tensor.Sparse, 0, 0).Pinverse(c, self, rcond)
 }
 
 // LinalgSolveEx implements the operator linalg.solve_ex.
@@ -2472,7 +2472,7 @@ func (c Context) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, ch
 // LinalgSolve implements the operator linalg.solve.
 func (c Context) LinalgSolve(out, a, rhs *tensor.Tensor, left bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(a) | keys(rhs) | c.casting(1))
-	return c.backendOr(&composed, "linalg.solve", key, unsafe.Offsetof(Backend{}.LinalgSolve), keys(a)|keys(rhs), keys(out)|keys(a)|keys(rhs), keys(out)).LinalgSolve(c, out, a, rhs, left)
+	return c.backendOr(&compositeOps, "linalg.solve", key, unsafe.Offsetof(Backend{}.LinalgSolve), keys(a)|keys(rhs), keys(out)|keys(a)|keys(rhs), keys(out)).LinalgSolve(c, out, a, rhs, left)
 }
 
 // LinalgInvEx implements the operator linalg.inv_ex.
@@ -2489,7 +2489,7 @@ func (c Context) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors 
 // LinalgInv implements the operator linalg.inv.
 func (c Context) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(a) | c.casting(1))
-	return c.backendOr(&composed, "linalg.inv", key, unsafe.Offsetof(Backend{}.LinalgInv), keys(a), keys(out)|keys(a), keys(out)).LinalgInv(c, out, a)
+	return c.backendOr(&compositeOps, "linalg.inv", key, unsafe.Offsetof(Backend{}.LinalgInv), keys(a), keys(out)|keys(a), keys(out)).LinalgInv(c, out, a)
 }
 
 // LinalgSolveTriangular implements the operator linalg.solve_triangular.
@@ -2505,31 +2505,31 @@ func (c Context) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left,
 // TriangularSolve implements the operator triangular_solve.
 func (c Context) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outSolution) | keys(outA) | keys(self) | keys(a) | c.casting(1))
-	return c.backendOr(&composed, "triangular_solve", key, unsafe.Offsetof(Backend{}.TriangularSolve), keys(self)|keys(a), keys(outSolution)|keys(outA)|keys(self)|keys(a), keys(outSolution)|keys(outA)).TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
+	return c.backendOr(&compositeOps, "triangular_solve", key, unsafe.Offsetof(Backend{}.TriangularSolve), keys(self)|keys(a), keys(outSolution)|keys(outA)|keys(self)|keys(a), keys(outSolution)|keys(outA)).TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 }
 
 // LinalgLuSolve implements the operator linalg.lu_solve.
 func (c Context) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(lu) | keys(pivots) | keys(b))
-	return c.backendOr(&composed, "linalg.lu_solve", key, unsafe.Offsetof(Backend{}.LinalgLuSolve), keys(lu)|keys(pivots)|keys(b), keys(out)|keys(lu)|keys(pivots)|keys(b), keys(out)).LinalgLuSolve(c, out, lu, pivots, b, left, adjoint)
+	return c.backendOr(&compositeOps, "linalg.lu_solve", key, unsafe.Offsetof(Backend{}.LinalgLuSolve), keys(lu)|keys(pivots)|keys(b), keys(out)|keys(lu)|keys(pivots)|keys(b), keys(out)).LinalgLuSolve(c, out, lu, pivots, b, left, adjoint)
 }
 
 // LuSolve implements the operator lu_solve.
 func (c Context) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(lu) | keys(pivots) | c.casting(1))
-	return c.backendOr(&composed, "lu_solve", key, unsafe.Offsetof(Backend{}.LuSolve), keys(self)|keys(lu)|keys(pivots), keys(out)|keys(self)|keys(lu)|keys(pivots), keys(out)).LuSolve(c, out, self, lu, pivots)
+	return c.backendOr(&compositeOps, "lu_solve", key, unsafe.Offsetof(Backend{}.LuSolve), keys(self)|keys(lu)|keys(pivots), keys(out)|keys(self)|keys(lu)|keys(pivots), keys(out)).LuSolve(c, out, self, lu, pivots)
 }
 
 // CholeskySolve implements the operator cholesky_solve.
 func (c Context) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(l) | c.casting(1))
-	return c.backendOr(&composed, "cholesky_solve", key, unsafe.Offsetof(Backend{}.CholeskySolve), keys(self)|keys(l), keys(out)|keys(self)|keys(l), keys(out)).CholeskySolve(c, out, self, l, upper)
+	return c.backendOr(&compositeOps, "cholesky_solve", key, unsafe.Offsetof(Backend{}.CholeskySolve), keys(self)|keys(l), keys(out)|keys(self)|keys(l), keys(out)).CholeskySolve(c, out, self, l, upper)
 }
 
 // CholeskyInverse implements the operator cholesky_inverse.
 func (c Context) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "cholesky_inverse", key, unsafe.Offsetof(Backend{}.CholeskyInverse), keys(self), keys(out)|keys(self), keys(out)).CholeskyInverse(c, out, self, upper)
+	return c.backendOr(&compositeOps, "cholesky_inverse", key, unsafe.Offsetof(Backend{}.CholeskyInverse), keys(self), keys(out)|keys(self), keys(out)).CholeskyInverse(c, out, self, upper)
 }
 
 // LinalgLdlSolve implements the operator linalg.ldl_solve.
@@ -2612,7 +2612,7 @@ func (c Context) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices boo
 // Svd implements the operator svd.
 func (c Context) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outU) | keys(outS) | keys(outV) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "svd", key, unsafe.Offsetof(Backend{}.Svd), keys(self), keys(outU)|keys(outS)|keys(outV)|keys(self), keys(outU)|keys(outS)|keys(outV)).Svd(c, outU, outS, outV, self, some, computeUV)
+	return c.backendOr(&compositeOps, "svd", key, unsafe.Offsetof(Backend{}.Svd), keys(self), keys(outU)|keys(outS)|keys(outV)|keys(self), keys(outU)|keys(outS)|keys(outV)).Svd(c, outU, outS, outV, self, some, computeUV)
 }
 
 // LinalgSvdvals implements the operator linalg.svdvals.
@@ -2628,913 +2628,913 @@ func (c Context) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor
 // SvdLowrank implements the operator svd_lowrank.
 func (c Context) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(a) | keys(m))
-	return c.backendOr(&composed, "svd_lowrank", key, unsafe.Offsetof(Backend{}.SvdLowrank), tensor.Sparse, keys(a)|keys(m), 0).SvdLowrank(c, a, q, niter, m)
+	return c.backendOr(&compositeOps, "svd_lowrank", key, unsafe.Offsetof(Backend{}.SvdLowrank), tensor.Sparse, keys(a)|keys(m), 0).SvdLowrank(c, a, q, niter, m)
 }
 
 // PcaLowrank implements the operator pca_lowrank.
 func (c Context) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(a))
-	return c.backendOr(&composed, "pca_lowrank", key, unsafe.Offsetof(Backend{}.PcaLowrank), tensor.Sparse, 0, 0).PcaLowrank(c, a, q, center, niter)
+	return c.backendOr(&compositeOps, "pca_lowrank", key, unsafe.Offsetof(Backend{}.PcaLowrank), tensor.Sparse, 0, 0).PcaLowrank(c, a, q, center, niter)
 }
 
 // Lobpcg implements the operator lobpcg.
 func (c Context) Lobpcg(a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(a) | keys(mass) | keys(x) | keys(iK))
-	return c.backendOr(&composed, "lobpcg", key, unsafe.Offsetof(Backend{}.Lobpcg), tensor.Sparse, keys(a)|keys(mass)|keys(x)|keys(iK), 0).Lobpcg(c, a, k, mass, x, n, iK, niter, tol, largest, method)
+	return c.backendOr(&compositeOps, "lobpcg", key, unsafe.Offsetof(Backend{}.Lobpcg), tensor.Sparse, keys(a)|keys(mass)|keys(x)|keys(iK), 0).Lobpcg(c, a, k, mass, x, n, iK, niter, tol, largest, method)
 }
 
 // FusedSgd implements the operator _fused_sgd_.
 func (c Context) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(momentumBufferList) | keys(gradScale) | keys(foundInf))
-	return c.backendOr(&composed, "_fused_sgd_", key, unsafe.Offsetof(Backend{}.FusedSgd), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf), 0).FusedSgd(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
+	return c.backendOr(&compositeOps, "_fused_sgd_", key, unsafe.Offsetof(Backend{}.FusedSgd), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf), 0).FusedSgd(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
 }
 
 // FusedAdam implements the operator _fused_adam_.
 func (c Context) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf))
-	return c.backendOr(&composed, "_fused_adam_", key, unsafe.Offsetof(Backend{}.FusedAdam), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdam(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
+	return c.backendOr(&compositeOps, "_fused_adam_", key, unsafe.Offsetof(Backend{}.FusedAdam), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdam(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 }
 
 // FusedAdamw implements the operator _fused_adamw_.
 func (c Context) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf))
-	return c.backendOr(&composed, "_fused_adamw_", key, unsafe.Offsetof(Backend{}.FusedAdamw), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdamw(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
+	return c.backendOr(&compositeOps, "_fused_adamw_", key, unsafe.Offsetof(Backend{}.FusedAdamw), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdamw(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 }
 
 // FusedAdagrad implements the operator _fused_adagrad_.
 func (c Context) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(stateSums) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf))
-	return c.backendOr(&composed, "_fused_adagrad_", key, unsafe.Offsetof(Backend{}.FusedAdagrad), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdagrad(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
+	return c.backendOr(&compositeOps, "_fused_adagrad_", key, unsafe.Offsetof(Backend{}.FusedAdagrad), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdagrad(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
 }
 
 // ForeachAbs implements the operator _foreach_abs.
 func (c Context) ForeachAbs(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_abs", key, unsafe.Offsetof(Backend{}.ForeachAbs), tensor.Sparse, keysOf(self), 0).ForeachAbs(c, self)
+	return c.backendOr(&compositeOps, "_foreach_abs", key, unsafe.Offsetof(Backend{}.ForeachAbs), tensor.Sparse, keysOf(self), 0).ForeachAbs(c, self)
 }
 
 // ForeachAbsInPlace implements the operator _foreach_abs_.
 func (c Context) ForeachAbsInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_abs_", key, unsafe.Offsetof(Backend{}.ForeachAbsInPlace), tensor.Sparse, keysOf(self), 0).ForeachAbsInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_abs_", key, unsafe.Offsetof(Backend{}.ForeachAbsInPlace), tensor.Sparse, keysOf(self), 0).ForeachAbsInPlace(c, self)
 }
 
 // ForeachAcos implements the operator _foreach_acos.
 func (c Context) ForeachAcos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_acos", key, unsafe.Offsetof(Backend{}.ForeachAcos), tensor.Sparse, keysOf(self), 0).ForeachAcos(c, self)
+	return c.backendOr(&compositeOps, "_foreach_acos", key, unsafe.Offsetof(Backend{}.ForeachAcos), tensor.Sparse, keysOf(self), 0).ForeachAcos(c, self)
 }
 
 // ForeachAcosInPlace implements the operator _foreach_acos_.
 func (c Context) ForeachAcosInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_acos_", key, unsafe.Offsetof(Backend{}.ForeachAcosInPlace), tensor.Sparse, keysOf(self), 0).ForeachAcosInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_acos_", key, unsafe.Offsetof(Backend{}.ForeachAcosInPlace), tensor.Sparse, keysOf(self), 0).ForeachAcosInPlace(c, self)
 }
 
 // ForeachAsin implements the operator _foreach_asin.
 func (c Context) ForeachAsin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_asin", key, unsafe.Offsetof(Backend{}.ForeachAsin), tensor.Sparse, keysOf(self), 0).ForeachAsin(c, self)
+	return c.backendOr(&compositeOps, "_foreach_asin", key, unsafe.Offsetof(Backend{}.ForeachAsin), tensor.Sparse, keysOf(self), 0).ForeachAsin(c, self)
 }
 
 // ForeachAsinInPlace implements the operator _foreach_asin_.
 func (c Context) ForeachAsinInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_asin_", key, unsafe.Offsetof(Backend{}.ForeachAsinInPlace), tensor.Sparse, keysOf(self), 0).ForeachAsinInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_asin_", key, unsafe.Offsetof(Backend{}.ForeachAsinInPlace), tensor.Sparse, keysOf(self), 0).ForeachAsinInPlace(c, self)
 }
 
 // ForeachAtan implements the operator _foreach_atan.
 func (c Context) ForeachAtan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_atan", key, unsafe.Offsetof(Backend{}.ForeachAtan), tensor.Sparse, keysOf(self), 0).ForeachAtan(c, self)
+	return c.backendOr(&compositeOps, "_foreach_atan", key, unsafe.Offsetof(Backend{}.ForeachAtan), tensor.Sparse, keysOf(self), 0).ForeachAtan(c, self)
 }
 
 // ForeachAtanInPlace implements the operator _foreach_atan_.
 func (c Context) ForeachAtanInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_atan_", key, unsafe.Offsetof(Backend{}.ForeachAtanInPlace), tensor.Sparse, keysOf(self), 0).ForeachAtanInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_atan_", key, unsafe.Offsetof(Backend{}.ForeachAtanInPlace), tensor.Sparse, keysOf(self), 0).ForeachAtanInPlace(c, self)
 }
 
 // ForeachCeil implements the operator _foreach_ceil.
 func (c Context) ForeachCeil(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_ceil", key, unsafe.Offsetof(Backend{}.ForeachCeil), tensor.Sparse, keysOf(self), 0).ForeachCeil(c, self)
+	return c.backendOr(&compositeOps, "_foreach_ceil", key, unsafe.Offsetof(Backend{}.ForeachCeil), tensor.Sparse, keysOf(self), 0).ForeachCeil(c, self)
 }
 
 // ForeachCeilInPlace implements the operator _foreach_ceil_.
 func (c Context) ForeachCeilInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_ceil_", key, unsafe.Offsetof(Backend{}.ForeachCeilInPlace), tensor.Sparse, keysOf(self), 0).ForeachCeilInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_ceil_", key, unsafe.Offsetof(Backend{}.ForeachCeilInPlace), tensor.Sparse, keysOf(self), 0).ForeachCeilInPlace(c, self)
 }
 
 // ForeachCos implements the operator _foreach_cos.
 func (c Context) ForeachCos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_cos", key, unsafe.Offsetof(Backend{}.ForeachCos), tensor.Sparse, keysOf(self), 0).ForeachCos(c, self)
+	return c.backendOr(&compositeOps, "_foreach_cos", key, unsafe.Offsetof(Backend{}.ForeachCos), tensor.Sparse, keysOf(self), 0).ForeachCos(c, self)
 }
 
 // ForeachCosInPlace implements the operator _foreach_cos_.
 func (c Context) ForeachCosInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_cos_", key, unsafe.Offsetof(Backend{}.ForeachCosInPlace), tensor.Sparse, keysOf(self), 0).ForeachCosInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_cos_", key, unsafe.Offsetof(Backend{}.ForeachCosInPlace), tensor.Sparse, keysOf(self), 0).ForeachCosInPlace(c, self)
 }
 
 // ForeachCosh implements the operator _foreach_cosh.
 func (c Context) ForeachCosh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_cosh", key, unsafe.Offsetof(Backend{}.ForeachCosh), tensor.Sparse, keysOf(self), 0).ForeachCosh(c, self)
+	return c.backendOr(&compositeOps, "_foreach_cosh", key, unsafe.Offsetof(Backend{}.ForeachCosh), tensor.Sparse, keysOf(self), 0).ForeachCosh(c, self)
 }
 
 // ForeachCoshInPlace implements the operator _foreach_cosh_.
 func (c Context) ForeachCoshInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_cosh_", key, unsafe.Offsetof(Backend{}.ForeachCoshInPlace), tensor.Sparse, keysOf(self), 0).ForeachCoshInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_cosh_", key, unsafe.Offsetof(Backend{}.ForeachCoshInPlace), tensor.Sparse, keysOf(self), 0).ForeachCoshInPlace(c, self)
 }
 
 // ForeachErf implements the operator _foreach_erf.
 func (c Context) ForeachErf(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_erf", key, unsafe.Offsetof(Backend{}.ForeachErf), tensor.Sparse, keysOf(self), 0).ForeachErf(c, self)
+	return c.backendOr(&compositeOps, "_foreach_erf", key, unsafe.Offsetof(Backend{}.ForeachErf), tensor.Sparse, keysOf(self), 0).ForeachErf(c, self)
 }
 
 // ForeachErfInPlace implements the operator _foreach_erf_.
 func (c Context) ForeachErfInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_erf_", key, unsafe.Offsetof(Backend{}.ForeachErfInPlace), tensor.Sparse, keysOf(self), 0).ForeachErfInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_erf_", key, unsafe.Offsetof(Backend{}.ForeachErfInPlace), tensor.Sparse, keysOf(self), 0).ForeachErfInPlace(c, self)
 }
 
 // ForeachErfc implements the operator _foreach_erfc.
 func (c Context) ForeachErfc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_erfc", key, unsafe.Offsetof(Backend{}.ForeachErfc), tensor.Sparse, keysOf(self), 0).ForeachErfc(c, self)
+	return c.backendOr(&compositeOps, "_foreach_erfc", key, unsafe.Offsetof(Backend{}.ForeachErfc), tensor.Sparse, keysOf(self), 0).ForeachErfc(c, self)
 }
 
 // ForeachErfcInPlace implements the operator _foreach_erfc_.
 func (c Context) ForeachErfcInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_erfc_", key, unsafe.Offsetof(Backend{}.ForeachErfcInPlace), tensor.Sparse, keysOf(self), 0).ForeachErfcInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_erfc_", key, unsafe.Offsetof(Backend{}.ForeachErfcInPlace), tensor.Sparse, keysOf(self), 0).ForeachErfcInPlace(c, self)
 }
 
 // ForeachExp implements the operator _foreach_exp.
 func (c Context) ForeachExp(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_exp", key, unsafe.Offsetof(Backend{}.ForeachExp), tensor.Sparse, keysOf(self), 0).ForeachExp(c, self)
+	return c.backendOr(&compositeOps, "_foreach_exp", key, unsafe.Offsetof(Backend{}.ForeachExp), tensor.Sparse, keysOf(self), 0).ForeachExp(c, self)
 }
 
 // ForeachExpInPlace implements the operator _foreach_exp_.
 func (c Context) ForeachExpInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_exp_", key, unsafe.Offsetof(Backend{}.ForeachExpInPlace), tensor.Sparse, keysOf(self), 0).ForeachExpInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_exp_", key, unsafe.Offsetof(Backend{}.ForeachExpInPlace), tensor.Sparse, keysOf(self), 0).ForeachExpInPlace(c, self)
 }
 
 // ForeachExpm1 implements the operator _foreach_expm1.
 func (c Context) ForeachExpm1(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_expm1", key, unsafe.Offsetof(Backend{}.ForeachExpm1), tensor.Sparse, keysOf(self), 0).ForeachExpm1(c, self)
+	return c.backendOr(&compositeOps, "_foreach_expm1", key, unsafe.Offsetof(Backend{}.ForeachExpm1), tensor.Sparse, keysOf(self), 0).ForeachExpm1(c, self)
 }
 
 // ForeachExpm1InPlace implements the operator _foreach_expm1_.
 func (c Context) ForeachExpm1InPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_expm1_", key, unsafe.Offsetof(Backend{}.ForeachExpm1InPlace), tensor.Sparse, keysOf(self), 0).ForeachExpm1InPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_expm1_", key, unsafe.Offsetof(Backend{}.ForeachExpm1InPlace), tensor.Sparse, keysOf(self), 0).ForeachExpm1InPlace(c, self)
 }
 
 // ForeachFloor implements the operator _foreach_floor.
 func (c Context) ForeachFloor(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_floor", key, unsafe.Offsetof(Backend{}.ForeachFloor), tensor.Sparse, keysOf(self), 0).ForeachFloor(c, self)
+	return c.backendOr(&compositeOps, "_foreach_floor", key, unsafe.Offsetof(Backend{}.ForeachFloor), tensor.Sparse, keysOf(self), 0).ForeachFloor(c, self)
 }
 
 // ForeachFloorInPlace implements the operator _foreach_floor_.
 func (c Context) ForeachFloorInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_floor_", key, unsafe.Offsetof(Backend{}.ForeachFloorInPlace), tensor.Sparse, keysOf(self), 0).ForeachFloorInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_floor_", key, unsafe.Offsetof(Backend{}.ForeachFloorInPlace), tensor.Sparse, keysOf(self), 0).ForeachFloorInPlace(c, self)
 }
 
 // ForeachFrac implements the operator _foreach_frac.
 func (c Context) ForeachFrac(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_frac", key, unsafe.Offsetof(Backend{}.ForeachFrac), tensor.Sparse, keysOf(self), 0).ForeachFrac(c, self)
+	return c.backendOr(&compositeOps, "_foreach_frac", key, unsafe.Offsetof(Backend{}.ForeachFrac), tensor.Sparse, keysOf(self), 0).ForeachFrac(c, self)
 }
 
 // ForeachFracInPlace implements the operator _foreach_frac_.
 func (c Context) ForeachFracInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_frac_", key, unsafe.Offsetof(Backend{}.ForeachFracInPlace), tensor.Sparse, keysOf(self), 0).ForeachFracInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_frac_", key, unsafe.Offsetof(Backend{}.ForeachFracInPlace), tensor.Sparse, keysOf(self), 0).ForeachFracInPlace(c, self)
 }
 
 // ForeachLgamma implements the operator _foreach_lgamma.
 func (c Context) ForeachLgamma(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_lgamma", key, unsafe.Offsetof(Backend{}.ForeachLgamma), tensor.Sparse, keysOf(self), 0).ForeachLgamma(c, self)
+	return c.backendOr(&compositeOps, "_foreach_lgamma", key, unsafe.Offsetof(Backend{}.ForeachLgamma), tensor.Sparse, keysOf(self), 0).ForeachLgamma(c, self)
 }
 
 // ForeachLgammaInPlace implements the operator _foreach_lgamma_.
 func (c Context) ForeachLgammaInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_lgamma_", key, unsafe.Offsetof(Backend{}.ForeachLgammaInPlace), tensor.Sparse, keysOf(self), 0).ForeachLgammaInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_lgamma_", key, unsafe.Offsetof(Backend{}.ForeachLgammaInPlace), tensor.Sparse, keysOf(self), 0).ForeachLgammaInPlace(c, self)
 }
 
 // ForeachLog implements the operator _foreach_log.
 func (c Context) ForeachLog(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_log", key, unsafe.Offsetof(Backend{}.ForeachLog), tensor.Sparse, keysOf(self), 0).ForeachLog(c, self)
+	return c.backendOr(&compositeOps, "_foreach_log", key, unsafe.Offsetof(Backend{}.ForeachLog), tensor.Sparse, keysOf(self), 0).ForeachLog(c, self)
 }
 
 // ForeachLogInPlace implements the operator _foreach_log_.
 func (c Context) ForeachLogInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_log_", key, unsafe.Offsetof(Backend{}.ForeachLogInPlace), tensor.Sparse, keysOf(self), 0).ForeachLogInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_log_", key, unsafe.Offsetof(Backend{}.ForeachLogInPlace), tensor.Sparse, keysOf(self), 0).ForeachLogInPlace(c, self)
 }
 
 // ForeachLog10 implements the operator _foreach_log10.
 func (c Context) ForeachLog10(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_log10", key, unsafe.Offsetof(Backend{}.ForeachLog10), tensor.Sparse, keysOf(self), 0).ForeachLog10(c, self)
+	return c.backendOr(&compositeOps, "_foreach_log10", key, unsafe.Offsetof(Backend{}.ForeachLog10), tensor.Sparse, keysOf(self), 0).ForeachLog10(c, self)
 }
 
 // ForeachLog10InPlace implements the operator _foreach_log10_.
 func (c Context) ForeachLog10InPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_log10_", key, unsafe.Offsetof(Backend{}.ForeachLog10InPlace), tensor.Sparse, keysOf(self), 0).ForeachLog10InPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_log10_", key, unsafe.Offsetof(Backend{}.ForeachLog10InPlace), tensor.Sparse, keysOf(self), 0).ForeachLog10InPlace(c, self)
 }
 
 // ForeachLog1p implements the operator _foreach_log1p.
 func (c Context) ForeachLog1p(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_log1p", key, unsafe.Offsetof(Backend{}.ForeachLog1p), tensor.Sparse, keysOf(self), 0).ForeachLog1p(c, self)
+	return c.backendOr(&compositeOps, "_foreach_log1p", key, unsafe.Offsetof(Backend{}.ForeachLog1p), tensor.Sparse, keysOf(self), 0).ForeachLog1p(c, self)
 }
 
 // ForeachLog1pInPlace implements the operator _foreach_log1p_.
 func (c Context) ForeachLog1pInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_log1p_", key, unsafe.Offsetof(Backend{}.ForeachLog1pInPlace), tensor.Sparse, keysOf(self), 0).ForeachLog1pInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_log1p_", key, unsafe.Offsetof(Backend{}.ForeachLog1pInPlace), tensor.Sparse, keysOf(self), 0).ForeachLog1pInPlace(c, self)
 }
 
 // ForeachLog2 implements the operator _foreach_log2.
 func (c Context) ForeachLog2(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_log2", key, unsafe.Offsetof(Backend{}.ForeachLog2), tensor.Sparse, keysOf(self), 0).ForeachLog2(c, self)
+	return c.backendOr(&compositeOps, "_foreach_log2", key, unsafe.Offsetof(Backend{}.ForeachLog2), tensor.Sparse, keysOf(self), 0).ForeachLog2(c, self)
 }
 
 // ForeachLog2InPlace implements the operator _foreach_log2_.
 func (c Context) ForeachLog2InPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_log2_", key, unsafe.Offsetof(Backend{}.ForeachLog2InPlace), tensor.Sparse, keysOf(self), 0).ForeachLog2InPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_log2_", key, unsafe.Offsetof(Backend{}.ForeachLog2InPlace), tensor.Sparse, keysOf(self), 0).ForeachLog2InPlace(c, self)
 }
 
 // ForeachNeg implements the operator _foreach_neg.
 func (c Context) ForeachNeg(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_neg", key, unsafe.Offsetof(Backend{}.ForeachNeg), tensor.Sparse, keysOf(self), 0).ForeachNeg(c, self)
+	return c.backendOr(&compositeOps, "_foreach_neg", key, unsafe.Offsetof(Backend{}.ForeachNeg), tensor.Sparse, keysOf(self), 0).ForeachNeg(c, self)
 }
 
 // ForeachNegInPlace implements the operator _foreach_neg_.
 func (c Context) ForeachNegInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_neg_", key, unsafe.Offsetof(Backend{}.ForeachNegInPlace), tensor.Sparse, keysOf(self), 0).ForeachNegInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_neg_", key, unsafe.Offsetof(Backend{}.ForeachNegInPlace), tensor.Sparse, keysOf(self), 0).ForeachNegInPlace(c, self)
 }
 
 // ForeachReciprocal implements the operator _foreach_reciprocal.
 func (c Context) ForeachReciprocal(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_reciprocal", key, unsafe.Offsetof(Backend{}.ForeachReciprocal), tensor.Sparse, keysOf(self), 0).ForeachReciprocal(c, self)
+	return c.backendOr(&compositeOps, "_foreach_reciprocal", key, unsafe.Offsetof(Backend{}.ForeachReciprocal), tensor.Sparse, keysOf(self), 0).ForeachReciprocal(c, self)
 }
 
 // ForeachReciprocalInPlace implements the operator _foreach_reciprocal_.
 func (c Context) ForeachReciprocalInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_reciprocal_", key, unsafe.Offsetof(Backend{}.ForeachReciprocalInPlace), tensor.Sparse, keysOf(self), 0).ForeachReciprocalInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_reciprocal_", key, unsafe.Offsetof(Backend{}.ForeachReciprocalInPlace), tensor.Sparse, keysOf(self), 0).ForeachReciprocalInPlace(c, self)
 }
 
 // ForeachRound implements the operator _foreach_round.
 func (c Context) ForeachRound(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_round", key, unsafe.Offsetof(Backend{}.ForeachRound), tensor.Sparse, keysOf(self), 0).ForeachRound(c, self)
+	return c.backendOr(&compositeOps, "_foreach_round", key, unsafe.Offsetof(Backend{}.ForeachRound), tensor.Sparse, keysOf(self), 0).ForeachRound(c, self)
 }
 
 // ForeachRoundInPlace implements the operator _foreach_round_.
 func (c Context) ForeachRoundInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_round_", key, unsafe.Offsetof(Backend{}.ForeachRoundInPlace), tensor.Sparse, keysOf(self), 0).ForeachRoundInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_round_", key, unsafe.Offsetof(Backend{}.ForeachRoundInPlace), tensor.Sparse, keysOf(self), 0).ForeachRoundInPlace(c, self)
 }
 
 // ForeachRsqrt implements the operator _foreach_rsqrt.
 func (c Context) ForeachRsqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_rsqrt", key, unsafe.Offsetof(Backend{}.ForeachRsqrt), tensor.Sparse, keysOf(self), 0).ForeachRsqrt(c, self)
+	return c.backendOr(&compositeOps, "_foreach_rsqrt", key, unsafe.Offsetof(Backend{}.ForeachRsqrt), tensor.Sparse, keysOf(self), 0).ForeachRsqrt(c, self)
 }
 
 // ForeachRsqrtInPlace implements the operator _foreach_rsqrt_.
 func (c Context) ForeachRsqrtInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_rsqrt_", key, unsafe.Offsetof(Backend{}.ForeachRsqrtInPlace), tensor.Sparse, keysOf(self), 0).ForeachRsqrtInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_rsqrt_", key, unsafe.Offsetof(Backend{}.ForeachRsqrtInPlace), tensor.Sparse, keysOf(self), 0).ForeachRsqrtInPlace(c, self)
 }
 
 // ForeachSigmoid implements the operator _foreach_sigmoid.
 func (c Context) ForeachSigmoid(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sigmoid", key, unsafe.Offsetof(Backend{}.ForeachSigmoid), tensor.Sparse, keysOf(self), 0).ForeachSigmoid(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sigmoid", key, unsafe.Offsetof(Backend{}.ForeachSigmoid), tensor.Sparse, keysOf(self), 0).ForeachSigmoid(c, self)
 }
 
 // ForeachSigmoidInPlace implements the operator _foreach_sigmoid_.
 func (c Context) ForeachSigmoidInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sigmoid_", key, unsafe.Offsetof(Backend{}.ForeachSigmoidInPlace), tensor.Sparse, keysOf(self), 0).ForeachSigmoidInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sigmoid_", key, unsafe.Offsetof(Backend{}.ForeachSigmoidInPlace), tensor.Sparse, keysOf(self), 0).ForeachSigmoidInPlace(c, self)
 }
 
 // ForeachSign implements the operator _foreach_sign.
 func (c Context) ForeachSign(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sign", key, unsafe.Offsetof(Backend{}.ForeachSign), tensor.Sparse, keysOf(self), 0).ForeachSign(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sign", key, unsafe.Offsetof(Backend{}.ForeachSign), tensor.Sparse, keysOf(self), 0).ForeachSign(c, self)
 }
 
 // ForeachSignInPlace implements the operator _foreach_sign_.
 func (c Context) ForeachSignInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sign_", key, unsafe.Offsetof(Backend{}.ForeachSignInPlace), tensor.Sparse, keysOf(self), 0).ForeachSignInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sign_", key, unsafe.Offsetof(Backend{}.ForeachSignInPlace), tensor.Sparse, keysOf(self), 0).ForeachSignInPlace(c, self)
 }
 
 // ForeachSin implements the operator _foreach_sin.
 func (c Context) ForeachSin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sin", key, unsafe.Offsetof(Backend{}.ForeachSin), tensor.Sparse, keysOf(self), 0).ForeachSin(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sin", key, unsafe.Offsetof(Backend{}.ForeachSin), tensor.Sparse, keysOf(self), 0).ForeachSin(c, self)
 }
 
 // ForeachSinInPlace implements the operator _foreach_sin_.
 func (c Context) ForeachSinInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sin_", key, unsafe.Offsetof(Backend{}.ForeachSinInPlace), tensor.Sparse, keysOf(self), 0).ForeachSinInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sin_", key, unsafe.Offsetof(Backend{}.ForeachSinInPlace), tensor.Sparse, keysOf(self), 0).ForeachSinInPlace(c, self)
 }
 
 // ForeachSinh implements the operator _foreach_sinh.
 func (c Context) ForeachSinh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sinh", key, unsafe.Offsetof(Backend{}.ForeachSinh), tensor.Sparse, keysOf(self), 0).ForeachSinh(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sinh", key, unsafe.Offsetof(Backend{}.ForeachSinh), tensor.Sparse, keysOf(self), 0).ForeachSinh(c, self)
 }
 
 // ForeachSinhInPlace implements the operator _foreach_sinh_.
 func (c Context) ForeachSinhInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sinh_", key, unsafe.Offsetof(Backend{}.ForeachSinhInPlace), tensor.Sparse, keysOf(self), 0).ForeachSinhInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sinh_", key, unsafe.Offsetof(Backend{}.ForeachSinhInPlace), tensor.Sparse, keysOf(self), 0).ForeachSinhInPlace(c, self)
 }
 
 // ForeachSqrt implements the operator _foreach_sqrt.
 func (c Context) ForeachSqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sqrt", key, unsafe.Offsetof(Backend{}.ForeachSqrt), tensor.Sparse, keysOf(self), 0).ForeachSqrt(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sqrt", key, unsafe.Offsetof(Backend{}.ForeachSqrt), tensor.Sparse, keysOf(self), 0).ForeachSqrt(c, self)
 }
 
 // ForeachSqrtInPlace implements the operator _foreach_sqrt_.
 func (c Context) ForeachSqrtInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sqrt_", key, unsafe.Offsetof(Backend{}.ForeachSqrtInPlace), tensor.Sparse, keysOf(self), 0).ForeachSqrtInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_sqrt_", key, unsafe.Offsetof(Backend{}.ForeachSqrtInPlace), tensor.Sparse, keysOf(self), 0).ForeachSqrtInPlace(c, self)
 }
 
 // ForeachTan implements the operator _foreach_tan.
 func (c Context) ForeachTan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_tan", key, unsafe.Offsetof(Backend{}.ForeachTan), tensor.Sparse, keysOf(self), 0).ForeachTan(c, self)
+	return c.backendOr(&compositeOps, "_foreach_tan", key, unsafe.Offsetof(Backend{}.ForeachTan), tensor.Sparse, keysOf(self), 0).ForeachTan(c, self)
 }
 
 // ForeachTanInPlace implements the operator _foreach_tan_.
 func (c Context) ForeachTanInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_tan_", key, unsafe.Offsetof(Backend{}.ForeachTanInPlace), tensor.Sparse, keysOf(self), 0).ForeachTanInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_tan_", key, unsafe.Offsetof(Backend{}.ForeachTanInPlace), tensor.Sparse, keysOf(self), 0).ForeachTanInPlace(c, self)
 }
 
 // ForeachTanh implements the operator _foreach_tanh.
 func (c Context) ForeachTanh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_tanh", key, unsafe.Offsetof(Backend{}.ForeachTanh), tensor.Sparse, keysOf(self), 0).ForeachTanh(c, self)
+	return c.backendOr(&compositeOps, "_foreach_tanh", key, unsafe.Offsetof(Backend{}.ForeachTanh), tensor.Sparse, keysOf(self), 0).ForeachTanh(c, self)
 }
 
 // ForeachTanhInPlace implements the operator _foreach_tanh_.
 func (c Context) ForeachTanhInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_tanh_", key, unsafe.Offsetof(Backend{}.ForeachTanhInPlace), tensor.Sparse, keysOf(self), 0).ForeachTanhInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_tanh_", key, unsafe.Offsetof(Backend{}.ForeachTanhInPlace), tensor.Sparse, keysOf(self), 0).ForeachTanhInPlace(c, self)
 }
 
 // ForeachTrunc implements the operator _foreach_trunc.
 func (c Context) ForeachTrunc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_trunc", key, unsafe.Offsetof(Backend{}.ForeachTrunc), tensor.Sparse, keysOf(self), 0).ForeachTrunc(c, self)
+	return c.backendOr(&compositeOps, "_foreach_trunc", key, unsafe.Offsetof(Backend{}.ForeachTrunc), tensor.Sparse, keysOf(self), 0).ForeachTrunc(c, self)
 }
 
 // ForeachTruncInPlace implements the operator _foreach_trunc_.
 func (c Context) ForeachTruncInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_trunc_", key, unsafe.Offsetof(Backend{}.ForeachTruncInPlace), tensor.Sparse, keysOf(self), 0).ForeachTruncInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_trunc_", key, unsafe.Offsetof(Backend{}.ForeachTruncInPlace), tensor.Sparse, keysOf(self), 0).ForeachTruncInPlace(c, self)
 }
 
 // ForeachAddScalar implements the operator _foreach_add.
 func (c Context) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddScalar), tensor.Sparse, keysOf(self), 0).ForeachAddScalar(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddScalar), tensor.Sparse, keysOf(self), 0).ForeachAddScalar(c, self, scalar)
 }
 
 // ForeachAddScalarInPlace implements the operator _foreach_add_.
 func (c Context) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachAddScalarInPlace(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachAddScalarInPlace(c, self, scalar)
 }
 
 // ForeachAddList implements the operator _foreach_add.
 func (c Context) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachAddList(c, self, other, alpha)
+	return c.backendOr(&compositeOps, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachAddList(c, self, other, alpha)
 }
 
 // ForeachAddListInPlace implements the operator _foreach_add_.
 func (c Context) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachAddListInPlace(c, self, other, alpha)
+	return c.backendOr(&compositeOps, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachAddListInPlace(c, self, other, alpha)
 }
 
 // ForeachAddScalars implements the operator _foreach_add.
 func (c Context) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddScalars), tensor.Sparse, keysOf(self), 0).ForeachAddScalars(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddScalars), tensor.Sparse, keysOf(self), 0).ForeachAddScalars(c, self, scalars)
 }
 
 // ForeachAddScalarsInPlace implements the operator _foreach_add_.
 func (c Context) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachAddScalarsInPlace(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachAddScalarsInPlace(c, self, scalars)
 }
 
 // ForeachAddTensor implements the operator _foreach_add.
 func (c Context) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keys(other))
-	return c.backendOr(&composed, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachAddTensor(c, self, other, alpha)
+	return c.backendOr(&compositeOps, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachAddTensor(c, self, other, alpha)
 }
 
 // ForeachAddTensorInPlace implements the operator _foreach_add_.
 func (c Context) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keys(other))
-	return c.backendOr(&composed, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachAddTensorInPlace(c, self, other, alpha)
+	return c.backendOr(&compositeOps, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachAddTensorInPlace(c, self, other, alpha)
 }
 
 // ForeachSubScalar implements the operator _foreach_sub.
 func (c Context) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubScalar), tensor.Sparse, keysOf(self), 0).ForeachSubScalar(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubScalar), tensor.Sparse, keysOf(self), 0).ForeachSubScalar(c, self, scalar)
 }
 
 // ForeachSubScalarInPlace implements the operator _foreach_sub_.
 func (c Context) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachSubScalarInPlace(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachSubScalarInPlace(c, self, scalar)
 }
 
 // ForeachSubList implements the operator _foreach_sub.
 func (c Context) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachSubList(c, self, other, alpha)
+	return c.backendOr(&compositeOps, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachSubList(c, self, other, alpha)
 }
 
 // ForeachSubListInPlace implements the operator _foreach_sub_.
 func (c Context) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachSubListInPlace(c, self, other, alpha)
+	return c.backendOr(&compositeOps, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachSubListInPlace(c, self, other, alpha)
 }
 
 // ForeachSubScalars implements the operator _foreach_sub.
 func (c Context) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubScalars), tensor.Sparse, keysOf(self), 0).ForeachSubScalars(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubScalars), tensor.Sparse, keysOf(self), 0).ForeachSubScalars(c, self, scalars)
 }
 
 // ForeachSubScalarsInPlace implements the operator _foreach_sub_.
 func (c Context) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachSubScalarsInPlace(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachSubScalarsInPlace(c, self, scalars)
 }
 
 // ForeachMulScalar implements the operator _foreach_mul.
 func (c Context) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulScalar), tensor.Sparse, keysOf(self), 0).ForeachMulScalar(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulScalar), tensor.Sparse, keysOf(self), 0).ForeachMulScalar(c, self, scalar)
 }
 
 // ForeachMulScalarInPlace implements the operator _foreach_mul_.
 func (c Context) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMulScalarInPlace(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMulScalarInPlace(c, self, scalar)
 }
 
 // ForeachMulList implements the operator _foreach_mul.
 func (c Context) ForeachMulList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMulList(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMulList(c, self, other)
 }
 
 // ForeachMulListInPlace implements the operator _foreach_mul_.
 func (c Context) ForeachMulListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMulListInPlace(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMulListInPlace(c, self, other)
 }
 
 // ForeachMulScalars implements the operator _foreach_mul.
 func (c Context) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulScalars), tensor.Sparse, keysOf(self), 0).ForeachMulScalars(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulScalars), tensor.Sparse, keysOf(self), 0).ForeachMulScalars(c, self, scalars)
 }
 
 // ForeachMulScalarsInPlace implements the operator _foreach_mul_.
 func (c Context) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMulScalarsInPlace(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMulScalarsInPlace(c, self, scalars)
 }
 
 // ForeachMulTensor implements the operator _foreach_mul.
 func (c Context) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keys(other))
-	return c.backendOr(&composed, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachMulTensor(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachMulTensor(c, self, other)
 }
 
 // ForeachMulTensorInPlace implements the operator _foreach_mul_.
 func (c Context) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keys(other))
-	return c.backendOr(&composed, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachMulTensorInPlace(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachMulTensorInPlace(c, self, other)
 }
 
 // ForeachDivScalar implements the operator _foreach_div.
 func (c Context) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivScalar), tensor.Sparse, keysOf(self), 0).ForeachDivScalar(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivScalar), tensor.Sparse, keysOf(self), 0).ForeachDivScalar(c, self, scalar)
 }
 
 // ForeachDivScalarInPlace implements the operator _foreach_div_.
 func (c Context) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachDivScalarInPlace(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachDivScalarInPlace(c, self, scalar)
 }
 
 // ForeachDivList implements the operator _foreach_div.
 func (c Context) ForeachDivList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachDivList(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachDivList(c, self, other)
 }
 
 // ForeachDivListInPlace implements the operator _foreach_div_.
 func (c Context) ForeachDivListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachDivListInPlace(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachDivListInPlace(c, self, other)
 }
 
 // ForeachDivScalars implements the operator _foreach_div.
 func (c Context) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivScalars), tensor.Sparse, keysOf(self), 0).ForeachDivScalars(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivScalars), tensor.Sparse, keysOf(self), 0).ForeachDivScalars(c, self, scalars)
 }
 
 // ForeachDivScalarsInPlace implements the operator _foreach_div_.
 func (c Context) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachDivScalarsInPlace(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachDivScalarsInPlace(c, self, scalars)
 }
 
 // ForeachDivTensor implements the operator _foreach_div.
 func (c Context) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keys(other))
-	return c.backendOr(&composed, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachDivTensor(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachDivTensor(c, self, other)
 }
 
 // ForeachDivTensorInPlace implements the operator _foreach_div_.
 func (c Context) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keys(other))
-	return c.backendOr(&composed, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachDivTensorInPlace(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachDivTensorInPlace(c, self, other)
 }
 
 // ForeachClampMaxScalar implements the operator _foreach_clamp_max.
 func (c Context) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalar), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalar(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalar), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalar(c, self, scalar)
 }
 
 // ForeachClampMaxScalarInPlace implements the operator _foreach_clamp_max_.
 func (c Context) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalarInPlace(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalarInPlace(c, self, scalar)
 }
 
 // ForeachClampMaxList implements the operator _foreach_clamp_max.
 func (c Context) ForeachClampMaxList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMaxList(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMaxList(c, self, other)
 }
 
 // ForeachClampMaxListInPlace implements the operator _foreach_clamp_max_.
 func (c Context) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMaxListInPlace(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMaxListInPlace(c, self, other)
 }
 
 // ForeachClampMaxScalars implements the operator _foreach_clamp_max.
 func (c Context) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalars), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalars(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalars), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalars(c, self, scalars)
 }
 
 // ForeachClampMaxScalarsInPlace implements the operator _foreach_clamp_max_.
 func (c Context) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalarsInPlace(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalarsInPlace(c, self, scalars)
 }
 
 // ForeachClampMinScalar implements the operator _foreach_clamp_min.
 func (c Context) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalar), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalar(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalar), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalar(c, self, scalar)
 }
 
 // ForeachClampMinScalarInPlace implements the operator _foreach_clamp_min_.
 func (c Context) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalarInPlace(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalarInPlace(c, self, scalar)
 }
 
 // ForeachClampMinList implements the operator _foreach_clamp_min.
 func (c Context) ForeachClampMinList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMinList(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMinList(c, self, other)
 }
 
 // ForeachClampMinListInPlace implements the operator _foreach_clamp_min_.
 func (c Context) ForeachClampMinListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMinListInPlace(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMinListInPlace(c, self, other)
 }
 
 // ForeachClampMinScalars implements the operator _foreach_clamp_min.
 func (c Context) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalars), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalars(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalars), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalars(c, self, scalars)
 }
 
 // ForeachClampMinScalarsInPlace implements the operator _foreach_clamp_min_.
 func (c Context) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalarsInPlace(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalarsInPlace(c, self, scalars)
 }
 
 // ForeachMaximumScalar implements the operator _foreach_maximum.
 func (c Context) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalar), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalar(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalar), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalar(c, self, scalar)
 }
 
 // ForeachMaximumScalarInPlace implements the operator _foreach_maximum_.
 func (c Context) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalarInPlace(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalarInPlace(c, self, scalar)
 }
 
 // ForeachMaximumList implements the operator _foreach_maximum.
 func (c Context) ForeachMaximumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMaximumList(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMaximumList(c, self, other)
 }
 
 // ForeachMaximumListInPlace implements the operator _foreach_maximum_.
 func (c Context) ForeachMaximumListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMaximumListInPlace(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMaximumListInPlace(c, self, other)
 }
 
 // ForeachMaximumScalars implements the operator _foreach_maximum.
 func (c Context) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalars), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalars(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalars), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalars(c, self, scalars)
 }
 
 // ForeachMaximumScalarsInPlace implements the operator _foreach_maximum_.
 func (c Context) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalarsInPlace(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalarsInPlace(c, self, scalars)
 }
 
 // ForeachMinimumScalar implements the operator _foreach_minimum.
 func (c Context) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalar), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalar(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalar), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalar(c, self, scalar)
 }
 
 // ForeachMinimumScalarInPlace implements the operator _foreach_minimum_.
 func (c Context) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalarInPlace(c, self, scalar)
+	return c.backendOr(&compositeOps, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalarInPlace(c, self, scalar)
 }
 
 // ForeachMinimumList implements the operator _foreach_minimum.
 func (c Context) ForeachMinimumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMinimumList(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMinimumList(c, self, other)
 }
 
 // ForeachMinimumListInPlace implements the operator _foreach_minimum_.
 func (c Context) ForeachMinimumListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
-	return c.backendOr(&composed, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMinimumListInPlace(c, self, other)
+	return c.backendOr(&compositeOps, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMinimumListInPlace(c, self, other)
 }
 
 // ForeachMinimumScalars implements the operator _foreach_minimum.
 func (c Context) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalars), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalars(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalars), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalars(c, self, scalars)
 }
 
 // ForeachMinimumScalarsInPlace implements the operator _foreach_minimum_.
 func (c Context) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalarsInPlace(c, self, scalars)
+	return c.backendOr(&compositeOps, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalarsInPlace(c, self, scalars)
 }
 
 // ForeachPowScalar implements the operator _foreach_pow.
 func (c Context) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowScalar), tensor.Sparse, keysOf(self), 0).ForeachPowScalar(c, self, exponent)
+	return c.backendOr(&compositeOps, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowScalar), tensor.Sparse, keysOf(self), 0).ForeachPowScalar(c, self, exponent)
 }
 
 // ForeachPowScalarInPlace implements the operator _foreach_pow_.
 func (c Context) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachPowScalarInPlace(c, self, exponent)
+	return c.backendOr(&compositeOps, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachPowScalarInPlace(c, self, exponent)
 }
 
 // ForeachPowScalars implements the operator _foreach_pow.
 func (c Context) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowScalars), tensor.Sparse, keysOf(self), 0).ForeachPowScalars(c, self, exponent)
+	return c.backendOr(&compositeOps, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowScalars), tensor.Sparse, keysOf(self), 0).ForeachPowScalars(c, self, exponent)
 }
 
 // ForeachPowScalarsInPlace implements the operator _foreach_pow_.
 func (c Context) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachPowScalarsInPlace(c, self, exponent)
+	return c.backendOr(&compositeOps, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachPowScalarsInPlace(c, self, exponent)
 }
 
 // ForeachPowList implements the operator _foreach_pow.
 func (c Context) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(exponent))
-	return c.backendOr(&composed, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowList), tensor.Sparse, keysOf(self)|keysOf(exponent), 0).ForeachPowList(c, self, exponent)
+	return c.backendOr(&compositeOps, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowList), tensor.Sparse, keysOf(self)|keysOf(exponent), 0).ForeachPowList(c, self, exponent)
 }
 
 // ForeachPowListInPlace implements the operator _foreach_pow_.
 func (c Context) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(exponent))
-	return c.backendOr(&composed, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowListInPlace), tensor.Sparse, keysOf(self)|keysOf(exponent), 0).ForeachPowListInPlace(c, self, exponent)
+	return c.backendOr(&compositeOps, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowListInPlace), tensor.Sparse, keysOf(self)|keysOf(exponent), 0).ForeachPowListInPlace(c, self, exponent)
 }
 
 // ForeachPowBase implements the operator _foreach_pow.
 func (c Context) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(exponent))
-	return c.backendOr(&composed, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowBase), tensor.Sparse, keysOf(exponent), 0).ForeachPowBase(c, self, exponent)
+	return c.backendOr(&compositeOps, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowBase), tensor.Sparse, keysOf(exponent), 0).ForeachPowBase(c, self, exponent)
 }
 
 // ForeachLerpScalar implements the operator _foreach_lerp.
 func (c Context) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1))
-	return c.backendOr(&composed, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpScalar), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalar(c, self, tensors1, weight)
+	return c.backendOr(&compositeOps, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpScalar), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalar(c, self, tensors1, weight)
 }
 
 // ForeachLerpScalarInPlace implements the operator _foreach_lerp_.
 func (c Context) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1))
-	return c.backendOr(&composed, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalarInPlace(c, self, tensors1, weight)
+	return c.backendOr(&compositeOps, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalarInPlace(c, self, tensors1, weight)
 }
 
 // ForeachLerpList implements the operator _foreach_lerp.
 func (c Context) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1) | keysOf(weights))
-	return c.backendOr(&composed, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpList), tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), 0).ForeachLerpList(c, self, tensors1, weights)
+	return c.backendOr(&compositeOps, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpList), tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), 0).ForeachLerpList(c, self, tensors1, weights)
 }
 
 // ForeachLerpListInPlace implements the operator _foreach_lerp_.
 func (c Context) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1) | keysOf(weights))
-	return c.backendOr(&composed, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpListInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), 0).ForeachLerpListInPlace(c, self, tensors1, weights)
+	return c.backendOr(&compositeOps, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpListInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), 0).ForeachLerpListInPlace(c, self, tensors1, weights)
 }
 
 // ForeachLerpScalars implements the operator _foreach_lerp.
 func (c Context) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1))
-	return c.backendOr(&composed, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpScalars), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalars(c, self, tensors1, weight)
+	return c.backendOr(&compositeOps, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpScalars), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalars(c, self, tensors1, weight)
 }
 
 // ForeachLerpScalarsInPlace implements the operator _foreach_lerp_.
 func (c Context) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1))
-	return c.backendOr(&composed, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalarsInPlace(c, self, tensors1, weight)
+	return c.backendOr(&compositeOps, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalarsInPlace(c, self, tensors1, weight)
 }
 
 // ForeachAddcmulScalar implements the operator _foreach_addcmul.
 func (c Context) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
-	return c.backendOr(&composed, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalar), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalar(c, self, tensor1, tensor2, value)
+	return c.backendOr(&compositeOps, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalar), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalar(c, self, tensor1, tensor2, value)
 }
 
 // ForeachAddcmulScalarInPlace implements the operator _foreach_addcmul_.
 func (c Context) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
-	return c.backendOr(&composed, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalarInPlace(c, self, tensor1, tensor2, value)
+	return c.backendOr(&compositeOps, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalarInPlace(c, self, tensor1, tensor2, value)
 }
 
 // ForeachAddcmulScalars implements the operator _foreach_addcmul.
 func (c Context) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
-	return c.backendOr(&composed, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalars), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalars(c, self, tensor1, tensor2, scalars)
+	return c.backendOr(&compositeOps, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalars), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalars(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcmulScalarsInPlace implements the operator _foreach_addcmul_.
 func (c Context) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
-	return c.backendOr(&composed, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalarsInPlace(c, self, tensor1, tensor2, scalars)
+	return c.backendOr(&compositeOps, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalarsInPlace(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcmulTensor implements the operator _foreach_addcmul.
 func (c Context) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars))
-	return c.backendOr(&composed, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulTensor), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcmulTensor(c, self, tensor1, tensor2, scalars)
+	return c.backendOr(&compositeOps, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulTensor), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcmulTensor(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcmulTensorInPlace implements the operator _foreach_addcmul_.
 func (c Context) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars))
-	return c.backendOr(&composed, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulTensorInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcmulTensorInPlace(c, self, tensor1, tensor2, scalars)
+	return c.backendOr(&compositeOps, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulTensorInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcmulTensorInPlace(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcdivScalar implements the operator _foreach_addcdiv.
 func (c Context) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
-	return c.backendOr(&composed, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalar), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalar(c, self, tensor1, tensor2, value)
+	return c.backendOr(&compositeOps, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalar), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalar(c, self, tensor1, tensor2, value)
 }
 
 // ForeachAddcdivScalarInPlace implements the operator _foreach_addcdiv_.
 func (c Context) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
-	return c.backendOr(&composed, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalarInPlace(c, self, tensor1, tensor2, value)
+	return c.backendOr(&compositeOps, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalarInPlace(c, self, tensor1, tensor2, value)
 }
 
 // ForeachAddcdivScalars implements the operator _foreach_addcdiv.
 func (c Context) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
-	return c.backendOr(&composed, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalars), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalars(c, self, tensor1, tensor2, scalars)
+	return c.backendOr(&compositeOps, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalars), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalars(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcdivScalarsInPlace implements the operator _foreach_addcdiv_.
 func (c Context) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
-	return c.backendOr(&composed, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalarsInPlace(c, self, tensor1, tensor2, scalars)
+	return c.backendOr(&compositeOps, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalarsInPlace(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcdivTensor implements the operator _foreach_addcdiv.
 func (c Context) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars))
-	return c.backendOr(&composed, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivTensor), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcdivTensor(c, self, tensor1, tensor2, scalars)
+	return c.backendOr(&compositeOps, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivTensor), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcdivTensor(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachAddcdivTensorInPlace implements the operator _foreach_addcdiv_.
 func (c Context) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars))
-	return c.backendOr(&composed, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivTensorInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcdivTensorInPlace(c, self, tensor1, tensor2, scalars)
+	return c.backendOr(&compositeOps, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivTensorInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcdivTensorInPlace(c, self, tensor1, tensor2, scalars)
 }
 
 // ForeachNorm implements the operator _foreach_norm.
 func (c Context) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_norm", key, unsafe.Offsetof(Backend{}.ForeachNorm), tensor.Sparse, keysOf(self), 0).ForeachNorm(c, self, ord, d)
+	return c.backendOr(&compositeOps, "_foreach_norm", key, unsafe.Offsetof(Backend{}.ForeachNorm), tensor.Sparse, keysOf(self), 0).ForeachNorm(c, self, ord, d)
 }
 
 // ForeachMax implements the operator _foreach_max.
 func (c Context) ForeachMax(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_max", key, unsafe.Offsetof(Backend{}.ForeachMax), tensor.Sparse, keysOf(self), 0).ForeachMax(c, self)
+	return c.backendOr(&compositeOps, "_foreach_max", key, unsafe.Offsetof(Backend{}.ForeachMax), tensor.Sparse, keysOf(self), 0).ForeachMax(c, self)
 }
 
 // ForeachMm implements the operator _foreach_mm.
 func (c Context) ForeachMm(self, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(mat2))
-	return c.backendOr(&composed, "_foreach_mm", key, unsafe.Offsetof(Backend{}.ForeachMm), tensor.Sparse, keysOf(self)|keysOf(mat2), 0).ForeachMm(c, self, mat2)
+	return c.backendOr(&compositeOps, "_foreach_mm", key, unsafe.Offsetof(Backend{}.ForeachMm), tensor.Sparse, keysOf(self)|keysOf(mat2), 0).ForeachMm(c, self, mat2)
 }
 
 // ForeachClone implements the operator _foreach_clone.
 func (c Context) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_clone", key, unsafe.Offsetof(Backend{}.ForeachClone), tensor.Sparse, keysOf(self), 0).ForeachClone(c, self, memoryFormat)
+	return c.backendOr(&compositeOps, "_foreach_clone", key, unsafe.Offsetof(Backend{}.ForeachClone), tensor.Sparse, keysOf(self), 0).ForeachClone(c, self, memoryFormat)
 }
 
 // ForeachCopyInPlace implements the operator _foreach_copy_.
 func (c Context) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) error {
 	key := c.highestKey(keysOf(self) | keysOf(src))
-	return c.backendOr(&composed, "_foreach_copy_", key, unsafe.Offsetof(Backend{}.ForeachCopyInPlace), tensor.Sparse, keysOf(self)|keysOf(src), 0).ForeachCopyInPlace(c, self, src, nonBlocking)
+	return c.backendOr(&compositeOps, "_foreach_copy_", key, unsafe.Offsetof(Backend{}.ForeachCopyInPlace), tensor.Sparse, keysOf(self)|keysOf(src), 0).ForeachCopyInPlace(c, self, src, nonBlocking)
 }
 
 // ForeachZeroInPlace implements the operator _foreach_zero_.
 func (c Context) ForeachZeroInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
-	return c.backendOr(&composed, "_foreach_zero_", key, unsafe.Offsetof(Backend{}.ForeachZeroInPlace), tensor.Sparse, keysOf(self), 0).ForeachZeroInPlace(c, self)
+	return c.backendOr(&compositeOps, "_foreach_zero_", key, unsafe.Offsetof(Backend{}.ForeachZeroInPlace), tensor.Sparse, keysOf(self), 0).ForeachZeroInPlace(c, self)
 }
 
 // LogicalAnd implements the operator logical_and.
@@ -3690,13 +3690,13 @@ func (c Context) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 // Inner implements the operator inner.
 func (c Context) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other))
-	return c.backendOr(&composed, "inner", key, unsafe.Offsetof(Backend{}.Inner), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Inner(c, out, self, other)
+	return c.backendOr(&compositeOps, "inner", key, unsafe.Offsetof(Backend{}.Inner), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Inner(c, out, self, other)
 }
 
 // Outer implements the operator outer.
 func (c Context) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(vec2))
-	return c.backendOr(&composed, "outer", key, unsafe.Offsetof(Backend{}.Outer), keys(self)|keys(vec2), keys(out)|keys(self)|keys(vec2), keys(out)).Outer(c, out, self, vec2)
+	return c.backendOr(&compositeOps, "outer", key, unsafe.Offsetof(Backend{}.Outer), keys(self)|keys(vec2), keys(out)|keys(self)|keys(vec2), keys(out)).Outer(c, out, self, vec2)
 }
 
 // Addmm implements the operator addmm.
@@ -3752,25 +3752,25 @@ func (c Context) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Sc
 // Einsum implements the operator einsum.
 func (c Context) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(operands) | c.casting(2))
-	return c.backendOr(&composed, "einsum", key, unsafe.Offsetof(Backend{}.Einsum), tensor.Sparse, keysOf(operands), 0).Einsum(c, text, operands)
+	return c.backendOr(&compositeOps, "einsum", key, unsafe.Offsetof(Backend{}.Einsum), tensor.Sparse, keysOf(operands), 0).Einsum(c, text, operands)
 }
 
 // Tensordot implements the operator tensordot.
 func (c Context) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2))
-	return c.backendOr(&composed, "tensordot", key, unsafe.Offsetof(Backend{}.Tensordot), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Tensordot(c, out, self, other, dims)
+	return c.backendOr(&compositeOps, "tensordot", key, unsafe.Offsetof(Backend{}.Tensordot), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Tensordot(c, out, self, other, dims)
 }
 
 // TensordotDims implements the operator tensordot.
 func (c Context) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2))
-	return c.backendOr(&composed, "tensordot", key, unsafe.Offsetof(Backend{}.TensordotDims), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).TensordotDims(c, out, self, other, dimsSelf, dimsOther)
+	return c.backendOr(&compositeOps, "tensordot", key, unsafe.Offsetof(Backend{}.TensordotDims), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).TensordotDims(c, out, self, other, dimsSelf, dimsOther)
 }
 
 // Kron implements the operator kron.
 func (c Context) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other))
-	return c.backendOr(&composed, "kron", key, unsafe.Offsetof(Backend{}.Kron), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Kron(c, out, self, other)
+	return c.backendOr(&compositeOps, "kron", key, unsafe.Offsetof(Backend{}.Kron), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Kron(c, out, self, other)
 }
 
 // Cdist implements the operator cdist.
@@ -3792,53 +3792,53 @@ func (c Context) Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 // CosineSimilarity implements the operator cosine_similarity.
 func (c Context) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(x1) | keys(x2) | c.casting(2))
-	return c.backendOr(&composed, "cosine_similarity", key, unsafe.Offsetof(Backend{}.CosineSimilarity), tensor.Sparse, keys(x1)|keys(x2), 0).CosineSimilarity(c, x1, x2, dim, eps)
+	return c.backendOr(&compositeOps, "cosine_similarity", key, unsafe.Offsetof(Backend{}.CosineSimilarity), tensor.Sparse, keys(x1)|keys(x2), 0).CosineSimilarity(c, x1, x2, dim, eps)
 }
 
 // Names implements the operator names.
 func (c Context) Names(self *tensor.Tensor) ([]string, error) {
-	return composed.Names(c, self)
+	return compositeOps.Names(c, self)
 }
 
 // DimByName implements the operator dim_by_name.
 func (c Context) DimByName(self *tensor.Tensor, name string) (int64, error) {
-	return composed.DimByName(c, self, name)
+	return compositeOps.DimByName(c, self, name)
 }
 
 // Rename implements the operator rename.
 func (c Context) Rename(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "rename", key, unsafe.Offsetof(Backend{}.Rename), tensor.Sparse, 0, 0).Rename(c, self, names)
+	return c.backendOr(&compositeOps, "rename", key, unsafe.Offsetof(Backend{}.Rename), tensor.Sparse, 0, 0).Rename(c, self, names)
 }
 
 // RenameInPlace implements the operator rename_.
 func (c Context) RenameInPlace(self *tensor.Tensor, names []string) error {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "rename_", key, unsafe.Offsetof(Backend{}.RenameInPlace), tensor.Sparse, 0, 0).RenameInPlace(c, self, names)
+	return c.backendOr(&compositeOps, "rename_", key, unsafe.Offsetof(Backend{}.RenameInPlace), tensor.Sparse, 0, 0).RenameInPlace(c, self, names)
 }
 
 // RefineNames implements the operator refine_names.
 func (c Context) RefineNames(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "refine_names", key, unsafe.Offsetof(Backend{}.RefineNames), tensor.Sparse, 0, 0).RefineNames(c, self, names)
+	return c.backendOr(&compositeOps, "refine_names", key, unsafe.Offsetof(Backend{}.RefineNames), tensor.Sparse, 0, 0).RefineNames(c, self, names)
 }
 
 // AlignTo implements the operator align_to.
 func (c Context) AlignTo(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "align_to", key, unsafe.Offsetof(Backend{}.AlignTo), tensor.Sparse, 0, 0).AlignTo(c, self, names)
+	return c.backendOr(&compositeOps, "align_to", key, unsafe.Offsetof(Backend{}.AlignTo), tensor.Sparse, 0, 0).AlignTo(c, self, names)
 }
 
 // AlignAs implements the operator align_as.
 func (c Context) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other))
-	return c.backendOr(&composed, "align_as", key, unsafe.Offsetof(Backend{}.AlignAs), tensor.Sparse, keys(self)|keys(other), 0).AlignAs(c, self, other)
+	return c.backendOr(&compositeOps, "align_as", key, unsafe.Offsetof(Backend{}.AlignAs), tensor.Sparse, keys(self)|keys(other), 0).AlignAs(c, self, other)
 }
 
 // AlignTensors implements the operator align_tensors.
 func (c Context) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
-	return c.backendOr(&composed, "align_tensors", key, unsafe.Offsetof(Backend{}.AlignTensors), tensor.Sparse, keysOf(tensors), 0).AlignTensors(c, tensors)
+	return c.backendOr(&compositeOps, "align_tensors", key, unsafe.Offsetof(Backend{}.AlignTensors), tensor.Sparse, keysOf(tensors), 0).AlignTensors(c, tensors)
 }
 
 // NnLeakyRelu implements the operator nn.leaky_relu.
@@ -3854,7 +3854,7 @@ func (c Context) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tenso
 // Prelu implements the operator prelu.
 func (c Context) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | c.casting(3))
-	return c.backendOr(&composed, "prelu", key, unsafe.Offsetof(Backend{}.Prelu), tensor.Sparse, keys(self)|keys(weight), 0).Prelu(c, self, weight)
+	return c.backendOr(&compositeOps, "prelu", key, unsafe.Offsetof(Backend{}.Prelu), tensor.Sparse, keys(self)|keys(weight), 0).Prelu(c, self, weight)
 }
 
 // NnPreluEach implements the operator nn.prelu_each.
@@ -4090,19 +4090,19 @@ func (c Context) NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
 // Rrelu implements the operator rrelu.
 func (c Context) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
-	return c.backendOr(&composed, "rrelu", key, unsafe.Offsetof(Backend{}.Rrelu), keys(self), keys(out)|keys(self), keys(out)).Rrelu(c, out, self, lower, upper, training, g)
+	return c.backendOr(&compositeOps, "rrelu", key, unsafe.Offsetof(Backend{}.Rrelu), keys(self), keys(out)|keys(self), keys(out)).Rrelu(c, out, self, lower, upper, training, g)
 }
 
 // NnGlu implements the operator nn.glu.
 func (c Context) NnGlu(self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.glu", key, unsafe.Offsetof(Backend{}.NnGlu), tensor.Sparse, 0, 0).NnGlu(c, self, dim)
+	return c.backendOr(&compositeOps, "nn.glu", key, unsafe.Offsetof(Backend{}.NnGlu), tensor.Sparse, 0, 0).NnGlu(c, self, dim)
 }
 
 // NnSoftmin implements the operator nn.softmin.
 func (c Context) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.softmin", key, unsafe.Offsetof(Backend{}.NnSoftmin), tensor.Sparse, 0, 0).NnSoftmin(c, self, dim, d)
+	return c.backendOr(&compositeOps, "nn.softmin", key, unsafe.Offsetof(Backend{}.NnSoftmin), tensor.Sparse, 0, 0).NnSoftmin(c, self, dim, d)
 }
 
 // Softmax implements the operator nn.softmax.
@@ -4128,13 +4128,13 @@ func (c Context) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) 
 // NnGumbelSoftmax implements the operator nn.gumbel_softmax.
 func (c Context) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.drawing())
-	return c.backendOr(&composed, "nn.gumbel_softmax", key, unsafe.Offsetof(Backend{}.NnGumbelSoftmax), tensor.Sparse, 0, 0).NnGumbelSoftmax(c, self, tau, hard, x4, dim, g)
+	return c.backendOr(&compositeOps, "nn.gumbel_softmax", key, unsafe.Offsetof(Backend{}.NnGumbelSoftmax), tensor.Sparse, 0, 0).NnGumbelSoftmax(c, self, tau, hard, x4, dim, g)
 }
 
 // NnScaledDotProductAttention implements the operator nn.scaled_dot_product_attention.
 func (c Context) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(q) | keys(k) | keys(v) | keys(mask) | c.casting(3))
-	return c.backendOr(&composed, "nn.scaled_dot_product_attention", key, unsafe.Offsetof(Backend{}.NnScaledDotProductAttention), tensor.Sparse, keys(q)|keys(k)|keys(v)|keys(mask), 0).NnScaledDotProductAttention(c, q, k, v, mask, dropout, causal, scale, grouped)
+	return c.backendOr(&compositeOps, "nn.scaled_dot_product_attention", key, unsafe.Offsetof(Backend{}.NnScaledDotProductAttention), tensor.Sparse, keys(q)|keys(k)|keys(v)|keys(mask), 0).NnScaledDotProductAttention(c, q, k, v, mask, dropout, causal, scale, grouped)
 }
 
 // NnAttention implements the operator nn.attention.
@@ -4156,67 +4156,67 @@ func (c Context) NnAttentionGradient(given, query, k, value, mask, result, lse *
 // NnMultiHeadAttentionForward implements the operator nn.multi_head_attention_forward.
 func (c Context) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV))
-	return c.backendOr(&composed, "nn.multi_head_attention_forward", key, unsafe.Offsetof(Backend{}.NnMultiHeadAttentionForward), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(outWeight)|keys(outBias)).NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
+	return c.backendOr(&compositeOps, "nn.multi_head_attention_forward", key, unsafe.Offsetof(Backend{}.NnMultiHeadAttentionForward), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(outWeight)|keys(outBias)).NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
 }
 
 // Conv1d implements the operator conv1d.
 func (c Context) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv1d", key, unsafe.Offsetof(Backend{}.Conv1d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv1d(c, self, weight, bias, stride, padding, dilation, groups)
+	return c.backendOr(&compositeOps, "conv1d", key, unsafe.Offsetof(Backend{}.Conv1d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv1d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv1dPadding implements the operator conv1d.
 func (c Context) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv1d", key, unsafe.Offsetof(Backend{}.Conv1dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv1dPadding(c, self, weight, bias, stride, padding, dilation, groups)
+	return c.backendOr(&compositeOps, "conv1d", key, unsafe.Offsetof(Backend{}.Conv1dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv1dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv2d implements the operator conv2d.
 func (c Context) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv2d", key, unsafe.Offsetof(Backend{}.Conv2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv2d(c, self, weight, bias, stride, padding, dilation, groups)
+	return c.backendOr(&compositeOps, "conv2d", key, unsafe.Offsetof(Backend{}.Conv2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv2d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv2dPadding implements the operator conv2d.
 func (c Context) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv2d", key, unsafe.Offsetof(Backend{}.Conv2dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv2dPadding(c, self, weight, bias, stride, padding, dilation, groups)
+	return c.backendOr(&compositeOps, "conv2d", key, unsafe.Offsetof(Backend{}.Conv2dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv2dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv3d implements the operator conv3d.
 func (c Context) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv3d", key, unsafe.Offsetof(Backend{}.Conv3d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv3d(c, self, weight, bias, stride, padding, dilation, groups)
+	return c.backendOr(&compositeOps, "conv3d", key, unsafe.Offsetof(Backend{}.Conv3d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv3d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // Conv3dPadding implements the operator conv3d.
 func (c Context) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv3d", key, unsafe.Offsetof(Backend{}.Conv3dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv3dPadding(c, self, weight, bias, stride, padding, dilation, groups)
+	return c.backendOr(&compositeOps, "conv3d", key, unsafe.Offsetof(Backend{}.Conv3dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv3dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
 // ConvTranspose1d implements the operator conv_transpose1d.
 func (c Context) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv_transpose1d", key, unsafe.Offsetof(Backend{}.ConvTranspose1d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose1d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
+	return c.backendOr(&compositeOps, "conv_transpose1d", key, unsafe.Offsetof(Backend{}.ConvTranspose1d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose1d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
 // ConvTranspose2d implements the operator conv_transpose2d.
 func (c Context) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv_transpose2d", key, unsafe.Offsetof(Backend{}.ConvTranspose2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose2d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
+	return c.backendOr(&compositeOps, "conv_transpose2d", key, unsafe.Offsetof(Backend{}.ConvTranspose2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose2d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
 // ConvTranspose3d implements the operator conv_transpose3d.
 func (c Context) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv_transpose3d", key, unsafe.Offsetof(Backend{}.ConvTranspose3d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose3d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
+	return c.backendOr(&compositeOps, "conv_transpose3d", key, unsafe.Offsetof(Backend{}.ConvTranspose3d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose3d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
 // ConvTbc implements the operator conv_tbc.
 func (c Context) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "conv_tbc", key, unsafe.Offsetof(Backend{}.ConvTbc), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTbc(c, self, weight, bias, pad)
+	return c.backendOr(&compositeOps, "conv_tbc", key, unsafe.Offsetof(Backend{}.ConvTbc), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTbc(c, self, weight, bias, pad)
 }
 
 // NnConvolution implements the operator nn.convolution.
@@ -4246,145 +4246,145 @@ func (c Context) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride
 // Dropout implements the operator dropout.
 func (c Context) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
-	return c.backendOr(&composed, "dropout", key, unsafe.Offsetof(Backend{}.Dropout), keys(self), keys(out)|keys(self), keys(out)).Dropout(c, out, self, p, train, g)
+	return c.backendOr(&compositeOps, "dropout", key, unsafe.Offsetof(Backend{}.Dropout), keys(self), keys(out)|keys(self), keys(out)).Dropout(c, out, self, p, train, g)
 }
 
 // FeatureDropout implements the operator feature_dropout.
 func (c Context) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
-	return c.backendOr(&composed, "feature_dropout", key, unsafe.Offsetof(Backend{}.FeatureDropout), keys(self), keys(out)|keys(self), keys(out)).FeatureDropout(c, out, self, p, train, g)
+	return c.backendOr(&compositeOps, "feature_dropout", key, unsafe.Offsetof(Backend{}.FeatureDropout), keys(self), keys(out)|keys(self), keys(out)).FeatureDropout(c, out, self, p, train, g)
 }
 
 // NnDropout1d implements the operator nn.dropout1d.
 func (c Context) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
-	return c.backendOr(&composed, "nn.dropout1d", key, unsafe.Offsetof(Backend{}.NnDropout1d), keys(self), keys(out)|keys(self), keys(out)).NnDropout1d(c, out, self, p, training, g)
+	return c.backendOr(&compositeOps, "nn.dropout1d", key, unsafe.Offsetof(Backend{}.NnDropout1d), keys(self), keys(out)|keys(self), keys(out)).NnDropout1d(c, out, self, p, training, g)
 }
 
 // NnDropout2d implements the operator nn.dropout2d.
 func (c Context) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
-	return c.backendOr(&composed, "nn.dropout2d", key, unsafe.Offsetof(Backend{}.NnDropout2d), keys(self), keys(out)|keys(self), keys(out)).NnDropout2d(c, out, self, p, training, g)
+	return c.backendOr(&compositeOps, "nn.dropout2d", key, unsafe.Offsetof(Backend{}.NnDropout2d), keys(self), keys(out)|keys(self), keys(out)).NnDropout2d(c, out, self, p, training, g)
 }
 
 // NnDropout3d implements the operator nn.dropout3d.
 func (c Context) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
-	return c.backendOr(&composed, "nn.dropout3d", key, unsafe.Offsetof(Backend{}.NnDropout3d), keys(self), keys(out)|keys(self), keys(out)).NnDropout3d(c, out, self, p, training, g)
+	return c.backendOr(&compositeOps, "nn.dropout3d", key, unsafe.Offsetof(Backend{}.NnDropout3d), keys(self), keys(out)|keys(self), keys(out)).NnDropout3d(c, out, self, p, training, g)
 }
 
 // AlphaDropout implements the operator alpha_dropout.
 func (c Context) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
-	return c.backendOr(&composed, "alpha_dropout", key, unsafe.Offsetof(Backend{}.AlphaDropout), keys(self), keys(out)|keys(self), keys(out)).AlphaDropout(c, out, self, p, train, g)
+	return c.backendOr(&compositeOps, "alpha_dropout", key, unsafe.Offsetof(Backend{}.AlphaDropout), keys(self), keys(out)|keys(self), keys(out)).AlphaDropout(c, out, self, p, train, g)
 }
 
 // FeatureAlphaDropout implements the operator feature_alpha_dropout.
 func (c Context) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
-	return c.backendOr(&composed, "feature_alpha_dropout", key, unsafe.Offsetof(Backend{}.FeatureAlphaDropout), keys(self), keys(out)|keys(self), keys(out)).FeatureAlphaDropout(c, out, self, p, train, g)
+	return c.backendOr(&compositeOps, "feature_alpha_dropout", key, unsafe.Offsetof(Backend{}.FeatureAlphaDropout), keys(self), keys(out)|keys(self), keys(out)).FeatureAlphaDropout(c, out, self, p, train, g)
 }
 
 // NnLinear implements the operator nn.linear.
 func (c Context) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "nn.linear", key, unsafe.Offsetof(Backend{}.NnLinear), keys(self)|keys(weight)|keys(bias), keys(out)|keys(self)|keys(weight)|keys(bias), keys(out)).NnLinear(c, out, self, weight, bias)
+	return c.backendOr(&compositeOps, "nn.linear", key, unsafe.Offsetof(Backend{}.NnLinear), keys(self)|keys(weight)|keys(bias), keys(out)|keys(self)|keys(weight)|keys(bias), keys(out)).NnLinear(c, out, self, weight, bias)
 }
 
 // NnBilinear implements the operator bilinear.
 func (c Context) NnBilinear(first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(first) | keys(second) | keys(weight) | keys(bias) | c.casting(3))
-	return c.backendOr(&composed, "bilinear", key, unsafe.Offsetof(Backend{}.NnBilinear), tensor.Sparse, keys(first)|keys(second)|keys(weight)|keys(bias), 0).NnBilinear(c, first, second, weight, bias)
+	return c.backendOr(&compositeOps, "bilinear", key, unsafe.Offsetof(Backend{}.NnBilinear), tensor.Sparse, keys(first)|keys(second)|keys(weight)|keys(bias), 0).NnBilinear(c, first, second, weight, bias)
 }
 
 // NnNormalize implements the operator nn.normalize.
 func (c Context) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "nn.normalize", key, unsafe.Offsetof(Backend{}.NnNormalize), keys(self), keys(out)|keys(self), keys(out)).NnNormalize(c, out, self, p, dim, eps)
+	return c.backendOr(&compositeOps, "nn.normalize", key, unsafe.Offsetof(Backend{}.NnNormalize), keys(self), keys(out)|keys(self), keys(out)).NnNormalize(c, out, self, p, dim, eps)
 }
 
 // PairwiseDistance implements the operator pairwise_distance.
 func (c Context) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(x1) | keys(x2))
-	return c.backendOr(&composed, "pairwise_distance", key, unsafe.Offsetof(Backend{}.PairwiseDistance), tensor.Sparse, keys(x1)|keys(x2), 0).PairwiseDistance(c, x1, x2, p, eps, keepdim)
+	return c.backendOr(&compositeOps, "pairwise_distance", key, unsafe.Offsetof(Backend{}.PairwiseDistance), tensor.Sparse, keys(x1)|keys(x2), 0).PairwiseDistance(c, x1, x2, p, eps, keepdim)
 }
 
 // NnOneHot implements the operator nn.one_hot.
 func (c Context) NnOneHot(self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&composed, "nn.one_hot", key, unsafe.Offsetof(Backend{}.NnOneHot), tensor.Sparse, 0, 0).NnOneHot(c, self, classes)
+	return c.backendOr(&compositeOps, "nn.one_hot", key, unsafe.Offsetof(Backend{}.NnOneHot), tensor.Sparse, 0, 0).NnOneHot(c, self, classes)
 }
 
 // PixelShuffle implements the operator pixel_shuffle.
 func (c Context) PixelShuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "pixel_shuffle", key, unsafe.Offsetof(Backend{}.PixelShuffle), tensor.Sparse, 0, 0).PixelShuffle(c, self, factor)
+	return c.backendOr(&compositeOps, "pixel_shuffle", key, unsafe.Offsetof(Backend{}.PixelShuffle), tensor.Sparse, 0, 0).PixelShuffle(c, self, factor)
 }
 
 // PixelUnshuffle implements the operator pixel_unshuffle.
 func (c Context) PixelUnshuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "pixel_unshuffle", key, unsafe.Offsetof(Backend{}.PixelUnshuffle), tensor.Sparse, 0, 0).PixelUnshuffle(c, self, factor)
+	return c.backendOr(&compositeOps, "pixel_unshuffle", key, unsafe.Offsetof(Backend{}.PixelUnshuffle), tensor.Sparse, 0, 0).PixelUnshuffle(c, self, factor)
 }
 
 // ChannelShuffle implements the operator channel_shuffle.
 func (c Context) ChannelShuffle(self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "channel_shuffle", key, unsafe.Offsetof(Backend{}.ChannelShuffle), tensor.Sparse, 0, 0).ChannelShuffle(c, self, groups)
+	return c.backendOr(&compositeOps, "channel_shuffle", key, unsafe.Offsetof(Backend{}.ChannelShuffle), tensor.Sparse, 0, 0).ChannelShuffle(c, self, groups)
 }
 
 // NnPad implements the operator nn.pad.
 func (c Context) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.pad", key, unsafe.Offsetof(Backend{}.NnPad), tensor.Sparse, 0, 0).NnPad(c, self, pad, mode, value)
+	return c.backendOr(&compositeOps, "nn.pad", key, unsafe.Offsetof(Backend{}.NnPad), tensor.Sparse, 0, 0).NnPad(c, self, pad, mode, value)
 }
 
 // NnPadInside implements the operator nn.pad_inside.
 func (c Context) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
-	return c.backendOr(&composed, "nn.pad_inside", key, unsafe.Offsetof(Backend{}.NnPadInside), tensor.Sparse, 0, 0).NnPadInside(c, self, pad, mode)
+	return c.backendOr(&compositeOps, "nn.pad_inside", key, unsafe.Offsetof(Backend{}.NnPadInside), tensor.Sparse, 0, 0).NnPadInside(c, self, pad, mode)
 }
 
 // NnPadGradient implements the operator nn.pad_gradient.
 func (c Context) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(given))
-	return c.backendOr(&composed, "nn.pad_gradient", key, unsafe.Offsetof(Backend{}.NnPadGradient), tensor.Sparse, 0, 0).NnPadGradient(c, given, pad, mode)
+	return c.backendOr(&compositeOps, "nn.pad_gradient", key, unsafe.Offsetof(Backend{}.NnPadGradient), tensor.Sparse, 0, 0).NnPadGradient(c, given, pad, mode)
 }
 
 // NnEmbedding implements the operator nn.embedding.
 func (c Context) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight))
-	return c.backendOr(&composed, "nn.embedding", key, unsafe.Offsetof(Backend{}.NnEmbedding), tensor.Sparse, keys(self)|keys(weight), 0).NnEmbedding(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
+	return c.backendOr(&compositeOps, "nn.embedding", key, unsafe.Offsetof(Backend{}.NnEmbedding), tensor.Sparse, keys(self)|keys(weight), 0).NnEmbedding(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
 }
 
 // Embedding implements the operator embedding.
 func (c Context) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(weight) | keys(indices))
-	return c.backendOr(&composed, "embedding", key, unsafe.Offsetof(Backend{}.Embedding), tensor.Sparse, keys(weight)|keys(indices), 0).Embedding(c, weight, indices, padding, byFrequency, sparse)
+	return c.backendOr(&compositeOps, "embedding", key, unsafe.Offsetof(Backend{}.Embedding), tensor.Sparse, keys(weight)|keys(indices), 0).Embedding(c, weight, indices, padding, byFrequency, sparse)
 }
 
 // EmbeddingRenorm implements the operator embedding_renorm_.
 func (c Context) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) error {
 	key := c.highestKey(keys(self) | keys(indices))
-	return c.backendOr(&composed, "embedding_renorm_", key, unsafe.Offsetof(Backend{}.EmbeddingRenorm), tensor.Sparse, keys(self)|keys(indices), 0).EmbeddingRenorm(c, self, indices, maxNorm, normType)
+	return c.backendOr(&compositeOps, "embedding_renorm_", key, unsafe.Offsetof(Backend{}.EmbeddingRenorm), tensor.Sparse, keys(self)|keys(indices), 0).EmbeddingRenorm(c, self, indices, maxNorm, normType)
 }
 
 // EmbeddingBag implements the operator embedding_bag.
 func (c Context) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(weight) | keys(indices) | keys(offsets) | keys(values))
-	return c.backendOr(&composed, "embedding_bag", key, unsafe.Offsetof(Backend{}.EmbeddingBag), tensor.Sparse, keys(weight)|keys(indices)|keys(offsets)|keys(values), 0).EmbeddingBag(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
+	return c.backendOr(&compositeOps, "embedding_bag", key, unsafe.Offsetof(Backend{}.EmbeddingBag), tensor.Sparse, keys(weight)|keys(indices)|keys(offsets)|keys(values), 0).EmbeddingBag(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
 }
 
 // NnEmbeddingBag implements the operator nn.embedding_bag.
 func (c Context) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(offsets) | keys(values))
-	return c.backendOr(&composed, "nn.embedding_bag", key, unsafe.Offsetof(Backend{}.NnEmbeddingBag), tensor.Sparse, keys(self)|keys(weight)|keys(offsets)|keys(values), 0).NnEmbeddingBag(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
+	return c.backendOr(&compositeOps, "nn.embedding_bag", key, unsafe.Offsetof(Backend{}.NnEmbeddingBag), tensor.Sparse, keys(self)|keys(weight)|keys(offsets)|keys(values), 0).NnEmbeddingBag(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
 }
 
 // NnBag implements the operator nn.bag.
 func (c Context) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(weight) | keys(crow) | keys(col) | keys(values))
-	return c.backendOr(&composed, "nn.bag", key, unsafe.Offsetof(Backend{}.NnBag), tensor.Sparse, keys(weight)|keys(crow)|keys(col)|keys(values), 0).NnBag(c, weight, crow, col, values, x5, x6)
+	return c.backendOr(&compositeOps, "nn.bag", key, unsafe.Offsetof(Backend{}.NnBag), tensor.Sparse, keys(weight)|keys(crow)|keys(col)|keys(values), 0).NnBag(c, weight, crow, col, values, x5, x6)
 }
 
 // NnBagMaxima implements the operator nn.bag_maxima.
@@ -4398,127 +4398,127 @@ func (c Context) NnBagMaxima(weight, crow, col *tensor.Tensor) (*tensor.Tensor, 
 // NnL1Loss implements the operator nn.l1_loss.
 func (c Context) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
-	return c.backendOr(&composed, "nn.l1_loss", key, unsafe.Offsetof(Backend{}.NnL1Loss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnL1Loss(c, self, target, average, reduce, reduction, weight)
+	return c.backendOr(&compositeOps, "nn.l1_loss", key, unsafe.Offsetof(Backend{}.NnL1Loss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnL1Loss(c, self, target, average, reduce, reduction, weight)
 }
 
 // NnMseLoss implements the operator nn.mse_loss.
 func (c Context) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
-	return c.backendOr(&composed, "nn.mse_loss", key, unsafe.Offsetof(Backend{}.NnMseLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMseLoss(c, self, target, average, reduce, reduction, weight)
+	return c.backendOr(&compositeOps, "nn.mse_loss", key, unsafe.Offsetof(Backend{}.NnMseLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMseLoss(c, self, target, average, reduce, reduction, weight)
 }
 
 // NnSmoothL1Loss implements the operator nn.smooth_l1_loss.
 func (c Context) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
-	return c.backendOr(&composed, "nn.smooth_l1_loss", key, unsafe.Offsetof(Backend{}.NnSmoothL1Loss), tensor.Sparse, keys(self)|keys(target), 0).NnSmoothL1Loss(c, self, target, average, reduce, reduction, beta)
+	return c.backendOr(&compositeOps, "nn.smooth_l1_loss", key, unsafe.Offsetof(Backend{}.NnSmoothL1Loss), tensor.Sparse, keys(self)|keys(target), 0).NnSmoothL1Loss(c, self, target, average, reduce, reduction, beta)
 }
 
 // NnHuberLoss implements the operator nn.huber_loss.
 func (c Context) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
-	return c.backendOr(&composed, "nn.huber_loss", key, unsafe.Offsetof(Backend{}.NnHuberLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnHuberLoss(c, self, target, reduction, delta, weight)
+	return c.backendOr(&compositeOps, "nn.huber_loss", key, unsafe.Offsetof(Backend{}.NnHuberLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnHuberLoss(c, self, target, reduction, delta, weight)
 }
 
 // NnKlDiv implements the operator nn.kl_div.
 func (c Context) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
-	return c.backendOr(&composed, "nn.kl_div", key, unsafe.Offsetof(Backend{}.NnKlDiv), tensor.Sparse, keys(self)|keys(target), 0).NnKlDiv(c, self, target, average, reduce, reduction, logTarget)
+	return c.backendOr(&compositeOps, "nn.kl_div", key, unsafe.Offsetof(Backend{}.NnKlDiv), tensor.Sparse, keys(self)|keys(target), 0).NnKlDiv(c, self, target, average, reduce, reduction, logTarget)
 }
 
 // NnNllLoss implements the operator nn.nll_loss.
 func (c Context) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
-	return c.backendOr(&composed, "nn.nll_loss", key, unsafe.Offsetof(Backend{}.NnNllLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnNllLoss(c, self, target, weight, average, ignore, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.nll_loss", key, unsafe.Offsetof(Backend{}.NnNllLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnNllLoss(c, self, target, weight, average, ignore, reduce, reduction)
 }
 
 // NnCrossEntropy implements the operator nn.cross_entropy.
 func (c Context) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(1))
-	return c.backendOr(&composed, "nn.cross_entropy", key, unsafe.Offsetof(Backend{}.NnCrossEntropy), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnCrossEntropy(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
+	return c.backendOr(&compositeOps, "nn.cross_entropy", key, unsafe.Offsetof(Backend{}.NnCrossEntropy), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnCrossEntropy(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
 }
 
 // NnBinaryCrossEntropy implements the operator nn.binary_cross_entropy.
 func (c Context) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
-	return c.backendOr(&composed, "nn.binary_cross_entropy", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropy), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnBinaryCrossEntropy(c, self, target, weight, average, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.binary_cross_entropy", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropy), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnBinaryCrossEntropy(c, self, target, weight, average, reduce, reduction)
 }
 
 // NnBinaryCrossEntropyEach implements the operator nn.binary_cross_entropy_each.
 func (c Context) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target))
-	return c.backendOr(&composed, "nn.binary_cross_entropy_each", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropyEach), tensor.Sparse, keys(self)|keys(target), 0).NnBinaryCrossEntropyEach(c, self, target)
+	return c.backendOr(&compositeOps, "nn.binary_cross_entropy_each", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropyEach), tensor.Sparse, keys(self)|keys(target), 0).NnBinaryCrossEntropyEach(c, self, target)
 }
 
 // NnBinaryCrossEntropyWithLogits implements the operator nn.binary_cross_entropy_with_logits.
 func (c Context) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | keys(positive) | c.casting(3))
-	return c.backendOr(&composed, "nn.binary_cross_entropy_with_logits", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropyWithLogits), tensor.Sparse, keys(self)|keys(target)|keys(weight)|keys(positive), 0).NnBinaryCrossEntropyWithLogits(c, self, target, weight, average, reduce, reduction, positive)
+	return c.backendOr(&compositeOps, "nn.binary_cross_entropy_with_logits", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropyWithLogits), tensor.Sparse, keys(self)|keys(target)|keys(weight)|keys(positive), 0).NnBinaryCrossEntropyWithLogits(c, self, target, weight, average, reduce, reduction, positive)
 }
 
 // NnPoissonNllLoss implements the operator nn.poisson_nll_loss.
 func (c Context) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
-	return c.backendOr(&composed, "nn.poisson_nll_loss", key, unsafe.Offsetof(Backend{}.NnPoissonNllLoss), tensor.Sparse, keys(self)|keys(target), 0).NnPoissonNllLoss(c, self, target, logInput, full, average, eps, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.poisson_nll_loss", key, unsafe.Offsetof(Backend{}.NnPoissonNllLoss), tensor.Sparse, keys(self)|keys(target), 0).NnPoissonNllLoss(c, self, target, logInput, full, average, eps, reduce, reduction)
 }
 
 // NnGaussianNllLoss implements the operator nn.gaussian_nll_loss.
 func (c Context) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(variance))
-	return c.backendOr(&composed, "nn.gaussian_nll_loss", key, unsafe.Offsetof(Backend{}.NnGaussianNllLoss), tensor.Sparse, keys(self)|keys(target)|keys(variance), 0).NnGaussianNllLoss(c, self, target, variance, full, eps, reduction)
+	return c.backendOr(&compositeOps, "nn.gaussian_nll_loss", key, unsafe.Offsetof(Backend{}.NnGaussianNllLoss), tensor.Sparse, keys(self)|keys(target)|keys(variance), 0).NnGaussianNllLoss(c, self, target, variance, full, eps, reduction)
 }
 
 // NnHingeEmbeddingLoss implements the operator nn.hinge_embedding_loss.
 func (c Context) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
-	return c.backendOr(&composed, "nn.hinge_embedding_loss", key, unsafe.Offsetof(Backend{}.NnHingeEmbeddingLoss), tensor.Sparse, keys(self)|keys(target), 0).NnHingeEmbeddingLoss(c, self, target, margin, average, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.hinge_embedding_loss", key, unsafe.Offsetof(Backend{}.NnHingeEmbeddingLoss), tensor.Sparse, keys(self)|keys(target), 0).NnHingeEmbeddingLoss(c, self, target, margin, average, reduce, reduction)
 }
 
 // NnMarginRankingLoss implements the operator nn.margin_ranking_loss.
 func (c Context) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(first) | keys(second) | keys(target) | c.casting(3))
-	return c.backendOr(&composed, "nn.margin_ranking_loss", key, unsafe.Offsetof(Backend{}.NnMarginRankingLoss), tensor.Sparse, keys(first)|keys(second)|keys(target), 0).NnMarginRankingLoss(c, first, second, target, margin, average, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.margin_ranking_loss", key, unsafe.Offsetof(Backend{}.NnMarginRankingLoss), tensor.Sparse, keys(first)|keys(second)|keys(target), 0).NnMarginRankingLoss(c, first, second, target, margin, average, reduce, reduction)
 }
 
 // NnSoftMarginLoss implements the operator nn.soft_margin_loss.
 func (c Context) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
-	return c.backendOr(&composed, "nn.soft_margin_loss", key, unsafe.Offsetof(Backend{}.NnSoftMarginLoss), tensor.Sparse, keys(self)|keys(target), 0).NnSoftMarginLoss(c, self, target, average, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.soft_margin_loss", key, unsafe.Offsetof(Backend{}.NnSoftMarginLoss), tensor.Sparse, keys(self)|keys(target), 0).NnSoftMarginLoss(c, self, target, average, reduce, reduction)
 }
 
 // NnMultiMarginLoss implements the operator nn.multi_margin_loss.
 func (c Context) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
-	return c.backendOr(&composed, "nn.multi_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultiMarginLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMultiMarginLoss(c, self, target, p, margin, weight, average, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.multi_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultiMarginLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMultiMarginLoss(c, self, target, p, margin, weight, average, reduce, reduction)
 }
 
 // NnMultilabelMarginLoss implements the operator nn.multilabel_margin_loss.
 func (c Context) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
-	return c.backendOr(&composed, "nn.multilabel_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultilabelMarginLoss), tensor.Sparse, keys(self)|keys(target), 0).NnMultilabelMarginLoss(c, self, target, average, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.multilabel_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultilabelMarginLoss), tensor.Sparse, keys(self)|keys(target), 0).NnMultilabelMarginLoss(c, self, target, average, reduce, reduction)
 }
 
 // NnMultilabelSoftMarginLoss implements the operator nn.multilabel_soft_margin_loss.
 func (c Context) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight))
-	return c.backendOr(&composed, "nn.multilabel_soft_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultilabelSoftMarginLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMultilabelSoftMarginLoss(c, self, target, weight, average, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.multilabel_soft_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultilabelSoftMarginLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMultilabelSoftMarginLoss(c, self, target, weight, average, reduce, reduction)
 }
 
 // NnCosineEmbeddingLoss implements the operator nn.cosine_embedding_loss.
 func (c Context) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(first) | keys(second) | keys(target) | c.casting(3))
-	return c.backendOr(&composed, "nn.cosine_embedding_loss", key, unsafe.Offsetof(Backend{}.NnCosineEmbeddingLoss), tensor.Sparse, keys(first)|keys(second)|keys(target), 0).NnCosineEmbeddingLoss(c, first, second, target, margin, average, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.cosine_embedding_loss", key, unsafe.Offsetof(Backend{}.NnCosineEmbeddingLoss), tensor.Sparse, keys(first)|keys(second)|keys(target), 0).NnCosineEmbeddingLoss(c, first, second, target, margin, average, reduce, reduction)
 }
 
 // NnTripletMarginLoss implements the operator nn.triplet_margin_loss.
 func (c Context) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(anchor) | keys(positive) | keys(negative) | c.casting(3))
-	return c.backendOr(&composed, "nn.triplet_margin_loss", key, unsafe.Offsetof(Backend{}.NnTripletMarginLoss), tensor.Sparse, keys(anchor)|keys(positive)|keys(negative), 0).NnTripletMarginLoss(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
+	return c.backendOr(&compositeOps, "nn.triplet_margin_loss", key, unsafe.Offsetof(Backend{}.NnTripletMarginLoss), tensor.Sparse, keys(anchor)|keys(positive)|keys(negative), 0).NnTripletMarginLoss(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
 }
 
 // NnPick implements the operator nn.pick.
 func (c Context) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(index))
-	return c.backendOr(&composed, "nn.pick", key, unsafe.Offsetof(Backend{}.NnPick), tensor.Sparse, keys(self)|keys(index), 0).NnPick(c, self, dim, index)
+	return c.backendOr(&compositeOps, "nn.pick", key, unsafe.Offsetof(Backend{}.NnPick), tensor.Sparse, keys(self)|keys(index), 0).NnPick(c, self, dim, index)
 }
 
 // NnSquaredError implements the operator nn.squared_error.
@@ -4540,25 +4540,25 @@ func (c Context) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) 
 // CtcLoss implements the operator ctc_loss.
 func (c Context) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(logs) | keys(targets) | c.casting(1))
-	return c.backendOr(&composed, "ctc_loss", key, unsafe.Offsetof(Backend{}.CtcLoss), tensor.Sparse, keys(logs)|keys(targets), 0).CtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
+	return c.backendOr(&compositeOps, "ctc_loss", key, unsafe.Offsetof(Backend{}.CtcLoss), tensor.Sparse, keys(logs)|keys(targets), 0).CtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
 // CtcLossTensor implements the operator ctc_loss.
 func (c Context) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1))
-	return c.backendOr(&composed, "ctc_loss", key, unsafe.Offsetof(Backend{}.CtcLossTensor), tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), 0).CtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
+	return c.backendOr(&compositeOps, "ctc_loss", key, unsafe.Offsetof(Backend{}.CtcLossTensor), tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), 0).CtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
 // NnCtcLoss implements the operator nn.ctc_loss.
 func (c Context) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(logs) | keys(targets) | c.casting(1))
-	return c.backendOr(&composed, "nn.ctc_loss", key, unsafe.Offsetof(Backend{}.NnCtcLoss), tensor.Sparse, keys(logs)|keys(targets), 0).NnCtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
+	return c.backendOr(&compositeOps, "nn.ctc_loss", key, unsafe.Offsetof(Backend{}.NnCtcLoss), tensor.Sparse, keys(logs)|keys(targets), 0).NnCtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
 // NnCtcLossTensor implements the operator nn.ctc_loss.
 func (c Context) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1))
-	return c.backendOr(&composed, "nn.ctc_loss", key, unsafe.Offsetof(Backend{}.NnCtcLossTensor), tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), 0).NnCtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
+	return c.backendOr(&compositeOps, "nn.ctc_loss", key, unsafe.Offsetof(Backend{}.NnCtcLossTensor), tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), 0).NnCtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
 // NnAlignment implements the operator nn.alignment.
@@ -4580,91 +4580,91 @@ func (c Context) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times,
 // NnLinearCrossEntropy implements the operator nn.linear_cross_entropy.
 func (c Context) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight))
-	return c.backendOr(&composed, "nn.linear_cross_entropy", key, unsafe.Offsetof(Backend{}.NnLinearCrossEntropy), tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), 0).NnLinearCrossEntropy(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
+	return c.backendOr(&compositeOps, "nn.linear_cross_entropy", key, unsafe.Offsetof(Backend{}.NnLinearCrossEntropy), tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), 0).NnLinearCrossEntropy(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
 }
 
 // NnLinearLosses implements the operator nn.linear_losses.
 func (c Context) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight))
-	return c.backendOr(&composed, "nn.linear_losses", key, unsafe.Offsetof(Backend{}.NnLinearLosses), tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), 0).NnLinearLosses(c, self, linear, target, bias, weight, left, rows)
+	return c.backendOr(&compositeOps, "nn.linear_losses", key, unsafe.Offsetof(Backend{}.NnLinearLosses), tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), 0).NnLinearLosses(c, self, linear, target, bias, weight, left, rows)
 }
 
 // NativeLayerNorm implements the operator native_layer_norm.
 func (c Context) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
-	return c.backendOr(&composed, "native_layer_norm", key, unsafe.Offsetof(Backend{}.NativeLayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NativeLayerNorm(c, self, last, weight, bias, eps)
+	return c.backendOr(&compositeOps, "native_layer_norm", key, unsafe.Offsetof(Backend{}.NativeLayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NativeLayerNorm(c, self, last, weight, bias, eps)
 }
 
 // LayerNorm implements the operator layer_norm.
 func (c Context) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
-	return c.backendOr(&composed, "layer_norm", key, unsafe.Offsetof(Backend{}.LayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).LayerNorm(c, self, last, weight, bias, eps, x6)
+	return c.backendOr(&compositeOps, "layer_norm", key, unsafe.Offsetof(Backend{}.LayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).LayerNorm(c, self, last, weight, bias, eps, x6)
 }
 
 // NnLayerNorm implements the operator nn.layer_norm.
 func (c Context) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
-	return c.backendOr(&composed, "nn.layer_norm", key, unsafe.Offsetof(Backend{}.NnLayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NnLayerNorm(c, self, last, weight, bias, eps)
+	return c.backendOr(&compositeOps, "nn.layer_norm", key, unsafe.Offsetof(Backend{}.NnLayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NnLayerNorm(c, self, last, weight, bias, eps)
 }
 
 // RmsNorm implements the operator rms_norm.
 func (c Context) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | c.casting(2))
-	return c.backendOr(&composed, "rms_norm", key, unsafe.Offsetof(Backend{}.RmsNorm), tensor.Sparse, keys(self)|keys(weight), 0).RmsNorm(c, self, last, weight, eps)
+	return c.backendOr(&compositeOps, "rms_norm", key, unsafe.Offsetof(Backend{}.RmsNorm), tensor.Sparse, keys(self)|keys(weight), 0).RmsNorm(c, self, last, weight, eps)
 }
 
 // NativeGroupNorm implements the operator native_group_norm.
 func (c Context) NativeGroupNorm(self, weight, bias *tensor.Tensor, batch, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias))
-	return c.backendOr(&composed, "native_group_norm", key, unsafe.Offsetof(Backend{}.NativeGroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NativeGroupNorm(c, self, weight, bias, batch, channels, span, groups, eps)
+	return c.backendOr(&compositeOps, "native_group_norm", key, unsafe.Offsetof(Backend{}.NativeGroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NativeGroupNorm(c, self, weight, bias, batch, channels, span, groups, eps)
 }
 
 // GroupNorm implements the operator group_norm.
 func (c Context) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
-	return c.backendOr(&composed, "group_norm", key, unsafe.Offsetof(Backend{}.GroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).GroupNorm(c, self, groups, weight, bias, eps, x6)
+	return c.backendOr(&compositeOps, "group_norm", key, unsafe.Offsetof(Backend{}.GroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).GroupNorm(c, self, groups, weight, bias, eps, x6)
 }
 
 // NnGroupNorm implements the operator nn.group_norm.
 func (c Context) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
-	return c.backendOr(&composed, "nn.group_norm", key, unsafe.Offsetof(Backend{}.NnGroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NnGroupNorm(c, self, groups, weight, bias, eps)
+	return c.backendOr(&compositeOps, "nn.group_norm", key, unsafe.Offsetof(Backend{}.NnGroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NnGroupNorm(c, self, groups, weight, bias, eps)
 }
 
 // NativeBatchNorm implements the operator native_batch_norm.
 func (c Context) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance))
-	return c.backendOr(&composed, "native_batch_norm", key, unsafe.Offsetof(Backend{}.NativeBatchNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
+	return c.backendOr(&compositeOps, "native_batch_norm", key, unsafe.Offsetof(Backend{}.NativeBatchNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
 }
 
 // BatchNorm implements the operator batch_norm.
 func (c Context) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance))
-	return c.backendOr(&composed, "batch_norm", key, unsafe.Offsetof(Backend{}.BatchNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
+	return c.backendOr(&compositeOps, "batch_norm", key, unsafe.Offsetof(Backend{}.BatchNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
 }
 
 // NnBatchNorm implements the operator nn.batch_norm.
 func (c Context) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias))
-	return c.backendOr(&composed, "nn.batch_norm", key, unsafe.Offsetof(Backend{}.NnBatchNorm), tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), 0).NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
+	return c.backendOr(&compositeOps, "nn.batch_norm", key, unsafe.Offsetof(Backend{}.NnBatchNorm), tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), 0).NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
 }
 
 // InstanceNorm implements the operator instance_norm.
 func (c Context) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance))
-	return c.backendOr(&composed, "instance_norm", key, unsafe.Offsetof(Backend{}.InstanceNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
+	return c.backendOr(&compositeOps, "instance_norm", key, unsafe.Offsetof(Backend{}.InstanceNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
 }
 
 // NnInstanceNorm implements the operator nn.instance_norm.
 func (c Context) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias))
-	return c.backendOr(&composed, "nn.instance_norm", key, unsafe.Offsetof(Backend{}.NnInstanceNorm), tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), 0).NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
+	return c.backendOr(&compositeOps, "nn.instance_norm", key, unsafe.Offsetof(Backend{}.NnInstanceNorm), tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), 0).NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
 }
 
 // NnLocalResponseNorm implements the operator nn.local_response_norm.
 func (c Context) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.local_response_norm", key, unsafe.Offsetof(Backend{}.NnLocalResponseNorm), tensor.Sparse, 0, 0).NnLocalResponseNorm(c, self, size, alpha, beta, k)
+	return c.backendOr(&compositeOps, "nn.local_response_norm", key, unsafe.Offsetof(Backend{}.NnLocalResponseNorm), tensor.Sparse, 0, 0).NnLocalResponseNorm(c, self, size, alpha, beta, k)
 }
 
 // NnNormalizeGroups implements the operator nn.normalize_groups.
@@ -4702,127 +4702,127 @@ func (c Context) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *te
 // MaxPool1d implements the operator max_pool1d.
 func (c Context) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "max_pool1d", key, unsafe.Offsetof(Backend{}.MaxPool1d), tensor.Sparse, 0, 0).MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
+	return c.backendOr(&compositeOps, "max_pool1d", key, unsafe.Offsetof(Backend{}.MaxPool1d), tensor.Sparse, 0, 0).MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // MaxPool2d implements the operator max_pool2d.
 func (c Context) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "max_pool2d", key, unsafe.Offsetof(Backend{}.MaxPool2d), tensor.Sparse, 0, 0).MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
+	return c.backendOr(&compositeOps, "max_pool2d", key, unsafe.Offsetof(Backend{}.MaxPool2d), tensor.Sparse, 0, 0).MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // MaxPool3d implements the operator max_pool3d.
 func (c Context) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
-	return c.backendOr(&composed, "max_pool3d", key, unsafe.Offsetof(Backend{}.MaxPool3d), tensor.Sparse, 0, 0).MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
+	return c.backendOr(&compositeOps, "max_pool3d", key, unsafe.Offsetof(Backend{}.MaxPool3d), tensor.Sparse, 0, 0).MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // MaxPool1dWithIndices implements the operator max_pool1d_with_indices.
 func (c Context) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "max_pool1d_with_indices", key, unsafe.Offsetof(Backend{}.MaxPool1dWithIndices), tensor.Sparse, 0, 0).MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	return c.backendOr(&compositeOps, "max_pool1d_with_indices", key, unsafe.Offsetof(Backend{}.MaxPool1dWithIndices), tensor.Sparse, 0, 0).MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool2dWithIndices implements the operator nn.max_pool2d_with_indices.
 func (c Context) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnMaxPool2dWithIndices), tensor.Sparse, 0, 0).NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	return c.backendOr(&compositeOps, "nn.max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnMaxPool2dWithIndices), tensor.Sparse, 0, 0).NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool3dWithIndices implements the operator nn.max_pool3d_with_indices.
 func (c Context) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
-	return c.backendOr(&composed, "nn.max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnMaxPool3dWithIndices), tensor.Sparse, 0, 0).NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	return c.backendOr(&compositeOps, "nn.max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnMaxPool3dWithIndices), tensor.Sparse, 0, 0).NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
 // AvgPool1d implements the operator avg_pool1d.
 func (c Context) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "avg_pool1d", key, unsafe.Offsetof(Backend{}.AvgPool1d), keys(self), keys(out)|keys(self), keys(out)).AvgPool1d(c, out, self, kernel, stride, padding, ceil, includePad)
+	return c.backendOr(&compositeOps, "avg_pool1d", key, unsafe.Offsetof(Backend{}.AvgPool1d), keys(self), keys(out)|keys(self), keys(out)).AvgPool1d(c, out, self, kernel, stride, padding, ceil, includePad)
 }
 
 // NnAvgPool2d implements the operator nn.avg_pool2d.
 func (c Context) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "nn.avg_pool2d", key, unsafe.Offsetof(Backend{}.NnAvgPool2d), keys(self), keys(out)|keys(self), keys(out)).NnAvgPool2d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
+	return c.backendOr(&compositeOps, "nn.avg_pool2d", key, unsafe.Offsetof(Backend{}.NnAvgPool2d), keys(self), keys(out)|keys(self), keys(out)).NnAvgPool2d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // NnAvgPool3d implements the operator nn.avg_pool3d.
 func (c Context) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
-	return c.backendOr(&composed, "nn.avg_pool3d", key, unsafe.Offsetof(Backend{}.NnAvgPool3d), keys(self), keys(out)|keys(self), keys(out)).NnAvgPool3d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
+	return c.backendOr(&compositeOps, "nn.avg_pool3d", key, unsafe.Offsetof(Backend{}.NnAvgPool3d), keys(self), keys(out)|keys(self), keys(out)).NnAvgPool3d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // AdaptiveAvgPool1d implements the operator adaptive_avg_pool1d.
 func (c Context) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "adaptive_avg_pool1d", key, unsafe.Offsetof(Backend{}.AdaptiveAvgPool1d), tensor.Sparse, 0, 0).AdaptiveAvgPool1d(c, self, sizes)
+	return c.backendOr(&compositeOps, "adaptive_avg_pool1d", key, unsafe.Offsetof(Backend{}.AdaptiveAvgPool1d), tensor.Sparse, 0, 0).AdaptiveAvgPool1d(c, self, sizes)
 }
 
 // NnAdaptiveAvgPool2d implements the operator nn.adaptive_avg_pool2d.
 func (c Context) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.adaptive_avg_pool2d", key, unsafe.Offsetof(Backend{}.NnAdaptiveAvgPool2d), tensor.Sparse, 0, 0).NnAdaptiveAvgPool2d(c, self, sizes)
+	return c.backendOr(&compositeOps, "nn.adaptive_avg_pool2d", key, unsafe.Offsetof(Backend{}.NnAdaptiveAvgPool2d), tensor.Sparse, 0, 0).NnAdaptiveAvgPool2d(c, self, sizes)
 }
 
 // NnAdaptiveAvgPool3d implements the operator nn.adaptive_avg_pool3d.
 func (c Context) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
-	return c.backendOr(&composed, "nn.adaptive_avg_pool3d", key, unsafe.Offsetof(Backend{}.NnAdaptiveAvgPool3d), tensor.Sparse, 0, 0).NnAdaptiveAvgPool3d(c, self, sizes)
+	return c.backendOr(&compositeOps, "nn.adaptive_avg_pool3d", key, unsafe.Offsetof(Backend{}.NnAdaptiveAvgPool3d), tensor.Sparse, 0, 0).NnAdaptiveAvgPool3d(c, self, sizes)
 }
 
 // AdaptiveMaxPool1d implements the operator adaptive_max_pool1d.
 func (c Context) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "adaptive_max_pool1d", key, unsafe.Offsetof(Backend{}.AdaptiveMaxPool1d), tensor.Sparse, 0, 0).AdaptiveMaxPool1d(c, self, sizes)
+	return c.backendOr(&compositeOps, "adaptive_max_pool1d", key, unsafe.Offsetof(Backend{}.AdaptiveMaxPool1d), tensor.Sparse, 0, 0).AdaptiveMaxPool1d(c, self, sizes)
 }
 
 // NnAdaptiveMaxPool2dWithIndices implements the operator nn.adaptive_max_pool2d_with_indices.
 func (c Context) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.adaptive_max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnAdaptiveMaxPool2dWithIndices), tensor.Sparse, 0, 0).NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
+	return c.backendOr(&compositeOps, "nn.adaptive_max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnAdaptiveMaxPool2dWithIndices), tensor.Sparse, 0, 0).NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
 }
 
 // NnAdaptiveMaxPool3dWithIndices implements the operator nn.adaptive_max_pool3d_with_indices.
 func (c Context) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
-	return c.backendOr(&composed, "nn.adaptive_max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnAdaptiveMaxPool3dWithIndices), tensor.Sparse, 0, 0).NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
+	return c.backendOr(&compositeOps, "nn.adaptive_max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnAdaptiveMaxPool3dWithIndices), tensor.Sparse, 0, 0).NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
 }
 
 // NnLpPool1d implements the operator nn.lp_pool1d.
 func (c Context) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.lp_pool1d", key, unsafe.Offsetof(Backend{}.NnLpPool1d), tensor.Sparse, 0, 0).NnLpPool1d(c, self, p, kernel, stride, ceil)
+	return c.backendOr(&compositeOps, "nn.lp_pool1d", key, unsafe.Offsetof(Backend{}.NnLpPool1d), tensor.Sparse, 0, 0).NnLpPool1d(c, self, p, kernel, stride, ceil)
 }
 
 // NnLpPool2d implements the operator nn.lp_pool2d.
 func (c Context) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.lp_pool2d", key, unsafe.Offsetof(Backend{}.NnLpPool2d), tensor.Sparse, 0, 0).NnLpPool2d(c, self, p, kernel, stride, ceil)
+	return c.backendOr(&compositeOps, "nn.lp_pool2d", key, unsafe.Offsetof(Backend{}.NnLpPool2d), tensor.Sparse, 0, 0).NnLpPool2d(c, self, p, kernel, stride, ceil)
 }
 
 // NnLpPool3d implements the operator nn.lp_pool3d.
 func (c Context) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.lp_pool3d", key, unsafe.Offsetof(Backend{}.NnLpPool3d), tensor.Sparse, 0, 0).NnLpPool3d(c, self, p, kernel, stride, ceil)
+	return c.backendOr(&compositeOps, "nn.lp_pool3d", key, unsafe.Offsetof(Backend{}.NnLpPool3d), tensor.Sparse, 0, 0).NnLpPool3d(c, self, p, kernel, stride, ceil)
 }
 
 // NnMaxUnpool1d implements the operator nn.max_unpool1d.
 func (c Context) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(indices) | c.casting(1))
-	return c.backendOr(&composed, "nn.max_unpool1d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool1d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
+	return c.backendOr(&compositeOps, "nn.max_unpool1d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool1d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnMaxUnpool2d implements the operator nn.max_unpool2d.
 func (c Context) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(indices) | c.casting(1))
-	return c.backendOr(&composed, "nn.max_unpool2d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool2d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
+	return c.backendOr(&compositeOps, "nn.max_unpool2d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool2d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnMaxUnpool3d implements the operator nn.max_unpool3d.
 func (c Context) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(indices) | c.casting(1))
-	return c.backendOr(&composed, "nn.max_unpool3d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool3d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
+	return c.backendOr(&compositeOps, "nn.max_unpool3d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool3d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnLargest implements the operator nn.largest.
@@ -4876,37 +4876,37 @@ func (c Context) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, pa
 // NnFractionalMaxPool2d implements the operator nn.fractional_max_pool2d.
 func (c Context) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1))
-	return c.backendOr(&composed, "nn.fractional_max_pool2d", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool2d), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
+	return c.backendOr(&compositeOps, "nn.fractional_max_pool2d", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool2d), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnFractionalMaxPool2dWithIndices implements the operator nn.fractional_max_pool2d_with_indices.
 func (c Context) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1))
-	return c.backendOr(&composed, "nn.fractional_max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool2dWithIndices), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	return c.backendOr(&compositeOps, "nn.fractional_max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool2dWithIndices), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnFractionalMaxPool3d implements the operator nn.fractional_max_pool3d.
 func (c Context) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1))
-	return c.backendOr(&composed, "nn.fractional_max_pool3d", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool3d), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
+	return c.backendOr(&compositeOps, "nn.fractional_max_pool3d", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool3d), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnFractionalMaxPool3dWithIndices implements the operator nn.fractional_max_pool3d_with_indices.
 func (c Context) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1))
-	return c.backendOr(&composed, "nn.fractional_max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool3dWithIndices), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	return c.backendOr(&compositeOps, "nn.fractional_max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool3dWithIndices), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnUnfold implements the operator nn.unfold.
 func (c Context) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.unfold", key, unsafe.Offsetof(Backend{}.NnUnfold), tensor.Sparse, 0, 0).NnUnfold(c, self, kernel, dilation, padding, stride)
+	return c.backendOr(&compositeOps, "nn.unfold", key, unsafe.Offsetof(Backend{}.NnUnfold), tensor.Sparse, 0, 0).NnUnfold(c, self, kernel, dilation, padding, stride)
 }
 
 // NnFold implements the operator nn.fold.
 func (c Context) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.fold", key, unsafe.Offsetof(Backend{}.NnFold), tensor.Sparse, 0, 0).NnFold(c, self, sizes, kernel, dilation, padding, stride)
+	return c.backendOr(&compositeOps, "nn.fold", key, unsafe.Offsetof(Backend{}.NnFold), tensor.Sparse, 0, 0).NnFold(c, self, sizes, kernel, dilation, padding, stride)
 }
 
 // NnColumns implements the operator nn.columns.
@@ -4928,73 +4928,73 @@ func (c Context) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, paddin
 // Lstm implements the operator lstm.
 func (c Context) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keysOf(hx) | keysOf(params) | c.casting(3))
-	return c.backendOr(&composed, "lstm", key, unsafe.Offsetof(Backend{}.Lstm), tensor.Sparse, keys(input)|keysOf(hx)|keysOf(params), 0).Lstm(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+	return c.backendOr(&compositeOps, "lstm", key, unsafe.Offsetof(Backend{}.Lstm), tensor.Sparse, keys(input)|keysOf(hx)|keysOf(params), 0).Lstm(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // LstmData implements the operator lstm.
 func (c Context) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params) | c.casting(3))
-	return c.backendOr(&composed, "lstm", key, unsafe.Offsetof(Backend{}.LstmData), tensor.Sparse, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params), 0).LstmData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+	return c.backendOr(&compositeOps, "lstm", key, unsafe.Offsetof(Backend{}.LstmData), tensor.Sparse, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params), 0).LstmData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
 // Gru implements the operator gru.
 func (c Context) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3))
-	return c.backendOr(&composed, "gru", key, unsafe.Offsetof(Backend{}.Gru), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).Gru(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+	return c.backendOr(&compositeOps, "gru", key, unsafe.Offsetof(Backend{}.Gru), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).Gru(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // GruData implements the operator gru.
 func (c Context) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3))
-	return c.backendOr(&composed, "gru", key, unsafe.Offsetof(Backend{}.GruData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).GruData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+	return c.backendOr(&compositeOps, "gru", key, unsafe.Offsetof(Backend{}.GruData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).GruData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
 // RnnTanh implements the operator rnn_tanh.
 func (c Context) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3))
-	return c.backendOr(&composed, "rnn_tanh", key, unsafe.Offsetof(Backend{}.RnnTanh), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).RnnTanh(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+	return c.backendOr(&compositeOps, "rnn_tanh", key, unsafe.Offsetof(Backend{}.RnnTanh), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).RnnTanh(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // RnnTanhData implements the operator rnn_tanh.
 func (c Context) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3))
-	return c.backendOr(&composed, "rnn_tanh", key, unsafe.Offsetof(Backend{}.RnnTanhData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).RnnTanhData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+	return c.backendOr(&compositeOps, "rnn_tanh", key, unsafe.Offsetof(Backend{}.RnnTanhData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).RnnTanhData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
 // RnnRelu implements the operator rnn_relu.
 func (c Context) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3))
-	return c.backendOr(&composed, "rnn_relu", key, unsafe.Offsetof(Backend{}.RnnRelu), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).RnnRelu(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+	return c.backendOr(&compositeOps, "rnn_relu", key, unsafe.Offsetof(Backend{}.RnnRelu), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).RnnRelu(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // RnnReluData implements the operator rnn_relu.
 func (c Context) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3))
-	return c.backendOr(&composed, "rnn_relu", key, unsafe.Offsetof(Backend{}.RnnReluData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).RnnReluData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+	return c.backendOr(&compositeOps, "rnn_relu", key, unsafe.Offsetof(Backend{}.RnnReluData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).RnnReluData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
 // LstmCell implements the operator lstm_cell.
 func (c Context) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3))
-	return c.backendOr(&composed, "lstm_cell", key, unsafe.Offsetof(Backend{}.LstmCell), tensor.Sparse, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).LstmCell(c, input, hx, inputs, state, inputBias, stateBias)
+	return c.backendOr(&compositeOps, "lstm_cell", key, unsafe.Offsetof(Backend{}.LstmCell), tensor.Sparse, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).LstmCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
 // GruCell implements the operator gru_cell.
 func (c Context) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3))
-	return c.backendOr(&composed, "gru_cell", key, unsafe.Offsetof(Backend{}.GruCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).GruCell(c, input, hx, inputs, state, inputBias, stateBias)
+	return c.backendOr(&compositeOps, "gru_cell", key, unsafe.Offsetof(Backend{}.GruCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).GruCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
 // RnnTanhCell implements the operator rnn_tanh_cell.
 func (c Context) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3))
-	return c.backendOr(&composed, "rnn_tanh_cell", key, unsafe.Offsetof(Backend{}.RnnTanhCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).RnnTanhCell(c, input, hx, inputs, state, inputBias, stateBias)
+	return c.backendOr(&compositeOps, "rnn_tanh_cell", key, unsafe.Offsetof(Backend{}.RnnTanhCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).RnnTanhCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
 // RnnReluCell implements the operator rnn_relu_cell.
 func (c Context) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3))
-	return c.backendOr(&composed, "rnn_relu_cell", key, unsafe.Offsetof(Backend{}.RnnReluCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).RnnReluCell(c, input, hx, inputs, state, inputBias, stateBias)
+	return c.backendOr(&compositeOps, "rnn_relu_cell", key, unsafe.Offsetof(Backend{}.RnnReluCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).RnnReluCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
 // NnRecurrence implements the operator nn.recurrence.
@@ -5016,7 +5016,7 @@ func (c Context) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, 
 // NnRecurrenceSteps implements the operator nn.recurrence_steps.
 func (c Context) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias) | keys(projection))
-	return c.backendOr(&composed, "nn.recurrence_steps", key, unsafe.Offsetof(Backend{}.NnRecurrenceSteps), tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection), 0).NnRecurrenceSteps(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
+	return c.backendOr(&compositeOps, "nn.recurrence_steps", key, unsafe.Offsetof(Backend{}.NnRecurrenceSteps), tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection), 0).NnRecurrenceSteps(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
 }
 
 // NnCounts implements the operator nn.counts.
@@ -5030,13 +5030,13 @@ func (c Context) NnCounts(self *tensor.Tensor) ([]int64, error) {
 // PackPaddedSequence implements the operator pack_padded_sequence.
 func (c Context) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(lengths))
-	return c.backendOr(&composed, "pack_padded_sequence", key, unsafe.Offsetof(Backend{}.PackPaddedSequence), tensor.Sparse, keys(input)|keys(lengths), 0).PackPaddedSequence(c, input, lengths, batchFirst)
+	return c.backendOr(&compositeOps, "pack_padded_sequence", key, unsafe.Offsetof(Backend{}.PackPaddedSequence), tensor.Sparse, keys(input)|keys(lengths), 0).PackPaddedSequence(c, input, lengths, batchFirst)
 }
 
 // PadPackedSequence implements the operator pad_packed_sequence.
 func (c Context) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(counts))
-	return c.backendOr(&composed, "pad_packed_sequence", key, unsafe.Offsetof(Backend{}.PadPackedSequence), tensor.Sparse, keys(data)|keys(counts), 0).PadPackedSequence(c, data, counts, batchFirst, value, total)
+	return c.backendOr(&compositeOps, "pad_packed_sequence", key, unsafe.Offsetof(Backend{}.PadPackedSequence), tensor.Sparse, keys(data)|keys(counts), 0).PadPackedSequence(c, data, counts, batchFirst, value, total)
 }
 
 // NnConjugate implements the operator nn.conjugate.
@@ -5058,25 +5058,25 @@ func (c Context) NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tenso
 // NnInterpolate implements the operator nn.interpolate.
 func (c Context) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(2))
-	return c.backendOr(&composed, "nn.interpolate", key, unsafe.Offsetof(Backend{}.NnInterpolate), tensor.Sparse, 0, 0).NnInterpolate(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
+	return c.backendOr(&compositeOps, "nn.interpolate", key, unsafe.Offsetof(Backend{}.NnInterpolate), tensor.Sparse, 0, 0).NnInterpolate(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
 }
 
 // NnUpsample implements the operator nn.upsample.
 func (c Context) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.upsample", key, unsafe.Offsetof(Backend{}.NnUpsample), tensor.Sparse, 0, 0).NnUpsample(c, self, sizes, scales, mode, alignCorners)
+	return c.backendOr(&compositeOps, "nn.upsample", key, unsafe.Offsetof(Backend{}.NnUpsample), tensor.Sparse, 0, 0).NnUpsample(c, self, sizes, scales, mode, alignCorners)
 }
 
 // NnUpsampleNearest implements the operator nn.upsample_nearest.
 func (c Context) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.upsample_nearest", key, unsafe.Offsetof(Backend{}.NnUpsampleNearest), tensor.Sparse, 0, 0).NnUpsampleNearest(c, self, sizes, scales)
+	return c.backendOr(&compositeOps, "nn.upsample_nearest", key, unsafe.Offsetof(Backend{}.NnUpsampleNearest), tensor.Sparse, 0, 0).NnUpsampleNearest(c, self, sizes, scales)
 }
 
 // NnUpsampleBilinear implements the operator nn.upsample_bilinear.
 func (c Context) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "nn.upsample_bilinear", key, unsafe.Offsetof(Backend{}.NnUpsampleBilinear), tensor.Sparse, 0, 0).NnUpsampleBilinear(c, self, sizes, scales)
+	return c.backendOr(&compositeOps, "nn.upsample_bilinear", key, unsafe.Offsetof(Backend{}.NnUpsampleBilinear), tensor.Sparse, 0, 0).NnUpsampleBilinear(c, self, sizes, scales)
 }
 
 // NnResampled implements the operator nn.resampled.
@@ -5098,37 +5098,37 @@ func (c Context) NnResampledBack(given *tensor.Tensor, sizes []int64, filter str
 // GridSampler implements the operator grid_sampler.
 func (c Context) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(grid) | c.casting(3))
-	return c.backendOr(&composed, "grid_sampler", key, unsafe.Offsetof(Backend{}.GridSampler), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler(c, self, grid, mode, padding, alignCorners)
+	return c.backendOr(&compositeOps, "grid_sampler", key, unsafe.Offsetof(Backend{}.GridSampler), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler(c, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler2d implements the operator grid_sampler_2d.
 func (c Context) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(grid) | c.casting(1))
-	return c.backendOr(&composed, "grid_sampler_2d", key, unsafe.Offsetof(Backend{}.GridSampler2d), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler2d(c, self, grid, mode, padding, alignCorners)
+	return c.backendOr(&compositeOps, "grid_sampler_2d", key, unsafe.Offsetof(Backend{}.GridSampler2d), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler2d(c, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler3d implements the operator grid_sampler_3d.
 func (c Context) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(grid) | c.casting(1))
-	return c.backendOr(&composed, "grid_sampler_3d", key, unsafe.Offsetof(Backend{}.GridSampler3d), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler3d(c, self, grid, mode, padding, alignCorners)
+	return c.backendOr(&compositeOps, "grid_sampler_3d", key, unsafe.Offsetof(Backend{}.GridSampler3d), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler3d(c, self, grid, mode, padding, alignCorners)
 }
 
 // NnGridSample implements the operator nn.grid_sample.
 func (c Context) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(grid) | c.casting(3))
-	return c.backendOr(&composed, "nn.grid_sample", key, unsafe.Offsetof(Backend{}.NnGridSample), tensor.Sparse, keys(self)|keys(grid), 0).NnGridSample(c, self, grid, mode, padding, alignCorners)
+	return c.backendOr(&compositeOps, "nn.grid_sample", key, unsafe.Offsetof(Backend{}.NnGridSample), tensor.Sparse, keys(self)|keys(grid), 0).NnGridSample(c, self, grid, mode, padding, alignCorners)
 }
 
 // NnAffineGrid implements the operator nn.affine_grid.
 func (c Context) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(theta))
-	return c.backendOr(&composed, "nn.affine_grid", key, unsafe.Offsetof(Backend{}.NnAffineGrid), tensor.Sparse, 0, 0).NnAffineGrid(c, theta, size, alignCorners)
+	return c.backendOr(&compositeOps, "nn.affine_grid", key, unsafe.Offsetof(Backend{}.NnAffineGrid), tensor.Sparse, 0, 0).NnAffineGrid(c, theta, size, alignCorners)
 }
 
 // AffineGridGenerator implements the operator affine_grid_generator.
 func (c Context) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(theta))
-	return c.backendOr(&composed, "affine_grid_generator", key, unsafe.Offsetof(Backend{}.AffineGridGenerator), tensor.Sparse, 0, 0).AffineGridGenerator(c, theta, size, alignCorners)
+	return c.backendOr(&compositeOps, "affine_grid_generator", key, unsafe.Offsetof(Backend{}.AffineGridGenerator), tensor.Sparse, 0, 0).AffineGridGenerator(c, theta, size, alignCorners)
 }
 
 // NnSampled implements the operator nn.sampled.
@@ -5158,264 +5158,264 @@ func (c Context) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, p
 // QuantizePerTensor implements the operator quantize_per_tensor.
 func (c Context) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensor), tensor.Sparse, 0, 0).QuantizePerTensor(c, self, scale, zero, d)
+	return c.backendOr(&quantizedOps, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensor), tensor.Sparse, 0, 0).QuantizePerTensor(c, self, scale, zero, d)
 }
 
 // QuantizePerTensorTensorQparams implements the operator quantize_per_tensor.
 func (c Context) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(scale) | keys(zero)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensorTensorQparams), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).QuantizePerTensorTensorQparams(c, self, scale, zero, d)
+	return c.backendOr(&quantizedOps, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensorTensorQparams), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).QuantizePerTensorTensorQparams(c, self, scale, zero, d)
 }
 
 // QuantizePerTensorTensors implements the operator quantize_per_tensor.
 func (c Context) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
 	key := c.highestKey((keysOf(tensors) | keys(scales) | keys(zeros)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensorTensors), tensor.Sparse, keysOf(tensors)|keys(scales)|keys(zeros), 0).QuantizePerTensorTensors(c, tensors, scales, zeros, d)
+	return c.backendOr(&quantizedOps, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensorTensors), tensor.Sparse, keysOf(tensors)|keys(scales)|keys(zeros), 0).QuantizePerTensorTensors(c, tensors, scales, zeros, d)
 }
 
 // QuantizePerTensorDynamic implements the operator quantize_per_tensor_dynamic.
 func (c Context) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantize_per_tensor_dynamic", key, unsafe.Offsetof(Backend{}.QuantizePerTensorDynamic), tensor.Sparse, 0, 0).QuantizePerTensorDynamic(c, self, d, reduce)
+	return c.backendOr(&quantizedOps, "quantize_per_tensor_dynamic", key, unsafe.Offsetof(Backend{}.QuantizePerTensorDynamic), tensor.Sparse, 0, 0).QuantizePerTensorDynamic(c, self, d, reduce)
 }
 
 // QuantizePerChannel implements the operator quantize_per_channel.
 func (c Context) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantize_per_channel", key, unsafe.Offsetof(Backend{}.QuantizePerChannel), tensor.Sparse, keys(self)|keys(scales)|keys(zeros), 0).QuantizePerChannel(c, self, scales, zeros, axis, d)
+	return c.backendOr(&quantizedOps, "quantize_per_channel", key, unsafe.Offsetof(Backend{}.QuantizePerChannel), tensor.Sparse, keys(self)|keys(scales)|keys(zeros), 0).QuantizePerChannel(c, self, scales, zeros, axis, d)
 }
 
 // Dequantize implements the operator dequantize.
 func (c Context) Dequantize(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&quantized, "dequantize", key, unsafe.Offsetof(Backend{}.Dequantize), tensor.Sparse, 0, 0).Dequantize(c, self)
+	return c.backendOr(&quantizedOps, "dequantize", key, unsafe.Offsetof(Backend{}.Dequantize), tensor.Sparse, 0, 0).Dequantize(c, self)
 }
 
 // DequantizeTensors implements the operator dequantize.
 func (c Context) DequantizeTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
-	return c.backendOr(&quantized, "dequantize", key, unsafe.Offsetof(Backend{}.DequantizeTensors), tensor.Sparse, keysOf(tensors), 0).DequantizeTensors(c, tensors)
+	return c.backendOr(&quantizedOps, "dequantize", key, unsafe.Offsetof(Backend{}.DequantizeTensors), tensor.Sparse, keysOf(tensors), 0).DequantizeTensors(c, tensors)
 }
 
 // IntRepr implements the operator int_repr.
 func (c Context) IntRepr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&quantized, "int_repr", key, unsafe.Offsetof(Backend{}.IntRepr), tensor.Sparse, 0, 0).IntRepr(c, self)
+	return c.backendOr(&quantizedOps, "int_repr", key, unsafe.Offsetof(Backend{}.IntRepr), tensor.Sparse, 0, 0).IntRepr(c, self)
 }
 
 // QScale implements the operator q_scale.
 func (c Context) QScale(self *tensor.Tensor) (float64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "q_scale", key, unsafe.Offsetof(Backend{}.QScale), tensor.Sparse, 0, 0).QScale(c, self)
+	return c.backendOr(&quantizedOps, "q_scale", key, unsafe.Offsetof(Backend{}.QScale), tensor.Sparse, 0, 0).QScale(c, self)
 }
 
 // QZeroPoint implements the operator q_zero_point.
 func (c Context) QZeroPoint(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "q_zero_point", key, unsafe.Offsetof(Backend{}.QZeroPoint), tensor.Sparse, 0, 0).QZeroPoint(c, self)
+	return c.backendOr(&quantizedOps, "q_zero_point", key, unsafe.Offsetof(Backend{}.QZeroPoint), tensor.Sparse, 0, 0).QZeroPoint(c, self)
 }
 
 // QPerChannelScales implements the operator q_per_channel_scales.
 func (c Context) QPerChannelScales(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&quantized, "q_per_channel_scales", key, unsafe.Offsetof(Backend{}.QPerChannelScales), tensor.Sparse, 0, 0).QPerChannelScales(c, self)
+	return c.backendOr(&quantizedOps, "q_per_channel_scales", key, unsafe.Offsetof(Backend{}.QPerChannelScales), tensor.Sparse, 0, 0).QPerChannelScales(c, self)
 }
 
 // QPerChannelZeroPoints implements the operator q_per_channel_zero_points.
 func (c Context) QPerChannelZeroPoints(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&quantized, "q_per_channel_zero_points", key, unsafe.Offsetof(Backend{}.QPerChannelZeroPoints), tensor.Sparse, 0, 0).QPerChannelZeroPoints(c, self)
+	return c.backendOr(&quantizedOps, "q_per_channel_zero_points", key, unsafe.Offsetof(Backend{}.QPerChannelZeroPoints), tensor.Sparse, 0, 0).QPerChannelZeroPoints(c, self)
 }
 
 // QPerChannelAxis implements the operator q_per_channel_axis.
 func (c Context) QPerChannelAxis(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "q_per_channel_axis", key, unsafe.Offsetof(Backend{}.QPerChannelAxis), tensor.Sparse, 0, 0).QPerChannelAxis(c, self)
+	return c.backendOr(&quantizedOps, "q_per_channel_axis", key, unsafe.Offsetof(Backend{}.QPerChannelAxis), tensor.Sparse, 0, 0).QPerChannelAxis(c, self)
 }
 
 // Qscheme implements the operator qscheme.
 func (c Context) Qscheme(self *tensor.Tensor) (string, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "qscheme", key, unsafe.Offsetof(Backend{}.Qscheme), tensor.Sparse, 0, 0).Qscheme(c, self)
+	return c.backendOr(&quantizedOps, "qscheme", key, unsafe.Offsetof(Backend{}.Qscheme), tensor.Sparse, 0, 0).Qscheme(c, self)
 }
 
 // IsQuantized implements the operator is_quantized.
 func (c Context) IsQuantized(self *tensor.Tensor) (bool, error) {
-	return quantized.IsQuantized(c, self)
+	return quantizedOps.IsQuantized(c, self)
 }
 
 // MakePerTensorQuantizedTensor implements the operator make_per_tensor_quantized_tensor.
 func (c Context) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "make_per_tensor_quantized_tensor", key, unsafe.Offsetof(Backend{}.MakePerTensorQuantizedTensor), tensor.Sparse, 0, 0).MakePerTensorQuantizedTensor(c, self, scale, zero)
+	return c.backendOr(&quantizedOps, "make_per_tensor_quantized_tensor", key, unsafe.Offsetof(Backend{}.MakePerTensorQuantizedTensor), tensor.Sparse, 0, 0).MakePerTensorQuantizedTensor(c, self, scale, zero)
 }
 
 // MakePerChannelQuantizedTensor implements the operator make_per_channel_quantized_tensor.
 func (c Context) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "make_per_channel_quantized_tensor", key, unsafe.Offsetof(Backend{}.MakePerChannelQuantizedTensor), tensor.Sparse, keys(self)|keys(scales)|keys(zeros), 0).MakePerChannelQuantizedTensor(c, self, scales, zeros, axis)
+	return c.backendOr(&quantizedOps, "make_per_channel_quantized_tensor", key, unsafe.Offsetof(Backend{}.MakePerChannelQuantizedTensor), tensor.Sparse, keys(self)|keys(scales)|keys(zeros), 0).MakePerChannelQuantizedTensor(c, self, scales, zeros, axis)
 }
 
 // EmptyAffineQuantized implements the operator empty_affine_quantized.
 func (c Context) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey(l.Keys())
-	return c.backendOr(&quantized, "empty_affine_quantized", key, unsafe.Offsetof(Backend{}.EmptyAffineQuantized), tensor.Sparse, 0, 0).EmptyAffineQuantized(c, size, d, l, dev, scale, zero)
+	return c.backendOr(&quantizedOps, "empty_affine_quantized", key, unsafe.Offsetof(Backend{}.EmptyAffineQuantized), tensor.Sparse, 0, 0).EmptyAffineQuantized(c, size, d, l, dev, scale, zero)
 }
 
 // EmptyPerChannelAffineQuantized implements the operator empty_per_channel_affine_quantized.
 func (c Context) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(scales)|keys(zeros))&^tensor.Gradient | l.Keys())
-	return c.backendOr(&quantized, "empty_per_channel_affine_quantized", key, unsafe.Offsetof(Backend{}.EmptyPerChannelAffineQuantized), tensor.Sparse, keys(scales)|keys(zeros), 0).EmptyPerChannelAffineQuantized(c, size, scales, zeros, axis, d, l, dev)
+	return c.backendOr(&quantizedOps, "empty_per_channel_affine_quantized", key, unsafe.Offsetof(Backend{}.EmptyPerChannelAffineQuantized), tensor.Sparse, keys(scales)|keys(zeros), 0).EmptyPerChannelAffineQuantized(c, size, scales, zeros, axis, d, l, dev)
 }
 
 // ChooseQparamsPerTensor implements the operator choose_qparams_per_tensor.
 func (c Context) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "choose_qparams_per_tensor", key, unsafe.Offsetof(Backend{}.ChooseQparamsPerTensor), tensor.Sparse, 0, 0).ChooseQparamsPerTensor(c, self, reduce)
+	return c.backendOr(&quantizedOps, "choose_qparams_per_tensor", key, unsafe.Offsetof(Backend{}.ChooseQparamsPerTensor), tensor.Sparse, 0, 0).ChooseQparamsPerTensor(c, self, reduce)
 }
 
 // FakeQuantizePerTensorAffine implements the operator fake_quantize_per_tensor_affine.
 func (c Context) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
-	return c.backendOr(&quantized, "fake_quantize_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffine), tensor.Sparse, 0, 0).FakeQuantizePerTensorAffine(c, self, scale, zero, lo, hi)
+	return c.backendOr(&quantizedOps, "fake_quantize_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffine), tensor.Sparse, 0, 0).FakeQuantizePerTensorAffine(c, self, scale, zero, lo, hi)
 }
 
 // FakeQuantizePerTensorAffineTensorQparams implements the operator fake_quantize_per_tensor_affine.
 func (c Context) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero) | c.casting(1))
-	return c.backendOr(&quantized, "fake_quantize_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffineTensorQparams), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerTensorAffineTensorQparams(c, self, scale, zero, lo, hi)
+	return c.backendOr(&quantizedOps, "fake_quantize_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffineTensorQparams), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerTensorAffineTensorQparams(c, self, scale, zero, lo, hi)
 }
 
 // FakeQuantizePerTensorAffineCachemask implements the operator fake_quantize_per_tensor_affine_cachemask.
 func (c Context) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&quantized, "fake_quantize_per_tensor_affine_cachemask", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffineCachemask), tensor.Sparse, 0, 0).FakeQuantizePerTensorAffineCachemask(c, self, scale, zero, lo, hi)
+	return c.backendOr(&quantizedOps, "fake_quantize_per_tensor_affine_cachemask", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffineCachemask), tensor.Sparse, 0, 0).FakeQuantizePerTensorAffineCachemask(c, self, scale, zero, lo, hi)
 }
 
 // FakeQuantizePerChannelAffine implements the operator fake_quantize_per_channel_affine.
 func (c Context) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero))
-	return c.backendOr(&quantized, "fake_quantize_per_channel_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerChannelAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerChannelAffine(c, self, scale, zero, axis, lo, hi)
+	return c.backendOr(&quantizedOps, "fake_quantize_per_channel_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerChannelAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerChannelAffine(c, self, scale, zero, axis, lo, hi)
 }
 
 // FakeQuantizePerChannelAffineCachemask implements the operator fake_quantize_per_channel_affine_cachemask.
 func (c Context) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero))
-	return c.backendOr(&quantized, "fake_quantize_per_channel_affine_cachemask", key, unsafe.Offsetof(Backend{}.FakeQuantizePerChannelAffineCachemask), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerChannelAffineCachemask(c, self, scale, zero, axis, lo, hi)
+	return c.backendOr(&quantizedOps, "fake_quantize_per_channel_affine_cachemask", key, unsafe.Offsetof(Backend{}.FakeQuantizePerChannelAffineCachemask), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerChannelAffineCachemask(c, self, scale, zero, axis, lo, hi)
 }
 
 // FakeQuantizeLearnablePerTensorAffine implements the operator fake_quantize_learnable_per_tensor_affine.
 func (c Context) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero))
-	return c.backendOr(&quantized, "fake_quantize_learnable_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizeLearnablePerTensorAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizeLearnablePerTensorAffine(c, self, scale, zero, lo, hi, factor)
+	return c.backendOr(&quantizedOps, "fake_quantize_learnable_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizeLearnablePerTensorAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizeLearnablePerTensorAffine(c, self, scale, zero, lo, hi, factor)
 }
 
 // FakeQuantizeLearnablePerChannelAffine implements the operator fake_quantize_learnable_per_channel_affine.
 func (c Context) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero))
-	return c.backendOr(&quantized, "fake_quantize_learnable_per_channel_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizeLearnablePerChannelAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizeLearnablePerChannelAffine(c, self, scale, zero, axis, lo, hi, factor)
+	return c.backendOr(&quantizedOps, "fake_quantize_learnable_per_channel_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizeLearnablePerChannelAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizeLearnablePerChannelAffine(c, self, scale, zero, axis, lo, hi, factor)
 }
 
 // QuantizedAdd implements the operator quantized.add.
 func (c Context) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.add", key, unsafe.Offsetof(Backend{}.QuantizedAdd), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedAdd(c, qa, qb, scale, zero)
+	return c.backendOr(&quantizedOps, "quantized.add", key, unsafe.Offsetof(Backend{}.QuantizedAdd), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedAdd(c, qa, qb, scale, zero)
 }
 
 // QuantizedAddRelu implements the operator quantized.add_relu.
 func (c Context) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.add_relu", key, unsafe.Offsetof(Backend{}.QuantizedAddRelu), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedAddRelu(c, qa, qb, scale, zero)
+	return c.backendOr(&quantizedOps, "quantized.add_relu", key, unsafe.Offsetof(Backend{}.QuantizedAddRelu), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedAddRelu(c, qa, qb, scale, zero)
 }
 
 // QuantizedMul implements the operator quantized.mul.
 func (c Context) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.mul", key, unsafe.Offsetof(Backend{}.QuantizedMul), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMul(c, qa, qb, scale, zero)
+	return c.backendOr(&quantizedOps, "quantized.mul", key, unsafe.Offsetof(Backend{}.QuantizedMul), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMul(c, qa, qb, scale, zero)
 }
 
 // QuantizedMulRelu implements the operator quantized.mul_relu.
 func (c Context) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.mul_relu", key, unsafe.Offsetof(Backend{}.QuantizedMulRelu), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMulRelu(c, qa, qb, scale, zero)
+	return c.backendOr(&quantizedOps, "quantized.mul_relu", key, unsafe.Offsetof(Backend{}.QuantizedMulRelu), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMulRelu(c, qa, qb, scale, zero)
 }
 
 // QuantizedAddScalar implements the operator quantized.add_scalar.
 func (c Context) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.add_scalar", key, unsafe.Offsetof(Backend{}.QuantizedAddScalar), tensor.Sparse, 0, 0).QuantizedAddScalar(c, qa, b)
+	return c.backendOr(&quantizedOps, "quantized.add_scalar", key, unsafe.Offsetof(Backend{}.QuantizedAddScalar), tensor.Sparse, 0, 0).QuantizedAddScalar(c, qa, b)
 }
 
 // QuantizedAddScalarRelu implements the operator quantized.add_scalar_relu.
 func (c Context) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.add_scalar_relu", key, unsafe.Offsetof(Backend{}.QuantizedAddScalarRelu), tensor.Sparse, 0, 0).QuantizedAddScalarRelu(c, qa, b)
+	return c.backendOr(&quantizedOps, "quantized.add_scalar_relu", key, unsafe.Offsetof(Backend{}.QuantizedAddScalarRelu), tensor.Sparse, 0, 0).QuantizedAddScalarRelu(c, qa, b)
 }
 
 // QuantizedMulScalar implements the operator quantized.mul_scalar.
 func (c Context) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.mul_scalar", key, unsafe.Offsetof(Backend{}.QuantizedMulScalar), tensor.Sparse, 0, 0).QuantizedMulScalar(c, qa, b)
+	return c.backendOr(&quantizedOps, "quantized.mul_scalar", key, unsafe.Offsetof(Backend{}.QuantizedMulScalar), tensor.Sparse, 0, 0).QuantizedMulScalar(c, qa, b)
 }
 
 // QuantizedMulScalarRelu implements the operator quantized.mul_scalar_relu.
 func (c Context) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.mul_scalar_relu", key, unsafe.Offsetof(Backend{}.QuantizedMulScalarRelu), tensor.Sparse, 0, 0).QuantizedMulScalarRelu(c, qa, b)
+	return c.backendOr(&quantizedOps, "quantized.mul_scalar_relu", key, unsafe.Offsetof(Backend{}.QuantizedMulScalarRelu), tensor.Sparse, 0, 0).QuantizedMulScalarRelu(c, qa, b)
 }
 
 // QuantizedRelu6 implements the operator quantized.relu6.
 func (c Context) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.relu6", key, unsafe.Offsetof(Backend{}.QuantizedRelu6), tensor.Sparse, 0, 0).QuantizedRelu6(c, self)
+	return c.backendOr(&quantizedOps, "quantized.relu6", key, unsafe.Offsetof(Backend{}.QuantizedRelu6), tensor.Sparse, 0, 0).QuantizedRelu6(c, self)
 }
 
 // QuantizedCat implements the operator quantized.cat.
 func (c Context) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.cat", key, unsafe.Offsetof(Backend{}.QuantizedCat), tensor.Sparse, keysOf(tensors), 0).QuantizedCat(c, tensors, dim, scale, zero)
+	return c.backendOr(&quantizedOps, "quantized.cat", key, unsafe.Offsetof(Backend{}.QuantizedCat), tensor.Sparse, keysOf(tensors), 0).QuantizedCat(c, tensors, dim, scale, zero)
 }
 
 // QuantizedMatmul implements the operator quantized.matmul.
 func (c Context) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.matmul", key, unsafe.Offsetof(Backend{}.QuantizedMatmul), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMatmul(c, qa, qb, scale, zero)
+	return c.backendOr(&quantizedOps, "quantized.matmul", key, unsafe.Offsetof(Backend{}.QuantizedMatmul), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMatmul(c, qa, qb, scale, zero)
 }
 
 // QuantizedLinearPack implements the operator quantized.linear_pack.
 func (c Context) QuantizedLinearPack(weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(weight)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.linear_pack", key, unsafe.Offsetof(Backend{}.QuantizedLinearPack), tensor.Sparse, 0, 0).QuantizedLinearPack(c, weight)
+	return c.backendOr(&quantizedOps, "quantized.linear_pack", key, unsafe.Offsetof(Backend{}.QuantizedLinearPack), tensor.Sparse, 0, 0).QuantizedLinearPack(c, weight)
 }
 
 // QuantizedLinear implements the operator quantized.linear.
 func (c Context) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.linear", key, unsafe.Offsetof(Backend{}.QuantizedLinear), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinear(c, self, weight, bias, scale, zero, packed)
+	return c.backendOr(&quantizedOps, "quantized.linear", key, unsafe.Offsetof(Backend{}.QuantizedLinear), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinear(c, self, weight, bias, scale, zero, packed)
 }
 
 // QuantizedLinearRelu implements the operator quantized.linear_relu.
 func (c Context) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.linear_relu", key, unsafe.Offsetof(Backend{}.QuantizedLinearRelu), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinearRelu(c, self, weight, bias, scale, zero, packed)
+	return c.backendOr(&quantizedOps, "quantized.linear_relu", key, unsafe.Offsetof(Backend{}.QuantizedLinearRelu), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinearRelu(c, self, weight, bias, scale, zero, packed)
 }
 
 // QuantizedLinearDynamic implements the operator quantized.linear_dynamic.
 func (c Context) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.linear_dynamic", key, unsafe.Offsetof(Backend{}.QuantizedLinearDynamic), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinearDynamic(c, self, weight, bias, reduce, packed)
+	return c.backendOr(&quantizedOps, "quantized.linear_dynamic", key, unsafe.Offsetof(Backend{}.QuantizedLinearDynamic), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinearDynamic(c, self, weight, bias, reduce, packed)
 }
 
 // QuantizedConv2d implements the operator quantized.conv2d.
 func (c Context) QuantizedConv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.conv2d", key, unsafe.Offsetof(Backend{}.QuantizedConv2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).QuantizedConv2d(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
+	return c.backendOr(&quantizedOps, "quantized.conv2d", key, unsafe.Offsetof(Backend{}.QuantizedConv2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).QuantizedConv2d(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
 }
 
 // QuantizedConv2dRelu implements the operator quantized.conv2d_relu.
 func (c Context) QuantizedConv2dRelu(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient)
-	return c.backendOr(&quantized, "quantized.conv2d_relu", key, unsafe.Offsetof(Backend{}.QuantizedConv2dRelu), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).QuantizedConv2dRelu(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
+	return c.backendOr(&quantizedOps, "quantized.conv2d_relu", key, unsafe.Offsetof(Backend{}.QuantizedConv2dRelu), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).QuantizedConv2dRelu(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
 }
 
 // GgufDequantize implements the operator gguf_dequantize.
@@ -5499,7 +5499,7 @@ func (c Context) CanCast(from, to dtype.DType) (bool, error) {
 // IsNonzero implements the operator is_nonzero.
 func (c Context) IsNonzero(self *tensor.Tensor) (bool, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&composed, "is_nonzero", key, unsafe.Offsetof(Backend{}.IsNonzero), tensor.Sparse, 0, 0).IsNonzero(c, self)
+	return c.backendOr(&compositeOps, "is_nonzero", key, unsafe.Offsetof(Backend{}.IsNonzero), tensor.Sparse, 0, 0).IsNonzero(c, self)
 }
 
 // IsConj implements the operator is_conj.
@@ -5613,7 +5613,7 @@ func (c Context) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Gene
 // NormalTensors implements the operator normal.
 func (c Context) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(mean) | keys(std) | c.drawing())
-	return c.backendOr(&composed, "normal", key, unsafe.Offsetof(Backend{}.NormalTensors), keys(mean)|keys(std), keys(out)|keys(mean)|keys(std), keys(out)).NormalTensors(c, out, mean, std, g)
+	return c.backendOr(&compositeOps, "normal", key, unsafe.Offsetof(Backend{}.NormalTensors), keys(mean)|keys(std), keys(out)|keys(mean)|keys(std), keys(out)).NormalTensors(c, out, mean, std, g)
 }
 
 // NormalSize implements the operator normal.
@@ -5690,7 +5690,7 @@ func (c Context) StandardGammaGrad(self, output *tensor.Tensor) (*tensor.Tensor,
 // SampleDirichlet implements the operator _sample_dirichlet.
 func (c Context) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.drawing())
-	return c.backendOr(&composed, "_sample_dirichlet", key, unsafe.Offsetof(Backend{}.SampleDirichlet), tensor.Sparse, 0, 0).SampleDirichlet(c, self, g)
+	return c.backendOr(&compositeOps, "_sample_dirichlet", key, unsafe.Offsetof(Backend{}.SampleDirichlet), tensor.Sparse, 0, 0).SampleDirichlet(c, self, g)
 }
 
 // DirichletGrad implements the operator _dirichlet_grad.
@@ -5900,13 +5900,13 @@ func (c Context) CountNonzero(self *tensor.Tensor, dim []int64) (*tensor.Tensor,
 // Std implements the operator std.
 func (c Context) Std(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "std", key, unsafe.Offsetof(Backend{}.Std), tensor.Sparse, 0, 0).Std(c, self, unbiased)
+	return c.backendOr(&compositeOps, "std", key, unsafe.Offsetof(Backend{}.Std), tensor.Sparse, 0, 0).Std(c, self, unbiased)
 }
 
 // StdDim implements the operator std.
 func (c Context) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "std", key, unsafe.Offsetof(Backend{}.StdDim), keys(self), keys(out)|keys(self), keys(out)).StdDim(c, out, self, dim, unbiased, keepdim)
+	return c.backendOr(&compositeOps, "std", key, unsafe.Offsetof(Backend{}.StdDim), keys(self), keys(out)|keys(self), keys(out)).StdDim(c, out, self, dim, unbiased, keepdim)
 }
 
 // StdCorrection implements the operator std.
@@ -5922,13 +5922,13 @@ func (c Context) StdCorrection(out, self *tensor.Tensor, dim []int64, correction
 // Var implements the operator var.
 func (c Context) Var(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "var", key, unsafe.Offsetof(Backend{}.Var), tensor.Sparse, 0, 0).Var(c, self, unbiased)
+	return c.backendOr(&compositeOps, "var", key, unsafe.Offsetof(Backend{}.Var), tensor.Sparse, 0, 0).Var(c, self, unbiased)
 }
 
 // VarDim implements the operator var.
 func (c Context) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "var", key, unsafe.Offsetof(Backend{}.VarDim), keys(self), keys(out)|keys(self), keys(out)).VarDim(c, out, self, dim, unbiased, keepdim)
+	return c.backendOr(&compositeOps, "var", key, unsafe.Offsetof(Backend{}.VarDim), keys(self), keys(out)|keys(self), keys(out)).VarDim(c, out, self, dim, unbiased, keepdim)
 }
 
 // VarCorrection implements the operator var.
@@ -5944,13 +5944,13 @@ func (c Context) VarCorrection(out, self *tensor.Tensor, dim []int64, correction
 // StdMean implements the operator std_mean.
 func (c Context) StdMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "std_mean", key, unsafe.Offsetof(Backend{}.StdMean), tensor.Sparse, 0, 0).StdMean(c, self, unbiased)
+	return c.backendOr(&compositeOps, "std_mean", key, unsafe.Offsetof(Backend{}.StdMean), tensor.Sparse, 0, 0).StdMean(c, self, unbiased)
 }
 
 // StdMeanDim implements the operator std_mean.
 func (c Context) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "std_mean", key, unsafe.Offsetof(Backend{}.StdMeanDim), tensor.Sparse, 0, 0).StdMeanDim(c, self, dim, unbiased, keepdim)
+	return c.backendOr(&compositeOps, "std_mean", key, unsafe.Offsetof(Backend{}.StdMeanDim), tensor.Sparse, 0, 0).StdMeanDim(c, self, dim, unbiased, keepdim)
 }
 
 // StdMeanCorrection implements the operator std_mean.
@@ -5964,13 +5964,13 @@ func (c Context) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction 
 // VarMean implements the operator var_mean.
 func (c Context) VarMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "var_mean", key, unsafe.Offsetof(Backend{}.VarMean), tensor.Sparse, 0, 0).VarMean(c, self, unbiased)
+	return c.backendOr(&compositeOps, "var_mean", key, unsafe.Offsetof(Backend{}.VarMean), tensor.Sparse, 0, 0).VarMean(c, self, unbiased)
 }
 
 // VarMeanDim implements the operator var_mean.
 func (c Context) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "var_mean", key, unsafe.Offsetof(Backend{}.VarMeanDim), tensor.Sparse, 0, 0).VarMeanDim(c, self, dim, unbiased, keepdim)
+	return c.backendOr(&compositeOps, "var_mean", key, unsafe.Offsetof(Backend{}.VarMeanDim), tensor.Sparse, 0, 0).VarMeanDim(c, self, dim, unbiased, keepdim)
 }
 
 // VarMeanCorrection implements the operator var_mean.
@@ -5994,7 +5994,7 @@ func (c Context) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, kee
 // NormName implements the operator norm.
 func (c Context) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
-	return c.backendOr(&composed, "norm", key, unsafe.Offsetof(Backend{}.NormName), keys(self), keys(out)|keys(self), keys(out)).NormName(c, out, self, p, dim, keepdim, d)
+	return c.backendOr(&compositeOps, "norm", key, unsafe.Offsetof(Backend{}.NormName), keys(self), keys(out)|keys(self), keys(out)).NormName(c, out, self, p, dim, keepdim, d)
 }
 
 // Amax implements the operator amax.
@@ -6313,67 +6313,67 @@ func (c Context) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, loga
 // SignalWindowsBartlett implements the operator signal.windows.bartlett.
 func (c Context) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.bartlett", key, unsafe.Offsetof(Backend{}.SignalWindowsBartlett), tensor.Sparse, 0, 0).SignalWindowsBartlett(c, m, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.bartlett", key, unsafe.Offsetof(Backend{}.SignalWindowsBartlett), tensor.Sparse, 0, 0).SignalWindowsBartlett(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsBlackman implements the operator signal.windows.blackman.
 func (c Context) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.blackman", key, unsafe.Offsetof(Backend{}.SignalWindowsBlackman), tensor.Sparse, 0, 0).SignalWindowsBlackman(c, m, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.blackman", key, unsafe.Offsetof(Backend{}.SignalWindowsBlackman), tensor.Sparse, 0, 0).SignalWindowsBlackman(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsCosine implements the operator signal.windows.cosine.
 func (c Context) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.cosine", key, unsafe.Offsetof(Backend{}.SignalWindowsCosine), tensor.Sparse, 0, 0).SignalWindowsCosine(c, m, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.cosine", key, unsafe.Offsetof(Backend{}.SignalWindowsCosine), tensor.Sparse, 0, 0).SignalWindowsCosine(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsExponential implements the operator signal.windows.exponential.
 func (c Context) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.exponential", key, unsafe.Offsetof(Backend{}.SignalWindowsExponential), tensor.Sparse, 0, 0).SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.exponential", key, unsafe.Offsetof(Backend{}.SignalWindowsExponential), tensor.Sparse, 0, 0).SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
 }
 
 // SignalWindowsGaussian implements the operator signal.windows.gaussian.
 func (c Context) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.gaussian", key, unsafe.Offsetof(Backend{}.SignalWindowsGaussian), tensor.Sparse, 0, 0).SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.gaussian", key, unsafe.Offsetof(Backend{}.SignalWindowsGaussian), tensor.Sparse, 0, 0).SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralCosine implements the operator signal.windows.general_cosine.
 func (c Context) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.general_cosine", key, unsafe.Offsetof(Backend{}.SignalWindowsGeneralCosine), tensor.Sparse, 0, 0).SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.general_cosine", key, unsafe.Offsetof(Backend{}.SignalWindowsGeneralCosine), tensor.Sparse, 0, 0).SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralHamming implements the operator signal.windows.general_hamming.
 func (c Context) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.general_hamming", key, unsafe.Offsetof(Backend{}.SignalWindowsGeneralHamming), tensor.Sparse, 0, 0).SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.general_hamming", key, unsafe.Offsetof(Backend{}.SignalWindowsGeneralHamming), tensor.Sparse, 0, 0).SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
 }
 
 // SignalWindowsHamming implements the operator signal.windows.hamming.
 func (c Context) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.hamming", key, unsafe.Offsetof(Backend{}.SignalWindowsHamming), tensor.Sparse, 0, 0).SignalWindowsHamming(c, m, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.hamming", key, unsafe.Offsetof(Backend{}.SignalWindowsHamming), tensor.Sparse, 0, 0).SignalWindowsHamming(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsHann implements the operator signal.windows.hann.
 func (c Context) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.hann", key, unsafe.Offsetof(Backend{}.SignalWindowsHann), tensor.Sparse, 0, 0).SignalWindowsHann(c, m, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.hann", key, unsafe.Offsetof(Backend{}.SignalWindowsHann), tensor.Sparse, 0, 0).SignalWindowsHann(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsKaiser implements the operator signal.windows.kaiser.
 func (c Context) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.kaiser", key, unsafe.Offsetof(Backend{}.SignalWindowsKaiser), tensor.Sparse, 0, 0).SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.kaiser", key, unsafe.Offsetof(Backend{}.SignalWindowsKaiser), tensor.Sparse, 0, 0).SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
 }
 
 // SignalWindowsNuttall implements the operator signal.windows.nuttall.
 func (c Context) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
-	return c.backendOr(&composed, "signal.windows.nuttall", key, unsafe.Offsetof(Backend{}.SignalWindowsNuttall), tensor.Sparse, 0, 0).SignalWindowsNuttall(c, m, sym, d, layout, dev)
+	return c.backendOr(&compositeOps, "signal.windows.nuttall", key, unsafe.Offsetof(Backend{}.SignalWindowsNuttall), tensor.Sparse, 0, 0).SignalWindowsNuttall(c, m, sym, d, layout, dev)
 }
 
 // Sort implements the operator sort.
@@ -6401,19 +6401,19 @@ func (c Context) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.B
 // Argsort implements the operator argsort.
 func (c Context) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&composed, "argsort", key, unsafe.Offsetof(Backend{}.Argsort), tensor.Sparse, 0, 0).Argsort(c, self, dim, descending)
+	return c.backendOr(&compositeOps, "argsort", key, unsafe.Offsetof(Backend{}.Argsort), tensor.Sparse, 0, 0).Argsort(c, self, dim, descending)
 }
 
 // ArgsortStable implements the operator argsort.
 func (c Context) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOr(&composed, "argsort", key, unsafe.Offsetof(Backend{}.ArgsortStable), tensor.Sparse, 0, 0).ArgsortStable(c, self, x2, dim, descending)
+	return c.backendOr(&compositeOps, "argsort", key, unsafe.Offsetof(Backend{}.ArgsortStable), tensor.Sparse, 0, 0).ArgsortStable(c, self, x2, dim, descending)
 }
 
 // Msort implements the operator msort.
 func (c Context) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "msort", key, unsafe.Offsetof(Backend{}.Msort), keys(self), keys(out)|keys(self), keys(out)).Msort(c, out, self)
+	return c.backendOr(&compositeOps, "msort", key, unsafe.Offsetof(Backend{}.Msort), keys(self), keys(out)|keys(self), keys(out)).Msort(c, out, self)
 }
 
 // Topk implements the operator topk.
@@ -6536,241 +6536,241 @@ func (c Context) Isin(out, elements, testElements *tensor.Tensor, x3, invert boo
 // SparseCooTensor implements the operator sparse_coo_tensor.
 func (c Context) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(indices) | keys(values))
-	return c.backendOfParts("sparse_coo_tensor", key, unsafe.Offsetof(Backend{}.SparseCooTensor), keys(indices)|keys(values), keys(indices)|keys(values)).SparseCooTensor(c, indices, values, size, d, dev, coalesced)
+	return c.backendOfSparse("sparse_coo_tensor", key, unsafe.Offsetof(Backend{}.SparseCooTensor), keys(indices)|keys(values), keys(indices)|keys(values)).SparseCooTensor(c, indices, values, size, d, dev, coalesced)
 }
 
 // SparseCompressedTensor implements the operator sparse_compressed_tensor.
 func (c Context) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(compressed) | keys(plain) | keys(values) | l.Keys())
-	return c.backendOfParts("sparse_compressed_tensor", key, unsafe.Offsetof(Backend{}.SparseCompressedTensor), keys(compressed)|keys(plain)|keys(values), keys(compressed)|keys(plain)|keys(values)|l.Keys()).SparseCompressedTensor(c, compressed, plain, values, size, d, l, dev)
+	return c.backendOfSparse("sparse_compressed_tensor", key, unsafe.Offsetof(Backend{}.SparseCompressedTensor), keys(compressed)|keys(plain)|keys(values), keys(compressed)|keys(plain)|keys(values)|l.Keys()).SparseCompressedTensor(c, compressed, plain, values, size, d, l, dev)
 }
 
 // ToDense implements the operator to_dense.
 func (c Context) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("to_dense", key, unsafe.Offsetof(Backend{}.ToDense), 0, keys(self)).ToDense(c, self, d, x3)
+	return c.backendOfSparse("to_dense", key, unsafe.Offsetof(Backend{}.ToDense), 0, keys(self)).ToDense(c, self, d, x3)
 }
 
 // ToSparse implements the operator to_sparse.
 func (c Context) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | layout.Keys())
-	return c.backendOfParts("to_sparse", key, unsafe.Offsetof(Backend{}.ToSparse), 0, keys(self)|layout.Keys()).ToSparse(c, self, layout, blockSize, dense)
+	return c.backendOfSparse("to_sparse", key, unsafe.Offsetof(Backend{}.ToSparse), 0, keys(self)|layout.Keys()).ToSparse(c, self, layout, blockSize, dense)
 }
 
 // ToSparseDim implements the operator to_sparse.
 func (c Context) ToSparseDim(self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("to_sparse", key, unsafe.Offsetof(Backend{}.ToSparseDim), 0, keys(self)).ToSparseDim(c, self, sparseDim)
+	return c.backendOfSparse("to_sparse", key, unsafe.Offsetof(Backend{}.ToSparseDim), 0, keys(self)).ToSparseDim(c, self, sparseDim)
 }
 
 // ToSparseCoo implements the operator to_sparse_coo.
 func (c Context) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("to_sparse_coo", key, unsafe.Offsetof(Backend{}.ToSparseCoo), 0, keys(self)).ToSparseCoo(c, self, dense)
+	return c.backendOfSparse("to_sparse_coo", key, unsafe.Offsetof(Backend{}.ToSparseCoo), 0, keys(self)).ToSparseCoo(c, self, dense)
 }
 
 // ToSparseCsr implements the operator to_sparse_csr.
 func (c Context) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("to_sparse_csr", key, unsafe.Offsetof(Backend{}.ToSparseCsr), 0, keys(self)).ToSparseCsr(c, self, dense)
+	return c.backendOfSparse("to_sparse_csr", key, unsafe.Offsetof(Backend{}.ToSparseCsr), 0, keys(self)).ToSparseCsr(c, self, dense)
 }
 
 // ToSparseCsc implements the operator to_sparse_csc.
 func (c Context) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("to_sparse_csc", key, unsafe.Offsetof(Backend{}.ToSparseCsc), 0, keys(self)).ToSparseCsc(c, self, dense)
+	return c.backendOfSparse("to_sparse_csc", key, unsafe.Offsetof(Backend{}.ToSparseCsc), 0, keys(self)).ToSparseCsc(c, self, dense)
 }
 
 // ToSparseBsr implements the operator to_sparse_bsr.
 func (c Context) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("to_sparse_bsr", key, unsafe.Offsetof(Backend{}.ToSparseBsr), 0, keys(self)).ToSparseBsr(c, self, blockSize, dense)
+	return c.backendOfSparse("to_sparse_bsr", key, unsafe.Offsetof(Backend{}.ToSparseBsr), 0, keys(self)).ToSparseBsr(c, self, blockSize, dense)
 }
 
 // ToSparseBsc implements the operator to_sparse_bsc.
 func (c Context) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("to_sparse_bsc", key, unsafe.Offsetof(Backend{}.ToSparseBsc), 0, keys(self)).ToSparseBsc(c, self, blockSize, dense)
+	return c.backendOfSparse("to_sparse_bsc", key, unsafe.Offsetof(Backend{}.ToSparseBsc), 0, keys(self)).ToSparseBsc(c, self, blockSize, dense)
 }
 
 // Coalesce implements the operator coalesce.
 func (c Context) Coalesce(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("coalesce", key, unsafe.Offsetof(Backend{}.Coalesce), 0, keys(self)).Coalesce(c, self)
+	return c.backendOfSparse("coalesce", key, unsafe.Offsetof(Backend{}.Coalesce), 0, keys(self)).Coalesce(c, self)
 }
 
 // IsCoalesced implements the operator is_coalesced.
 func (c Context) IsCoalesced(self *tensor.Tensor) (bool, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOfParts("is_coalesced", key, unsafe.Offsetof(Backend{}.IsCoalesced), 0, keys(self)).IsCoalesced(c, self)
+	return c.backendOfSparse("is_coalesced", key, unsafe.Offsetof(Backend{}.IsCoalesced), 0, keys(self)).IsCoalesced(c, self)
 }
 
 // Indices implements the operator indices.
 func (c Context) Indices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("indices", key, unsafe.Offsetof(Backend{}.Indices), 0, keys(self)).Indices(c, self)
+	return c.backendOfSparse("indices", key, unsafe.Offsetof(Backend{}.Indices), 0, keys(self)).Indices(c, self)
 }
 
 // Values implements the operator values.
 func (c Context) Values(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("values", key, unsafe.Offsetof(Backend{}.Values), 0, keys(self)).Values(c, self)
+	return c.backendOfSparse("values", key, unsafe.Offsetof(Backend{}.Values), 0, keys(self)).Values(c, self)
 }
 
 // RawIndices implements the operator coo_indices.
 func (c Context) RawIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("coo_indices", key, unsafe.Offsetof(Backend{}.RawIndices), 0, keys(self)).RawIndices(c, self)
+	return c.backendOfSparse("coo_indices", key, unsafe.Offsetof(Backend{}.RawIndices), 0, keys(self)).RawIndices(c, self)
 }
 
 // RawValues implements the operator coo_values.
 func (c Context) RawValues(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("coo_values", key, unsafe.Offsetof(Backend{}.RawValues), 0, keys(self)).RawValues(c, self)
+	return c.backendOfSparse("coo_values", key, unsafe.Offsetof(Backend{}.RawValues), 0, keys(self)).RawValues(c, self)
 }
 
 // CrowIndices implements the operator crow_indices.
 func (c Context) CrowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("crow_indices", key, unsafe.Offsetof(Backend{}.CrowIndices), 0, keys(self)).CrowIndices(c, self)
+	return c.backendOfSparse("crow_indices", key, unsafe.Offsetof(Backend{}.CrowIndices), 0, keys(self)).CrowIndices(c, self)
 }
 
 // ColIndices implements the operator col_indices.
 func (c Context) ColIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("col_indices", key, unsafe.Offsetof(Backend{}.ColIndices), 0, keys(self)).ColIndices(c, self)
+	return c.backendOfSparse("col_indices", key, unsafe.Offsetof(Backend{}.ColIndices), 0, keys(self)).ColIndices(c, self)
 }
 
 // CcolIndices implements the operator ccol_indices.
 func (c Context) CcolIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("ccol_indices", key, unsafe.Offsetof(Backend{}.CcolIndices), 0, keys(self)).CcolIndices(c, self)
+	return c.backendOfSparse("ccol_indices", key, unsafe.Offsetof(Backend{}.CcolIndices), 0, keys(self)).CcolIndices(c, self)
 }
 
 // RowIndices implements the operator row_indices.
 func (c Context) RowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("row_indices", key, unsafe.Offsetof(Backend{}.RowIndices), 0, keys(self)).RowIndices(c, self)
+	return c.backendOfSparse("row_indices", key, unsafe.Offsetof(Backend{}.RowIndices), 0, keys(self)).RowIndices(c, self)
 }
 
 // SparseDim implements the operator sparse_dim.
 func (c Context) SparseDim(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOfParts("sparse_dim", key, unsafe.Offsetof(Backend{}.SparseDim), 0, keys(self)).SparseDim(c, self)
+	return c.backendOfSparse("sparse_dim", key, unsafe.Offsetof(Backend{}.SparseDim), 0, keys(self)).SparseDim(c, self)
 }
 
 // DenseDim implements the operator dense_dim.
 func (c Context) DenseDim(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOfParts("dense_dim", key, unsafe.Offsetof(Backend{}.DenseDim), 0, keys(self)).DenseDim(c, self)
+	return c.backendOfSparse("dense_dim", key, unsafe.Offsetof(Backend{}.DenseDim), 0, keys(self)).DenseDim(c, self)
 }
 
 // Nnz implements the operator nnz.
 func (c Context) Nnz(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
-	return c.backendOfParts("nnz", key, unsafe.Offsetof(Backend{}.Nnz), 0, keys(self)).Nnz(c, self)
+	return c.backendOfSparse("nnz", key, unsafe.Offsetof(Backend{}.Nnz), 0, keys(self)).Nnz(c, self)
 }
 
 // SparseMask implements the operator sparse_mask.
 func (c Context) SparseMask(self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mask))
-	return c.backendOfParts("sparse_mask", key, unsafe.Offsetof(Backend{}.SparseMask), keys(self)|keys(mask), keys(self)|keys(mask)).SparseMask(c, self, mask)
+	return c.backendOfSparse("sparse_mask", key, unsafe.Offsetof(Backend{}.SparseMask), keys(self)|keys(mask), keys(self)|keys(mask)).SparseMask(c, self, mask)
 }
 
 // SparseResize implements the operator sparse_resize_.
 func (c Context) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("sparse_resize_", key, unsafe.Offsetof(Backend{}.SparseResize), 0, keys(self)).SparseResize(c, self, size, sparseDim, denseDims)
+	return c.backendOfSparse("sparse_resize_", key, unsafe.Offsetof(Backend{}.SparseResize), 0, keys(self)).SparseResize(c, self, size, sparseDim, denseDims)
 }
 
 // SparseResizeAndClear implements the operator sparse_resize_and_clear_.
 func (c Context) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("sparse_resize_and_clear_", key, unsafe.Offsetof(Backend{}.SparseResizeAndClear), 0, keys(self)).SparseResizeAndClear(c, self, size, sparseDim, denseDims)
+	return c.backendOfSparse("sparse_resize_and_clear_", key, unsafe.Offsetof(Backend{}.SparseResizeAndClear), 0, keys(self)).SparseResizeAndClear(c, self, size, sparseDim, denseDims)
 }
 
 // ResizeAsSparse implements the operator resize_as_sparse_.
 func (c Context) ResizeAsSparse(self, template *tensor.Tensor) error {
 	key := c.highestKey(keys(self) | keys(template))
-	return c.backendOfParts("resize_as_sparse_", key, unsafe.Offsetof(Backend{}.ResizeAsSparse), keys(self)|keys(template), keys(self)|keys(template)).ResizeAsSparse(c, self, template)
+	return c.backendOfSparse("resize_as_sparse_", key, unsafe.Offsetof(Backend{}.ResizeAsSparse), keys(self)|keys(template), keys(self)|keys(template)).ResizeAsSparse(c, self, template)
 }
 
 // MarkCoalesced implements the operator mark_coalesced_.
 func (c Context) MarkCoalesced(self *tensor.Tensor, coalesced bool) error {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("mark_coalesced_", key, unsafe.Offsetof(Backend{}.MarkCoalesced), 0, keys(self)).MarkCoalesced(c, self, coalesced)
+	return c.backendOfSparse("mark_coalesced_", key, unsafe.Offsetof(Backend{}.MarkCoalesced), 0, keys(self)).MarkCoalesced(c, self, coalesced)
 }
 
 // Smm implements the operator smm.
 func (c Context) Smm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mat2))
-	return c.backendOfParts("smm", key, unsafe.Offsetof(Backend{}.Smm), keys(self)|keys(mat2), keys(self)|keys(mat2)).Smm(c, self, mat2)
+	return c.backendOfSparse("smm", key, unsafe.Offsetof(Backend{}.Smm), keys(self)|keys(mat2), keys(self)|keys(mat2)).Smm(c, self, mat2)
 }
 
 // Sspaddmm implements the operator sspaddmm.
 func (c Context) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2))
-	return c.backendOfParts("sspaddmm", key, unsafe.Offsetof(Backend{}.Sspaddmm), keys(out)|keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).Sspaddmm(c, out, self, mat1, mat2, beta, alpha)
+	return c.backendOfSparse("sspaddmm", key, unsafe.Offsetof(Backend{}.Sspaddmm), keys(out)|keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).Sspaddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
 // Hspmm implements the operator hspmm.
 func (c Context) Hspmm(out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(mat1) | keys(mat2))
-	return c.backendOfParts("hspmm", key, unsafe.Offsetof(Backend{}.Hspmm), keys(out)|keys(mat1)|keys(mat2), keys(out)|keys(mat1)|keys(mat2)).Hspmm(c, out, mat1, mat2)
+	return c.backendOfSparse("hspmm", key, unsafe.Offsetof(Backend{}.Hspmm), keys(out)|keys(mat1)|keys(mat2), keys(out)|keys(mat1)|keys(mat2)).Hspmm(c, out, mat1, mat2)
 }
 
 // SparseSum implements the operator sparse.sum.
 func (c Context) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("sparse.sum", key, unsafe.Offsetof(Backend{}.SparseSum), 0, keys(self)).SparseSum(c, self, dim, d)
+	return c.backendOfSparse("sparse.sum", key, unsafe.Offsetof(Backend{}.SparseSum), 0, keys(self)).SparseSum(c, self, dim, d)
 }
 
 // SparseMm implements the operator sparse.mm.
 func (c Context) SparseMm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mat2))
-	return c.backendOfParts("sparse.mm", key, unsafe.Offsetof(Backend{}.SparseMm), keys(self)|keys(mat2), keys(self)|keys(mat2)).SparseMm(c, self, mat2)
+	return c.backendOfSparse("sparse.mm", key, unsafe.Offsetof(Backend{}.SparseMm), keys(self)|keys(mat2), keys(self)|keys(mat2)).SparseMm(c, self, mat2)
 }
 
 // SparseMmReduce implements the operator sparse.mm.
 func (c Context) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mat2))
-	return c.backendOfParts("sparse.mm", key, unsafe.Offsetof(Backend{}.SparseMmReduce), keys(self)|keys(mat2), keys(self)|keys(mat2)).SparseMmReduce(c, self, mat2, reduce)
+	return c.backendOfSparse("sparse.mm", key, unsafe.Offsetof(Backend{}.SparseMmReduce), keys(self)|keys(mat2), keys(self)|keys(mat2)).SparseMmReduce(c, self, mat2, reduce)
 }
 
 // SparseAddmm implements the operator sparse.addmm.
 func (c Context) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mat1) | keys(mat2))
-	return c.backendOfParts("sparse.addmm", key, unsafe.Offsetof(Backend{}.SparseAddmm), keys(self)|keys(mat1)|keys(mat2), keys(self)|keys(mat1)|keys(mat2)).SparseAddmm(c, self, mat1, mat2, beta, alpha)
+	return c.backendOfSparse("sparse.addmm", key, unsafe.Offsetof(Backend{}.SparseAddmm), keys(self)|keys(mat1)|keys(mat2), keys(self)|keys(mat1)|keys(mat2)).SparseAddmm(c, self, mat1, mat2, beta, alpha)
 }
 
 // SparseSampledAddmm implements the operator sparse.sampled_addmm.
 func (c Context) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2))
-	return c.backendOfParts("sparse.sampled_addmm", key, unsafe.Offsetof(Backend{}.SparseSampledAddmm), keys(out)|keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).SparseSampledAddmm(c, out, self, mat1, mat2, beta, alpha)
+	return c.backendOfSparse("sparse.sampled_addmm", key, unsafe.Offsetof(Backend{}.SparseSampledAddmm), keys(out)|keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).SparseSampledAddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
 // SparseSoftmax implements the operator sparse.softmax.
 func (c Context) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("sparse.softmax", key, unsafe.Offsetof(Backend{}.SparseSoftmax), 0, keys(self)).SparseSoftmax(c, self, dim, d)
+	return c.backendOfSparse("sparse.softmax", key, unsafe.Offsetof(Backend{}.SparseSoftmax), 0, keys(self)).SparseSoftmax(c, self, dim, d)
 }
 
 // SparseLogSoftmax implements the operator sparse.log_softmax.
 func (c Context) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOfParts("sparse.log_softmax", key, unsafe.Offsetof(Backend{}.SparseLogSoftmax), 0, keys(self)).SparseLogSoftmax(c, self, dim, d)
+	return c.backendOfSparse("sparse.log_softmax", key, unsafe.Offsetof(Backend{}.SparseLogSoftmax), 0, keys(self)).SparseLogSoftmax(c, self, dim, d)
 }
 
 // SparseSpdiags implements the operator sparse.spdiags.
 func (c Context) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(diagonals) | keys(offsets) | l.Keys())
-	return c.backendOfParts("sparse.spdiags", key, unsafe.Offsetof(Backend{}.SparseSpdiags), keys(diagonals)|keys(offsets), keys(diagonals)|keys(offsets)|l.Keys()).SparseSpdiags(c, diagonals, offsets, size, l)
+	return c.backendOfSparse("sparse.spdiags", key, unsafe.Offsetof(Backend{}.SparseSpdiags), keys(diagonals)|keys(offsets), keys(diagonals)|keys(offsets)|l.Keys()).SparseSpdiags(c, diagonals, offsets, size, l)
 }
 
 // SparseSpsolve implements the operator sparse.spsolve.
 func (c Context) SparseSpsolve(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other))
-	return c.backendOfParts("sparse.spsolve", key, unsafe.Offsetof(Backend{}.SparseSpsolve), keys(self)|keys(other), keys(self)|keys(other)).SparseSpsolve(c, self, other)
+	return c.backendOfSparse("sparse.spsolve", key, unsafe.Offsetof(Backend{}.SparseSpsolve), keys(self)|keys(other), keys(self)|keys(other)).SparseSpsolve(c, self, other)
 }
 
 // CsrSpmm implements the operator csr_spmm.
@@ -7369,61 +7369,61 @@ func (c Context) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r
 // Diff implements the operator diff.
 func (c Context) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(prepend) | keys(append))
-	return c.backendOr(&composed, "diff", key, unsafe.Offsetof(Backend{}.Diff), keys(self)|keys(prepend)|keys(append), keys(out)|keys(self)|keys(prepend)|keys(append), keys(out)).Diff(c, out, self, n, dim, prepend, append)
+	return c.backendOr(&compositeOps, "diff", key, unsafe.Offsetof(Backend{}.Diff), keys(self)|keys(prepend)|keys(append), keys(out)|keys(self)|keys(prepend)|keys(append), keys(out)).Diff(c, out, self, n, dim, prepend, append)
 }
 
 // Trapezoid implements the operator trapezoid.
 func (c Context) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(y))
-	return c.backendOr(&composed, "trapezoid", key, unsafe.Offsetof(Backend{}.Trapezoid), tensor.Sparse, 0, 0).Trapezoid(c, y, dx, dim)
+	return c.backendOr(&compositeOps, "trapezoid", key, unsafe.Offsetof(Backend{}.Trapezoid), tensor.Sparse, 0, 0).Trapezoid(c, y, dx, dim)
 }
 
 // TrapezoidX implements the operator trapezoid.
 func (c Context) TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(y) | keys(x))
-	return c.backendOr(&composed, "trapezoid", key, unsafe.Offsetof(Backend{}.TrapezoidX), tensor.Sparse, keys(y)|keys(x), 0).TrapezoidX(c, y, x, dim)
+	return c.backendOr(&compositeOps, "trapezoid", key, unsafe.Offsetof(Backend{}.TrapezoidX), tensor.Sparse, keys(y)|keys(x), 0).TrapezoidX(c, y, x, dim)
 }
 
 // CumulativeTrapezoid implements the operator cumulative_trapezoid.
 func (c Context) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(y))
-	return c.backendOr(&composed, "cumulative_trapezoid", key, unsafe.Offsetof(Backend{}.CumulativeTrapezoid), tensor.Sparse, 0, 0).CumulativeTrapezoid(c, y, dx, dim)
+	return c.backendOr(&compositeOps, "cumulative_trapezoid", key, unsafe.Offsetof(Backend{}.CumulativeTrapezoid), tensor.Sparse, 0, 0).CumulativeTrapezoid(c, y, dx, dim)
 }
 
 // CumulativeTrapezoidX implements the operator cumulative_trapezoid.
 func (c Context) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(y) | keys(x))
-	return c.backendOr(&composed, "cumulative_trapezoid", key, unsafe.Offsetof(Backend{}.CumulativeTrapezoidX), tensor.Sparse, keys(y)|keys(x), 0).CumulativeTrapezoidX(c, y, x, dim)
+	return c.backendOr(&compositeOps, "cumulative_trapezoid", key, unsafe.Offsetof(Backend{}.CumulativeTrapezoidX), tensor.Sparse, keys(y)|keys(x), 0).CumulativeTrapezoidX(c, y, x, dim)
 }
 
 // Cov implements the operator cov.
 func (c Context) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(fweights) | keys(aweights))
-	return c.backendOr(&composed, "cov", key, unsafe.Offsetof(Backend{}.Cov), tensor.Sparse, keys(self)|keys(fweights)|keys(aweights), 0).Cov(c, self, correction, fweights, aweights)
+	return c.backendOr(&compositeOps, "cov", key, unsafe.Offsetof(Backend{}.Cov), tensor.Sparse, keys(self)|keys(fweights)|keys(aweights), 0).Cov(c, self, correction, fweights, aweights)
 }
 
 // Corrcoef implements the operator corrcoef.
 func (c Context) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "corrcoef", key, unsafe.Offsetof(Backend{}.Corrcoef), tensor.Sparse, 0, 0).Corrcoef(c, self)
+	return c.backendOr(&compositeOps, "corrcoef", key, unsafe.Offsetof(Backend{}.Corrcoef), tensor.Sparse, 0, 0).Corrcoef(c, self)
 }
 
 // Cross implements the operator cross.
 func (c Context) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2))
-	return c.backendOr(&composed, "cross", key, unsafe.Offsetof(Backend{}.Cross), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Cross(c, out, self, other, dim)
+	return c.backendOr(&compositeOps, "cross", key, unsafe.Offsetof(Backend{}.Cross), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Cross(c, out, self, other, dim)
 }
 
 // Trace implements the operator trace.
 func (c Context) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
-	return c.backendOr(&composed, "trace", key, unsafe.Offsetof(Backend{}.Trace), tensor.Sparse, 0, 0).Trace(c, self)
+	return c.backendOr(&compositeOps, "trace", key, unsafe.Offsetof(Backend{}.Trace), tensor.Sparse, 0, 0).Trace(c, self)
 }
 
 // Dist implements the operator dist.
 func (c Context) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other) | c.casting(2))
-	return c.backendOr(&composed, "dist", key, unsafe.Offsetof(Backend{}.Dist), tensor.Sparse, keys(self)|keys(other), 0).Dist(c, self, other, p)
+	return c.backendOr(&compositeOps, "dist", key, unsafe.Offsetof(Backend{}.Dist), tensor.Sparse, keys(self)|keys(other), 0).Dist(c, self, other, p)
 }
 
 // Bincount implements the operator bincount.
@@ -7485,37 +7485,37 @@ func (c Context) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2
 // Quantile implements the operator quantile.
 func (c Context) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(q) | c.casting(1))
-	return c.backendOr(&composed, "quantile", key, unsafe.Offsetof(Backend{}.Quantile), keys(self)|keys(q), keys(out)|keys(self)|keys(q), keys(out)).Quantile(c, out, self, q, dim, keepdim, interpolation)
+	return c.backendOr(&compositeOps, "quantile", key, unsafe.Offsetof(Backend{}.Quantile), keys(self)|keys(q), keys(out)|keys(self)|keys(q), keys(out)).Quantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
 // Nanquantile implements the operator nanquantile.
 func (c Context) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(q) | c.casting(1))
-	return c.backendOr(&composed, "nanquantile", key, unsafe.Offsetof(Backend{}.Nanquantile), keys(self)|keys(q), keys(out)|keys(self)|keys(q), keys(out)).Nanquantile(c, out, self, q, dim, keepdim, interpolation)
+	return c.backendOr(&compositeOps, "nanquantile", key, unsafe.Offsetof(Backend{}.Nanquantile), keys(self)|keys(q), keys(out)|keys(self)|keys(q), keys(out)).Nanquantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
 // Gradient implements the operator gradient.
 func (c Context) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "gradient", key, unsafe.Offsetof(Backend{}.Gradient), tensor.Sparse, 0, 0).Gradient(c, self, spacing, dims, edgeOrder)
+	return c.backendOr(&compositeOps, "gradient", key, unsafe.Offsetof(Backend{}.Gradient), tensor.Sparse, 0, 0).Gradient(c, self, spacing, dims, edgeOrder)
 }
 
 // GradientScalars implements the operator gradient.
 func (c Context) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "gradient", key, unsafe.Offsetof(Backend{}.GradientScalars), tensor.Sparse, 0, 0).GradientScalars(c, self, spacing, dims, edgeOrder)
+	return c.backendOr(&compositeOps, "gradient", key, unsafe.Offsetof(Backend{}.GradientScalars), tensor.Sparse, 0, 0).GradientScalars(c, self, spacing, dims, edgeOrder)
 }
 
 // GradientTensors implements the operator gradient.
 func (c Context) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keysOf(spacing))
-	return c.backendOr(&composed, "gradient", key, unsafe.Offsetof(Backend{}.GradientTensors), tensor.Sparse, keys(self)|keysOf(spacing), 0).GradientTensors(c, self, spacing, dims, edgeOrder)
+	return c.backendOr(&compositeOps, "gradient", key, unsafe.Offsetof(Backend{}.GradientTensors), tensor.Sparse, keys(self)|keysOf(spacing), 0).GradientTensors(c, self, spacing, dims, edgeOrder)
 }
 
 // Renorm implements the operator renorm.
 func (c Context) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
-	return c.backendOr(&composed, "renorm", key, unsafe.Offsetof(Backend{}.Renorm), keys(self), keys(out)|keys(self), keys(out)).Renorm(c, out, self, p, dim, maxnorm)
+	return c.backendOr(&compositeOps, "renorm", key, unsafe.Offsetof(Backend{}.Renorm), keys(self), keys(out)|keys(self), keys(out)).Renorm(c, out, self, p, dim, maxnorm)
 }
 
 // FromData implements the operator from_data.
@@ -7635,7 +7635,7 @@ func (c Context) ViewDtype(self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, 
 // ViewAs implements the operator view_as.
 func (c Context) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other))
-	return c.backendOr(&composed, "view_as", key, unsafe.Offsetof(Backend{}.ViewAs), tensor.Sparse, keys(self)|keys(other), 0).ViewAs(c, self, other)
+	return c.backendOr(&compositeOps, "view_as", key, unsafe.Offsetof(Backend{}.ViewAs), tensor.Sparse, keys(self)|keys(other), 0).ViewAs(c, self, other)
 }
 
 // Reshape implements the operator reshape.
@@ -7665,13 +7665,13 @@ func (c Context) Flatten(self *tensor.Tensor, start, end int64) (*tensor.Tensor,
 // FlattenOutDim implements the operator flatten.
 func (c Context) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "flatten", key, unsafe.Offsetof(Backend{}.FlattenOutDim), tensor.Sparse, 0, 0).FlattenOutDim(c, self, start, end, outDim)
+	return c.backendOr(&compositeOps, "flatten", key, unsafe.Offsetof(Backend{}.FlattenOutDim), tensor.Sparse, 0, 0).FlattenOutDim(c, self, start, end, outDim)
 }
 
 // FlattenDims implements the operator flatten.
 func (c Context) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "flatten", key, unsafe.Offsetof(Backend{}.FlattenDims), tensor.Sparse, 0, 0).FlattenDims(c, self, dims, outDim)
+	return c.backendOr(&compositeOps, "flatten", key, unsafe.Offsetof(Backend{}.FlattenDims), tensor.Sparse, 0, 0).FlattenDims(c, self, dims, outDim)
 }
 
 // Unflatten implements the operator unflatten.
@@ -7685,7 +7685,7 @@ func (c Context) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tens
 // UnflattenNames implements the operator unflatten_names.
 func (c Context) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "unflatten_names", key, unsafe.Offsetof(Backend{}.UnflattenNames), tensor.Sparse, 0, 0).UnflattenNames(c, self, dim, sizes, names)
+	return c.backendOr(&compositeOps, "unflatten_names", key, unsafe.Offsetof(Backend{}.UnflattenNames), tensor.Sparse, 0, 0).UnflattenNames(c, self, dim, sizes, names)
 }
 
 // Ravel implements the operator ravel.
@@ -7783,7 +7783,7 @@ func (c Context) Expand(self *tensor.Tensor, size []int64, x2 bool) (*tensor.Ten
 // ExpandAs implements the operator expand_as.
 func (c Context) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other))
-	return c.backendOr(&composed, "expand_as", key, unsafe.Offsetof(Backend{}.ExpandAs), tensor.Sparse, keys(self)|keys(other), 0).ExpandAs(c, self, other)
+	return c.backendOr(&compositeOps, "expand_as", key, unsafe.Offsetof(Backend{}.ExpandAs), tensor.Sparse, keys(self)|keys(other), 0).ExpandAs(c, self, other)
 }
 
 // BroadcastTo implements the operator broadcast_to.
@@ -7845,7 +7845,7 @@ func (c Context) Narrow(self *tensor.Tensor, dim, start, length int64) (*tensor.
 // NarrowTensor implements the operator narrow.
 func (c Context) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(start))
-	return c.backendOr(&composed, "narrow", key, unsafe.Offsetof(Backend{}.NarrowTensor), tensor.Sparse, keys(self)|keys(start), 0).NarrowTensor(c, self, dim, start, length)
+	return c.backendOr(&compositeOps, "narrow", key, unsafe.Offsetof(Backend{}.NarrowTensor), tensor.Sparse, keys(self)|keys(start), 0).NarrowTensor(c, self, dim, start, length)
 }
 
 // Select implements the operator select.
@@ -7893,7 +7893,7 @@ func (c Context) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (*tenso
 // DiagonalOutdim implements the operator diagonal.
 func (c Context) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "diagonal", key, unsafe.Offsetof(Backend{}.DiagonalOutdim), tensor.Sparse, 0, 0).DiagonalOutdim(c, self, outdim, dim1, dim2, offset)
+	return c.backendOr(&compositeOps, "diagonal", key, unsafe.Offsetof(Backend{}.DiagonalOutdim), tensor.Sparse, 0, 0).DiagonalOutdim(c, self, outdim, dim1, dim2, offset)
 }
 
 // Detach implements the operator detach.
@@ -7979,7 +7979,7 @@ func (c Context) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim in
 // TensorSplitTensor implements the operator tensor_split.
 func (c Context) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(indicesOrSections))
-	return c.backendOr(&composed, "tensor_split", key, unsafe.Offsetof(Backend{}.TensorSplitTensor), tensor.Sparse, keys(self)|keys(indicesOrSections), 0).TensorSplitTensor(c, self, indicesOrSections, dim)
+	return c.backendOr(&compositeOps, "tensor_split", key, unsafe.Offsetof(Backend{}.TensorSplitTensor), tensor.Sparse, keys(self)|keys(indicesOrSections), 0).TensorSplitTensor(c, self, indicesOrSections, dim)
 }
 
 // Hsplit implements the operator hsplit.
@@ -8033,173 +8033,173 @@ func (c Context) DsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.
 // ViewCopy implements the operator view_copy.
 func (c Context) ViewCopy(out, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "view_copy", key, unsafe.Offsetof(Backend{}.ViewCopy), keys(self), keys(out)|keys(self), keys(out)).ViewCopy(c, out, self, size)
+	return c.backendOr(&compositeOps, "view_copy", key, unsafe.Offsetof(Backend{}.ViewCopy), keys(self), keys(out)|keys(self), keys(out)).ViewCopy(c, out, self, size)
 }
 
 // ViewCopyDtype implements the operator view_copy.
 func (c Context) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "view_copy", key, unsafe.Offsetof(Backend{}.ViewCopyDtype), keys(self), keys(out)|keys(self), keys(out)).ViewCopyDtype(c, out, self, dtype)
+	return c.backendOr(&compositeOps, "view_copy", key, unsafe.Offsetof(Backend{}.ViewCopyDtype), keys(self), keys(out)|keys(self), keys(out)).ViewCopyDtype(c, out, self, dtype)
 }
 
 // ExpandCopy implements the operator expand_copy.
 func (c Context) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "expand_copy", key, unsafe.Offsetof(Backend{}.ExpandCopy), keys(self), keys(out)|keys(self), keys(out)).ExpandCopy(c, out, self, size, implicit)
+	return c.backendOr(&compositeOps, "expand_copy", key, unsafe.Offsetof(Backend{}.ExpandCopy), keys(self), keys(out)|keys(self), keys(out)).ExpandCopy(c, out, self, size, implicit)
 }
 
 // PermuteCopy implements the operator permute_copy.
 func (c Context) PermuteCopy(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "permute_copy", key, unsafe.Offsetof(Backend{}.PermuteCopy), keys(self), keys(out)|keys(self), keys(out)).PermuteCopy(c, out, self, dims)
+	return c.backendOr(&compositeOps, "permute_copy", key, unsafe.Offsetof(Backend{}.PermuteCopy), keys(self), keys(out)|keys(self), keys(out)).PermuteCopy(c, out, self, dims)
 }
 
 // TransposeCopy implements the operator transpose_copy.
 func (c Context) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "transpose_copy", key, unsafe.Offsetof(Backend{}.TransposeCopy), keys(self), keys(out)|keys(self), keys(out)).TransposeCopy(c, out, self, dim0, dim1)
+	return c.backendOr(&compositeOps, "transpose_copy", key, unsafe.Offsetof(Backend{}.TransposeCopy), keys(self), keys(out)|keys(self), keys(out)).TransposeCopy(c, out, self, dim0, dim1)
 }
 
 // TCopy implements the operator t_copy.
 func (c Context) TCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "t_copy", key, unsafe.Offsetof(Backend{}.TCopy), keys(self), keys(out)|keys(self), keys(out)).TCopy(c, out, self)
+	return c.backendOr(&compositeOps, "t_copy", key, unsafe.Offsetof(Backend{}.TCopy), keys(self), keys(out)|keys(self), keys(out)).TCopy(c, out, self)
 }
 
 // SqueezeCopy implements the operator squeeze_copy.
 func (c Context) SqueezeCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopy), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopy(c, out, self)
+	return c.backendOr(&compositeOps, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopy), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopy(c, out, self)
 }
 
 // SqueezeCopyDim implements the operator squeeze_copy.
 func (c Context) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopyDim), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopyDim(c, out, self, dim)
+	return c.backendOr(&compositeOps, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopyDim), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopyDim(c, out, self, dim)
 }
 
 // SqueezeCopyDims implements the operator squeeze_copy.
 func (c Context) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopyDims), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopyDims(c, out, self, dim)
+	return c.backendOr(&compositeOps, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopyDims), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopyDims(c, out, self, dim)
 }
 
 // UnsqueezeCopy implements the operator unsqueeze_copy.
 func (c Context) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "unsqueeze_copy", key, unsafe.Offsetof(Backend{}.UnsqueezeCopy), keys(self), keys(out)|keys(self), keys(out)).UnsqueezeCopy(c, out, self, dim)
+	return c.backendOr(&compositeOps, "unsqueeze_copy", key, unsafe.Offsetof(Backend{}.UnsqueezeCopy), keys(self), keys(out)|keys(self), keys(out)).UnsqueezeCopy(c, out, self, dim)
 }
 
 // NarrowCopy implements the operator narrow_copy.
 func (c Context) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "narrow_copy", key, unsafe.Offsetof(Backend{}.NarrowCopy), keys(self), keys(out)|keys(self), keys(out)).NarrowCopy(c, out, self, dim, start, length)
+	return c.backendOr(&compositeOps, "narrow_copy", key, unsafe.Offsetof(Backend{}.NarrowCopy), keys(self), keys(out)|keys(self), keys(out)).NarrowCopy(c, out, self, dim, start, length)
 }
 
 // SelectCopy implements the operator select_copy.
 func (c Context) SelectCopy(out, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "select_copy", key, unsafe.Offsetof(Backend{}.SelectCopy), keys(self), keys(out)|keys(self), keys(out)).SelectCopy(c, out, self, dim, index)
+	return c.backendOr(&compositeOps, "select_copy", key, unsafe.Offsetof(Backend{}.SelectCopy), keys(self), keys(out)|keys(self), keys(out)).SelectCopy(c, out, self, dim, index)
 }
 
 // SliceCopy implements the operator slice_copy.
 func (c Context) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "slice_copy", key, unsafe.Offsetof(Backend{}.SliceCopy), keys(self), keys(out)|keys(self), keys(out)).SliceCopy(c, out, self, dim, start, end, step)
+	return c.backendOr(&compositeOps, "slice_copy", key, unsafe.Offsetof(Backend{}.SliceCopy), keys(self), keys(out)|keys(self), keys(out)).SliceCopy(c, out, self, dim, start, end, step)
 }
 
 // AsStridedCopy implements the operator as_strided_copy.
 func (c Context) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "as_strided_copy", key, unsafe.Offsetof(Backend{}.AsStridedCopy), keys(self), keys(out)|keys(self), keys(out)).AsStridedCopy(c, out, self, size, stride, storage_offset)
+	return c.backendOr(&compositeOps, "as_strided_copy", key, unsafe.Offsetof(Backend{}.AsStridedCopy), keys(self), keys(out)|keys(self), keys(out)).AsStridedCopy(c, out, self, size, stride, storage_offset)
 }
 
 // UnfoldCopy implements the operator unfold_copy.
 func (c Context) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "unfold_copy", key, unsafe.Offsetof(Backend{}.UnfoldCopy), keys(self), keys(out)|keys(self), keys(out)).UnfoldCopy(c, out, self, dimension, size, step)
+	return c.backendOr(&compositeOps, "unfold_copy", key, unsafe.Offsetof(Backend{}.UnfoldCopy), keys(self), keys(out)|keys(self), keys(out)).UnfoldCopy(c, out, self, dimension, size, step)
 }
 
 // DiagonalCopy implements the operator diagonal_copy.
 func (c Context) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "diagonal_copy", key, unsafe.Offsetof(Backend{}.DiagonalCopy), keys(self), keys(out)|keys(self), keys(out)).DiagonalCopy(c, out, self, offset, dim1, dim2)
+	return c.backendOr(&compositeOps, "diagonal_copy", key, unsafe.Offsetof(Backend{}.DiagonalCopy), keys(self), keys(out)|keys(self), keys(out)).DiagonalCopy(c, out, self, offset, dim1, dim2)
 }
 
 // DetachCopy implements the operator detach_copy.
 func (c Context) DetachCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "detach_copy", key, unsafe.Offsetof(Backend{}.DetachCopy), keys(self), keys(out)|keys(self), keys(out)).DetachCopy(c, out, self)
+	return c.backendOr(&compositeOps, "detach_copy", key, unsafe.Offsetof(Backend{}.DetachCopy), keys(self), keys(out)|keys(self), keys(out)).DetachCopy(c, out, self)
 }
 
 // UnbindCopy implements the operator unbind_copy.
 func (c Context) UnbindCopy(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "unbind_copy", key, unsafe.Offsetof(Backend{}.UnbindCopy), tensor.Sparse, 0, 0).UnbindCopy(c, self, dim)
+	return c.backendOr(&compositeOps, "unbind_copy", key, unsafe.Offsetof(Backend{}.UnbindCopy), tensor.Sparse, 0, 0).UnbindCopy(c, self, dim)
 }
 
 // SplitCopy implements the operator split_copy.
 func (c Context) SplitCopy(self *tensor.Tensor, split_size, dim int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "split_copy", key, unsafe.Offsetof(Backend{}.SplitCopy), tensor.Sparse, 0, 0).SplitCopy(c, self, split_size, dim)
+	return c.backendOr(&compositeOps, "split_copy", key, unsafe.Offsetof(Backend{}.SplitCopy), tensor.Sparse, 0, 0).SplitCopy(c, self, split_size, dim)
 }
 
 // SplitWithSizesCopy implements the operator split_with_sizes_copy.
 func (c Context) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
-	return c.backendOr(&composed, "split_with_sizes_copy", key, unsafe.Offsetof(Backend{}.SplitWithSizesCopy), tensor.Sparse, 0, 0).SplitWithSizesCopy(c, self, split_sizes, dim)
+	return c.backendOr(&compositeOps, "split_with_sizes_copy", key, unsafe.Offsetof(Backend{}.SplitWithSizesCopy), tensor.Sparse, 0, 0).SplitWithSizesCopy(c, self, split_sizes, dim)
 }
 
 // ViewAsRealCopy implements the operator view_as_real_copy.
 func (c Context) ViewAsRealCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "view_as_real_copy", key, unsafe.Offsetof(Backend{}.ViewAsRealCopy), keys(self), keys(out)|keys(self), keys(out)).ViewAsRealCopy(c, out, self)
+	return c.backendOr(&compositeOps, "view_as_real_copy", key, unsafe.Offsetof(Backend{}.ViewAsRealCopy), keys(self), keys(out)|keys(self), keys(out)).ViewAsRealCopy(c, out, self)
 }
 
 // ViewAsComplexCopy implements the operator view_as_complex_copy.
 func (c Context) ViewAsComplexCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "view_as_complex_copy", key, unsafe.Offsetof(Backend{}.ViewAsComplexCopy), keys(self), keys(out)|keys(self), keys(out)).ViewAsComplexCopy(c, out, self)
+	return c.backendOr(&compositeOps, "view_as_complex_copy", key, unsafe.Offsetof(Backend{}.ViewAsComplexCopy), keys(self), keys(out)|keys(self), keys(out)).ViewAsComplexCopy(c, out, self)
 }
 
 // IndicesCopy implements the operator indices_copy.
 func (c Context) IndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "indices_copy", key, unsafe.Offsetof(Backend{}.IndicesCopy), keys(self), keys(out)|keys(self), keys(out)).IndicesCopy(c, out, self)
+	return c.backendOr(&compositeOps, "indices_copy", key, unsafe.Offsetof(Backend{}.IndicesCopy), keys(self), keys(out)|keys(self), keys(out)).IndicesCopy(c, out, self)
 }
 
 // ValuesCopy implements the operator values_copy.
 func (c Context) ValuesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "values_copy", key, unsafe.Offsetof(Backend{}.ValuesCopy), keys(self), keys(out)|keys(self), keys(out)).ValuesCopy(c, out, self)
+	return c.backendOr(&compositeOps, "values_copy", key, unsafe.Offsetof(Backend{}.ValuesCopy), keys(self), keys(out)|keys(self), keys(out)).ValuesCopy(c, out, self)
 }
 
 // CrowIndicesCopy implements the operator crow_indices_copy.
 func (c Context) CrowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "crow_indices_copy", key, unsafe.Offsetof(Backend{}.CrowIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).CrowIndicesCopy(c, out, self)
+	return c.backendOr(&compositeOps, "crow_indices_copy", key, unsafe.Offsetof(Backend{}.CrowIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).CrowIndicesCopy(c, out, self)
 }
 
 // ColIndicesCopy implements the operator col_indices_copy.
 func (c Context) ColIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "col_indices_copy", key, unsafe.Offsetof(Backend{}.ColIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).ColIndicesCopy(c, out, self)
+	return c.backendOr(&compositeOps, "col_indices_copy", key, unsafe.Offsetof(Backend{}.ColIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).ColIndicesCopy(c, out, self)
 }
 
 // CcolIndicesCopy implements the operator ccol_indices_copy.
 func (c Context) CcolIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "ccol_indices_copy", key, unsafe.Offsetof(Backend{}.CcolIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).CcolIndicesCopy(c, out, self)
+	return c.backendOr(&compositeOps, "ccol_indices_copy", key, unsafe.Offsetof(Backend{}.CcolIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).CcolIndicesCopy(c, out, self)
 }
 
 // RowIndicesCopy implements the operator row_indices_copy.
 func (c Context) RowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "row_indices_copy", key, unsafe.Offsetof(Backend{}.RowIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).RowIndicesCopy(c, out, self)
+	return c.backendOr(&compositeOps, "row_indices_copy", key, unsafe.Offsetof(Backend{}.RowIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).RowIndicesCopy(c, out, self)
 }
 
 // AliasCopy implements the operator alias_copy.
 func (c Context) AliasCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
-	return c.backendOr(&composed, "alias_copy", key, unsafe.Offsetof(Backend{}.AliasCopy), keys(self), keys(out)|keys(self), keys(out)).AliasCopy(c, out, self)
+	return c.backendOr(&compositeOps, "alias_copy", key, unsafe.Offsetof(Backend{}.AliasCopy), keys(self), keys(out)|keys(self), keys(out)).AliasCopy(c, out, self)
 }

@@ -5,7 +5,7 @@ package quantized
 import "github.com/libtensor/libtensor/engine/dispatch"
 
 func init() {
-	dispatch.Quantize(dispatch.Backend{
+	dispatch.RegisterQuantized(dispatch.Backend{
 		QuantizePerTensor:                        QuantizePerTensor,
 		QuantizePerTensorTensorQparams:           QuantizePerTensorTensorQparams,
 		QuantizePerTensorTensors:                 QuantizePerTensorTensors,

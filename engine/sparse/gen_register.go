@@ -5,7 +5,7 @@ package sparse
 import "github.com/libtensor/libtensor/engine/dispatch"
 
 func init() {
-	dispatch.Part(dispatch.Backend{
+	dispatch.RegisterSparse(dispatch.Backend{
 		SparseCooTensor:        SparseCooTensor,
 		SparseCompressedTensor: SparseCompressedTensor,
 		ToDense:                ToDense,

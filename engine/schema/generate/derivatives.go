@@ -37,7 +37,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	var functions, table strings.Builder
 	for _, o := range ops {
 		f := byGo[o.GoName()]
-		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.table == "parted" || keysOf(f.params) == "" {
+		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.isSparse() || keysOf(f.params) == "" {
 			continue
 		}
 		k := &compiler{op: o, f: f, ops: byName, defaults: defaults, helpers: helpers, captured: map[string]string{}, flows: map[int]bool{}}
@@ -227,7 +227,7 @@ func (k *compiler) compileFunction() (string, error) {
 		return k.recordDecomposition()
 	case len(k.differentiableOperands()) > 0:
 		return k.recordNode()
-	case k.f.table == "composed" || k.f.table == "quantized":
+	case k.f.table == tables[compositeDir] || k.f.table == tables[quantizedDir]:
 		return k.recordIntoOut()
 	case k.outArgument() == k.goParam(0).name:
 		return k.rejectTracked(), nil
@@ -284,7 +284,7 @@ func (k *compiler) recordIntoOut() (string, error) {
 		if k.op.Derivatives.Node == "" && len(k.outNames()) < 2 {
 			return "", nil
 		}
-		text, err := k.operationName(fmt.Sprintf("dispatch.Composed().%s(c, %s)", k.f.name, k.f.argumentList()))
+		text, err := k.operationName(fmt.Sprintf("dispatch.CompositeOps().%s(c, %s)", k.f.name, k.f.argumentList()))
 		return k.functionHead() + text, err
 	}
 	out := k.f.params[0].name
@@ -293,7 +293,7 @@ func (k *compiler) recordIntoOut() (string, error) {
 	if !k.op.Has("inplace") {
 		self, name = "nil", "_"
 	}
-	text, err := k.operationName(fmt.Sprintf("decomposeInto(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().%s(c, %s) })",
+	text, err := k.operationName(fmt.Sprintf("decomposeInto(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.CompositeOps().%s(c, %s) })",
 		k.op.Name, out, self, name, k.f.name, arguments))
 	return k.functionHead() + k.returnUnchanged() + text, err
 }
@@ -305,7 +305,7 @@ func (k *compiler) returnUnchanged() string {
 		return ""
 	}
 	out, self, p, train := k.f.params[0].name, k.f.params[1].name, k.f.params[2].name, k.f.params[3].name
-	return fmt.Sprintf("\tif %s != nil && %s == %s && (%s == 0 || !%s) {\n\t\treturn dispatch.Composed().%s(c, %s)\n\t}\n", out, out, self,
+	return fmt.Sprintf("\tif %s != nil && %s == %s && (%s == 0 || !%s) {\n\t\treturn dispatch.CompositeOps().%s(c, %s)\n\t}\n", out, out, self,
 		p, train, k.f.name, k.f.argumentList())
 }
 

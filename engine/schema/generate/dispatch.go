@@ -95,7 +95,7 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 			names = "rule"
 		}
 		ofQuantized := layer(quantized)
-		if f.isOfParts() {
+		if f.isSparse() {
 			ofQuantized = "refused"
 		}
 		words[o.ID()] = []string{plainForm(f), names, layer(sparse), gradient, ofQuantized}

@@ -17,8 +17,8 @@ import (
 )
 
 // tables are the folders of operators, with the dispatcher's table of their functions. Those of autogradDir are functions of the runtime.
-var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "autograd", sparseDir: "parted",
-	quantizedDir: "quantized"}
+var tables = map[string]string{opsDir: "", compositeDir: "compositeOps", autogradDir: "autograd", sparseDir: "sparseOps",
+	quantizedDir: "quantizedOps"}
 
 const (
 	opsDir       = "engine/ops"
@@ -64,9 +64,9 @@ func generateFacade(out *output, ops []*schema.Operator) error {
 	out.write(facadeDir+"/gen_aten.go", facadeMethods(all, imports))
 	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
 	out.write(builderFile, builderMethods(ops, all, imports))
-	out.write(compositeDir+"/gen_register.go", registerText(all, "composite", "composed", "Compose"))
-	out.write(sparseDir+"/gen_register.go", registerText(all, "sparse", "parted", "Part"))
-	out.write(quantizedDir+"/gen_register.go", registerText(all, "quantized", "quantized", "Quantize"))
+	out.write(compositeDir+"/gen_register.go", registerText(all, "composite", "compositeOps", "RegisterComposite"))
+	out.write(sparseDir+"/gen_register.go", registerText(all, "sparse", "sparseOps", "RegisterSparse"))
+	out.write(quantizedDir+"/gen_register.go", registerText(all, "quantized", "quantizedOps", "RegisterQuantized"))
 	if err := sparseUnary(out, ops, all); err != nil {
 		return err
 	}
@@ -393,8 +393,8 @@ func (f *function) keysAhead() string {
 	return joinKeys(written, read, f.layoutKeys(), modes)
 }
 
-// isOfParts reports whether an operator is about sparse tensors, whose parts are not quantized.
-func (f *function) isOfParts() bool { return f.table == tables[sparseDir] }
+// isSparse reports whether an operator is about sparse tensors, whose parts are not quantized.
+func (f *function) isSparse() bool { return f.table == tables[sparseDir] }
 
 func facadeMethods(all []*function, imports map[string]string) string {
 	var b strings.Builder
@@ -429,8 +429,8 @@ func (f *function) writeDelegation(b *strings.Builder) {
 		backend = fmt.Sprintf("backendOfLayout(%s)", arguments)
 	case f.table == "":
 		backend = fmt.Sprintf("backendFor(%s, %s, %s)", arguments, read, all)
-	case f.isOfParts():
-		backend = fmt.Sprintf("c.backendOfParts(%s, %s, %s)", arguments, all, f.keysExpression())
+	case f.isSparse():
+		backend = fmt.Sprintf("c.backendOfSparse(%s, %s, %s)", arguments, all, f.keysExpression())
 	default:
 		outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) }))
 		backend = fmt.Sprintf("c.backendOr(&%s, %s, %s, %s, %s)", f.table, arguments, read, all, cmp.Or(outs, "0"))

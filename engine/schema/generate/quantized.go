@@ -28,7 +28,7 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 	var functions, table strings.Builder
 	for _, o := range ops {
 		f, rule := byGo[o.GoName()], o.QuantizedRule()
-		if o.AliasOf != "" || f == nil || f.any || f.keysExpression() == "" || f.isOfParts() {
+		if o.AliasOf != "" || f == nil || f.any || f.keysExpression() == "" || f.isSparse() {
 			continue
 		}
 		switch {
