@@ -251,7 +251,7 @@ func (c Context) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error
 		}
 		defer tangent.Release()
 	}
-	return tensor.Pair("jvp", value, tangent, w.Still, w.Level)
+	return tensor.Pair("jvp", value, tangent, w.ZeroTangent, w.Level)
 }
 
 // Primal returns a tensor without its tangent in a level of forward differentiation.
@@ -304,7 +304,7 @@ func mapPair(w *tensor.Wrapped, op string, change func(t *tensor.Tensor) (*tenso
 		return nil, err
 	}
 	defer tangent.Release()
-	return tensor.Pair(op, primal, tangent, w.Still, w.Level)
+	return tensor.Pair(op, primal, tangent, w.ZeroTangent, w.Level)
 }
 
 // Pair returns a tensor with a primal and a tangent in a level, which can be tensors of levels inside of that.

@@ -24,7 +24,7 @@ type jvpCall struct {
 	*dispatch.Call
 	level      *tensor.Level
 	self       *tensor.Tensor                    // the first operand
-	still      *tensor.Still                     // of the tangents of results
+	zeroState  *tensor.ZeroTangent               // of the tangents of results
 	readCopies map[*tensor.Tensor]*tensor.Tensor // copies to read instead of operands that the call writes to
 }
 
@@ -87,7 +87,7 @@ func (p *jvpCall) primalOf(t *tensor.Tensor) *tensor.Tensor {
 // tangentOf returns the tangent of a tensor, or nil if it has none or a zero tangent.
 func (p *jvpCall) tangentOf(t *tensor.Tensor) *tensor.Tensor {
 	t = p.operandToRead(t)
-	if w := t.Wrapped(); w != nil && w.Level == p.level && w.Still.Moves() {
+	if w := t.Wrapped(); w != nil && w.Level == p.level && w.ZeroTangent.MayBeNonzero() {
 		return w.Tangent
 	}
 	return nil
@@ -196,7 +196,7 @@ func (p *jvpCall) setResults(primals, tangents []*tensor.Tensor) {
 		}
 		value, _ := p.Return(primal)
 		slope, _ := p.Return(tangents[k])
-		t, err := tensor.PairOwned(p.Name, value, slope, p.still, p.level)
+		t, err := tensor.PairOwned(p.Name, value, slope, p.zeroState, p.level)
 		p.Check(err)
 		p.Track(t, nil)
 		t.Wrapped().Fixed = p.Is(dispatch.View) && p.hasFixedTangent(p.self)

@@ -34,7 +34,7 @@ func (p *jvpCall) createLike() bool {
 	var slopes []*tensor.Tensor
 	if t := made[0]; isDifferentiable(t) {
 		slopes = append(slopes, p.newZeroTangent(t))
-		p.still = new(tensor.Still)
+		p.zeroState = new(tensor.ZeroTangent)
 	}
 	p.setResults(made, slopes)
 	return true

@@ -19,7 +19,7 @@ func (p *jvpCall) prepareWrites(from []*tensor.Tensor) (commit func()) {
 		switch w := t.Wrapped(); {
 		case !isDifferentiable(t):
 		case w != nil && w.Level == p.level:
-			commits = append(commits, p.expandTangent(t, from), w.Still.Move)
+			commits = append(commits, p.expandTangent(t, from), w.ZeroTangent.MarkWritten)
 		case t.Alone():
 			zeros := p.newZeroTangent(t)
 			commits = append(commits, func() { p.Check(t.BecomePair(p.Name, zeros, p.level)) })
@@ -166,7 +166,7 @@ func (p *jvpCall) callWithZeroTangents() {
 		p.setResults(made, nil)
 		return
 	}
-	p.still = w.Still
+	p.zeroState = w.ZeroTangent
 	slopes := p.runReplaced(p.C, func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		if t == p.self {
 			return w.Tangent

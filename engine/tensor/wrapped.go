@@ -38,25 +38,25 @@ func (l *Level) Over() bool { return l.over.Load() }
 // Wrapped is the state of a tensor wrapped at a transform level: in vmap all batch elements, in jvp the primal and the tangent. These can
 // be wrapped at an outer level.
 type Wrapped struct {
-	Value   *Tensor // the examples, along its first dimension, or the primal
-	Tangent *Tensor // nil of a tensor that represents an example
-	Still   *Still  // of a tangent that no operator has to look at; nil for others
-	Level   *Level
-	Fixed   bool // elements of the primal share memory, which those of the tangent do not: neither is written to
+	Value       *Tensor      // the examples, along its first dimension, or the primal
+	Tangent     *Tensor      // nil of a tensor that represents an example
+	ZeroTangent *ZeroTangent // of a tangent of zeros; nil for others
+	Level       *Level
+	Fixed       bool // elements of the primal share memory, which those of the tangent do not: neither is written to
 }
 
-// Still reports whether a tangent is zero and was never written to. Aliases of a tangent share it.
-type Still struct{ moves atomic.Bool }
+// ZeroTangent is the state of a tangent of zeros: whether it was written to. Aliases of a tangent share it.
+type ZeroTangent struct{ written atomic.Bool }
 
-// Move marks the tangent as no longer zero. Call it before a write.
-func (s *Still) Move() {
-	if s != nil {
-		s.moves.Store(true)
+// MarkWritten marks the tangent as no longer zero. Call it before a write.
+func (z *ZeroTangent) MarkWritten() {
+	if z != nil {
+		z.written.Store(true)
 	}
 }
 
-// Moves reports whether the tangent can be others than zeros.
-func (s *Still) Moves() bool { return s == nil || s.moves.Load() }
+// MayBeNonzero reports whether the tangent can contain other values than zeros.
+func (z *ZeroTangent) MayBeNonzero() bool { return z == nil || z.written.Load() }
 
 // Wrapped returns the state of a tensor wrapped at a transform level, or nil.
 func (t *Tensor) Wrapped() *Wrapped {
@@ -144,13 +144,13 @@ func WrapOwned(op string, value *Tensor, l *Level) (*Tensor, error) {
 }
 
 // Pair creates a tensor with a primal and a tangent, which are of the same sizes and dtype, of which it has aliases. Those that share the
-// memory of another one have its still; it is nil for a tangent that is not known to be zeros.
-func Pair(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, error) {
+// memory of another one share its ZeroTangent; it is nil for a tangent that is not known to be zeros.
+func Pair(op string, primal, tangent *Tensor, zero *ZeroTangent, l *Level) (*Tensor, error) {
 	if err := checkPair(op, primal, tangent); err != nil {
 		return nil, err
 	}
 	return primal.newWrapper(op, primal.sizes, primal.strides,
-		Wrapped{Value: primal.Alias(), Tangent: tangent.Alias(), Still: still, Level: l})
+		Wrapped{Value: primal.Alias(), Tangent: tangent.Alias(), ZeroTangent: zero, Level: l})
 }
 
 // checkPair returns an error for a primal and a tangent that cannot be paired.
@@ -172,13 +172,13 @@ func checkPair(op string, primal, tangent *Tensor) error {
 }
 
 // PairOwned is Pair, but takes the caller's references to primal and tangent, also on an error.
-func PairOwned(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, error) {
+func PairOwned(op string, primal, tangent *Tensor, zero *ZeroTangent, l *Level) (*Tensor, error) {
 	if err := checkPair(op, primal, tangent); err != nil {
 		primal.Release()
 		tangent.Release()
 		return nil, err
 	}
-	return primal.newWrapper(op, primal.sizes, primal.strides, Wrapped{Value: primal, Tangent: tangent, Still: still, Level: l})
+	return primal.newWrapper(op, primal.sizes, primal.strides, Wrapped{Value: primal, Tangent: tangent, ZeroTangent: zero, Level: l})
 }
 
 // BecomePair makes t itself a pair of its present value and a tangent. No other tensor may share its memory, since it would lack the
@@ -221,21 +221,23 @@ func (t *Tensor) BecomeWrapped(op string, other *Tensor) error {
 }
 
 // Rest replaces the tangent of the pair t by zeros. Others that share the memory of the tangent keep it.
-func (t *Tensor) Rest(op string, zeros *Tensor) error { return t.replaceTangent(op, zeros, new(Still)) }
+func (t *Tensor) Rest(op string, zeros *Tensor) error {
+	return t.replaceTangent(op, zeros, new(ZeroTangent))
+}
 
 // SetTangent replaces the tangent of the pair t.
 func (t *Tensor) SetTangent(op string, tangent *Tensor) error {
-	return t.replaceTangent(op, tangent, t.Wrapped().Still)
+	return t.replaceTangent(op, tangent, t.Wrapped().ZeroTangent)
 }
 
-func (t *Tensor) replaceTangent(op string, tangent *Tensor, still *Still) error {
+func (t *Tensor) replaceTangent(op string, tangent *Tensor, zero *ZeroTangent) error {
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
 	if err := t.checkUnused(op, "get another tangent"); err != nil {
 		return err
 	}
 	w := t.Wrapped()
-	t.kind.state = (&Wrapped{Value: w.Value, Tangent: tangent, Still: still, Level: w.Level, Fixed: w.Fixed}).alias()
+	t.kind.state = (&Wrapped{Value: w.Value, Tangent: tangent, ZeroTangent: zero, Level: w.Level, Fixed: w.Fixed}).alias()
 	w.Value.Release()
 	w.Tangent.Release()
 	return nil
@@ -330,7 +332,7 @@ func (f *wrappedAllocation) park() {
 
 // alias returns w with new references.
 func (w *Wrapped) alias() *Wrapped {
-	shared := &Wrapped{Value: w.Value.Alias(), Still: w.Still, Level: w.Level, Fixed: w.Fixed}
+	shared := &Wrapped{Value: w.Value.Alias(), ZeroTangent: w.ZeroTangent, Level: w.Level, Fixed: w.Fixed}
 	if w.Tangent != nil {
 		shared.Tangent = w.Tangent.Alias()
 	}
