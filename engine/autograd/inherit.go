@@ -18,8 +18,8 @@ func init() {
 	tensor.InheritAutogradMeta = inheritAutogradMeta
 }
 
-// inheritAutogradMeta copies the autograd metadata of a leaf: flags, gradient and hooks. For other tensors it returns the reason for which a
-// child cannot use them. It reads old without locking, because threads of the parent may have held its locks at the fork.
+// inheritAutogradMeta copies the autograd metadata of a leaf: flags, gradient and hooks. For other tensors it returns the reason for which
+// a child cannot use them. It reads old without locking, because threads of the parent may have held its locks at the fork.
 func inheritAutogradMeta(h *tensor.Heirs, old tensor.AutogradMeta) (tensor.AutogradMeta, string) {
 	if meta, ok := old.(creationMeta); ok {
 		return meta, ""

@@ -80,7 +80,8 @@ func gradientOf(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, err
 		ones := s.Track(c.OnesLike(grad, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve))
 		count := s.Track(c.Coalesce(s.Track(withValues(t, ones))))
 		once := s.Track(c.Div(nil, sum.Components().Values, count.Components().Values, ""))
-		return s.Track(tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.SparseComponents{Indices: sum.Components().Indices, Values: once, Coalesced: true}))
+		return s.Track(tensor.Assemble("grad", t.Layout(), t.Sizes(),
+			tensor.SparseComponents{Indices: sum.Components().Indices, Values: once, Coalesced: true}))
 	})
 }
 
@@ -121,7 +122,8 @@ func toValues(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error
 	var fitted *tensor.Tensor
 	var err error
 	if p != nil { // each entry by itself, also where others are at its place
-		mask, failed := tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.SparseComponents{Indices: p.Indices, Values: p.Values, Coalesced: true})
+		mask, failed := tensor.Assemble("grad", t.Layout(), t.Sizes(),
+			tensor.SparseComponents{Indices: p.Indices, Values: p.Values, Coalesced: true})
 		if failed != nil {
 			return nil, failed
 		}

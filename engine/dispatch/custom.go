@@ -127,9 +127,10 @@ func runCustom(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, e
 
 // sharesMemory reports whether a tensor with elements shares its memory with others.
 func sharesMemory(t *tensor.Tensor, others []*tensor.Tensor) bool {
-	return t != nil && t.Components() == nil && t.Storage() != nil && t.Numel() > 0 && slices.ContainsFunc(others, func(other *tensor.Tensor) bool {
-		return other != nil && other.Storage() == t.Storage()
-	})
+	if t == nil || t.Components() != nil || t.Storage() == nil || t.Numel() == 0 {
+		return false
+	}
+	return slices.ContainsFunc(others, func(other *tensor.Tensor) bool { return other != nil && other.Storage() == t.Storage() })
 }
 
 // Custom returns the call of a custom operator, nil for other operators.

@@ -1,6 +1,6 @@
 // Package sparse is the backend of the sparse layouts COO, CSR, CSC, BSR and BSC. A sparse tensor consists of dense tensors of indices and
-// values (tensor.SparseComponents), and its operators call dense operators on these through the dispatcher, so that they support the same autograd,
-// devices and dtypes. Operators on indices use coordinates, to which every layout is converted.
+// values (tensor.SparseComponents), and its operators call dense operators on these through the dispatcher, so that they support the same
+// autograd, devices and dtypes. Operators on indices use coordinates, to which every layout is converted.
 package sparse
 
 import (

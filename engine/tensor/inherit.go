@@ -19,8 +19,8 @@ type Heirs struct {
 // NewHeirs returns an empty Heirs.
 func NewHeirs() *Heirs { return &Heirs{map[*storage.Storage]*storage.Storage{}} }
 
-// InheritAutogradMeta copies the autograd metadata of a tensor, or returns the reason for which a child cannot use the tensor. engine/autograd
-// sets it.
+// InheritAutogradMeta copies the autograd metadata of a tensor, or returns the reason for which a child cannot use the tensor.
+// engine/autograd sets it.
 var InheritAutogradMeta func(h *Heirs, old AutogradMeta) (made AutogradMeta, lost string)
 
 // lostState is the state of a tensor that a forked child cannot use. Its value is the reason, for the error message.

@@ -78,8 +78,8 @@ type Node interface {
 	Name() string // of the call
 }
 
-// AutogradMeta returns the autograd metadata of the tensor, or nil. For a sparse tensor it is that of its values, and for a wrapped one that of
-// all batch elements.
+// AutogradMeta returns the autograd metadata of the tensor, or nil. For a sparse tensor it is that of its values, and for a wrapped one
+// that of all batch elements.
 func (t *Tensor) AutogradMeta() AutogradMeta {
 	if t.kind.state == nil {
 		return t.kind.autograd
@@ -87,8 +87,8 @@ func (t *Tensor) AutogradMeta() AutogradMeta {
 	return t.Behind().kind.autograd
 }
 
-// SetAutogradMeta replaces the autograd metadata of the tensor, and takes ownership of the reference. With nil, the tensor has neither metadata
-// nor the dispatch key.
+// SetAutogradMeta replaces the autograd metadata of the tensor, and takes ownership of the reference. With nil, the tensor has neither
+// metadata nor the dispatch key.
 func (t *Tensor) SetAutogradMeta(h AutogradMeta) {
 	if b := t.Behind(); b != t {
 		b.SetAutogradMeta(h)
