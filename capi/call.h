@@ -61,7 +61,7 @@ typedef struct lt_problem {
   char text[2048];
 } lt_problem;
 
-// Arguments in the form that lt_run takes.
+// Arguments in the form that lt_run_operator takes.
 typedef struct lt_bound {
   const lt_target *target;
   bool number;     // the operand is a scalar

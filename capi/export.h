@@ -1,6 +1,6 @@
 // Macros of the generated exports. A line defines a function, which writes its arguments to an
 // array and calls the operator's row of the table. Results and arguments are pairs of a kind and a
-// name: LT_GIVE(tensor_abs, abs, false, (Tensor, out), (Tensor, self)).
+// name: LT_RETURN_HANDLE(tensor_abs, abs, false, (Tensor, out), (Tensor, self)).
 #ifndef LIBTENSOR_CAPI_EXPORT_H
 #define LIBTENSOR_CAPI_EXPORT_H
 
@@ -8,23 +8,23 @@
 #include "gen_numbers.h"
 #include "handle.h"
 
-// Not constant, so that a test can replace lt_run.
+// Not constant, so that a test can replace lt_run_operator.
 extern lt_operator lt_operators[];
 #define LT_OP(name) (lt_operators + LT_OP_##name)
 
 // lt_operator.run of every operator.
-tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a);
+tensor_status lt_run_operator(const lt_operator *op, int form, bool number, lt_value *a);
 
-// lt_run of an operator whose one result is a handle.
-tensor_status lt_give(const lt_operator *op, bool number, lt_value *a, void *out);
+// lt_run_operator of an operator whose one result is a handle.
+tensor_status lt_return_handle(const lt_operator *op, bool number, lt_value *a, void *out);
 
-// lt_run of an operator whose one result is a list.
-tensor_status lt_give_list(const lt_operator *op, bool number, lt_value *a, void *out,
-                           int64_t *length);
+// lt_run_operator of an operator whose one result is a list.
+tensor_status lt_return_list(const lt_operator *op, bool number, lt_value *a, void *out,
+                             int64_t *length);
 
-// lt_run of an operator with results of any kind; `out` has their addresses, and that of the length
-// behind each list.
-tensor_status lt_give_all(const lt_operator *op, bool number, lt_value *a, void *const *out);
+// lt_run_operator of an operator with results of any kind; `out` has their addresses, and that of
+// the length behind each list.
+tensor_status lt_return_results(const lt_operator *op, bool number, lt_value *a, void *const *out);
 
 // The kinds of arguments: one value or a list, its type, and how lt_value stores one.
 #define LT_ARGUMENT_Tensor ONE, const tensor_t *, pointer = (void *)
@@ -102,42 +102,44 @@ tensor_status lt_give_all(const lt_operator *op, bool number, lt_value *a, void 
 #define LT_RUN(name, op, form, number, ...)                           \
   TENSOR_API tensor_status name(LT_EACH(LT_PARAMETER, __VA_ARGS__)) { \
     lt_value a[] = {LT_EACH(LT_VALUE, __VA_ARGS__)};                  \
-    return lt_run(LT_OP(op), form, number, a);                        \
+    return lt_run_operator(LT_OP(op), form, number, a);               \
   }
 
 // Function `name` of an operator that has one result, which is a handle.
-#define LT_GIVE(name, op, number, result, ...)                                                 \
+#define LT_RETURN_HANDLE(name, op, number, result, ...)                                        \
   TENSOR_API tensor_status name(LT_EACH(LT_PARAMETER, __VA_ARGS__), LT_OUT_PARAMETER result) { \
     lt_value a[] = {LT_EACH(LT_VALUE, __VA_ARGS__)};                                           \
-    return lt_give(LT_OP(op), number, a, LT_ADDRESS result);                                   \
+    return lt_return_handle(LT_OP(op), number, a, LT_ADDRESS result);                          \
   }
 
 // Function `name` of an operator that has one result, which is a list.
-#define LT_GIVE_LIST(name, op, number, result, ...)                                            \
+#define LT_RETURN_LIST(name, op, number, result, ...)                                          \
   TENSOR_API tensor_status name(LT_EACH(LT_PARAMETER, __VA_ARGS__), LT_OUT_PARAMETER result) { \
     lt_value a[] = {LT_EACH(LT_VALUE, __VA_ARGS__)};                                           \
-    return lt_give_list(LT_OP(op), number, a, LT_ADDRESS result);                              \
+    return lt_return_list(LT_OP(op), number, a, LT_ADDRESS result);                            \
   }
 
 // Function `name` of an operator that has other results, which are in brackets.
-#define LT_GIVE_ALL(name, op, number, results, ...)                                               \
-  TENSOR_API tensor_status name(LT_EACH(LT_PARAMETER, __VA_ARGS__),                               \
-                                LT_EACH(LT_OUT_PARAMETER, LT_UNPACK results)) {                   \
-    lt_value a[LT_LARGER(LT_COUNT(__VA_ARGS__), LT_COUNT results)] = {                            \
-        LT_EACH(LT_VALUE, __VA_ARGS__)};                                                          \
-    return lt_give_all(LT_OP(op), number, a, (void *[]){LT_EACH(LT_ADDRESS, LT_UNPACK results)}); \
+#define LT_RETURN_RESULTS(name, op, number, results, ...)                         \
+  TENSOR_API tensor_status name(LT_EACH(LT_PARAMETER, __VA_ARGS__),               \
+                                LT_EACH(LT_OUT_PARAMETER, LT_UNPACK results)) {   \
+    lt_value a[LT_LARGER(LT_COUNT(__VA_ARGS__), LT_COUNT results)] = {            \
+        LT_EACH(LT_VALUE, __VA_ARGS__)};                                          \
+    return lt_return_results(LT_OP(op), number, a,                                \
+                             (void *[]){LT_EACH(LT_ADDRESS, LT_UNPACK results)}); \
   }
 
-// LT_RUN and LT_GIVE_ALL of an operator without arguments.
-#define LT_RUN_ALONE(name, op, form, number)   \
-  TENSOR_API tensor_status name(void) {        \
-    lt_value a[1] = {{0}};                     \
-    return lt_run(LT_OP(op), form, number, a); \
+// LT_RUN and LT_RETURN_RESULTS of an operator without arguments.
+#define LT_RUN_ALONE(name, op, form, number)            \
+  TENSOR_API tensor_status name(void) {                 \
+    lt_value a[1] = {{0}};                              \
+    return lt_run_operator(LT_OP(op), form, number, a); \
   }
-#define LT_GIVE_ALONE(name, op, number, results)                                                  \
-  TENSOR_API tensor_status name(LT_EACH(LT_OUT_PARAMETER, LT_UNPACK results)) {                   \
-    lt_value a[LT_COUNT results] = {{0}};                                                         \
-    return lt_give_all(LT_OP(op), number, a, (void *[]){LT_EACH(LT_ADDRESS, LT_UNPACK results)}); \
+#define LT_RETURN_WITHOUT_ARGUMENTS(name, op, number, results)                    \
+  TENSOR_API tensor_status name(LT_EACH(LT_OUT_PARAMETER, LT_UNPACK results)) {   \
+    lt_value a[LT_COUNT results] = {{0}};                                         \
+    return lt_return_results(LT_OP(op), number, a,                                \
+                             (void *[]){LT_EACH(LT_ADDRESS, LT_UNPACK results)}); \
   }
 
 #endif

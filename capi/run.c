@@ -6,7 +6,7 @@
 #include "gen_names.h"
 #include "observer.h"
 
-// The error of lt_run for an argument that a check has rejected.
+// The error of lt_run_operator for an argument that a check has rejected.
 #define LT_CHECK(right, refusal) \
   if (!(right)) return refusal
 #define LT_HANDLE(kind_of) \
@@ -147,7 +147,7 @@ static tensor_status resolve_out(const lt_operator *op, lt_frame *frame) {
   return TENSOR_OK;
 }
 
-// lt_run, with what an observer is told if `observed`.
+// lt_run_operator, with what an observer is told if `observed`.
 static inline __attribute__((always_inline)) tensor_status run_operator(const lt_operator *op,
                                                                         int form, bool number,
                                                                         lt_value *a,
@@ -174,15 +174,15 @@ __attribute__((cold, noinline)) static tensor_status run_observed(const lt_opera
   return run_operator(op, form, number, a, true);
 }
 
-tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a) {
+tensor_status lt_run_operator(const lt_operator *op, int form, bool number, lt_value *a) {
   if (__builtin_expect(lt_is_observed(), 0) && !(op->flags & LT_UNOBSERVED))
     return run_observed(op, form, number, a);
   return run_operator(op, form, number, a, false);
 }
 
-tensor_status lt_give(const lt_operator *op, bool number, lt_value *a, void *out) {
+tensor_status lt_return_handle(const lt_operator *op, bool number, lt_value *a, void *out) {
   if (!out && !lt_check_pointer(out, op->name, op->out)) return TENSOR_ERROR_VALUE;
-  const tensor_status status = lt_run(op, LT_FUNCTION, number, a);
+  const tensor_status status = lt_run_operator(op, LT_FUNCTION, number, a);
   if (!status) *(void **)out = a->pointer;
   return status;
 }
@@ -195,11 +195,11 @@ static _Bool check_length(const lt_operator *op, const int64_t *length, const ch
   return lt_check_pointer(length, op->name, name);
 }
 
-tensor_status lt_give_list(const lt_operator *op, bool number, lt_value *a, void *out,
-                           int64_t *length) {
+tensor_status lt_return_list(const lt_operator *op, bool number, lt_value *a, void *out,
+                             int64_t *length) {
   if (!out && !lt_check_pointer(out, op->name, op->out)) return TENSOR_ERROR_VALUE;
   if (!check_length(op, length, op->out)) return TENSOR_ERROR_VALUE;
-  const tensor_status status = lt_run(op, LT_FUNCTION, number, a);
+  const tensor_status status = lt_run_operator(op, LT_FUNCTION, number, a);
   if (!status) *(const void **)out = a->list.data, *length = a->list.length;
   return status;
 }
@@ -248,14 +248,14 @@ static tensor_status reject_addresses(const lt_operator *op, void *const *out) {
   return TENSOR_ERROR_VALUE;
 }
 
-tensor_status lt_give_all(const lt_operator *op, bool number, lt_value *a, void *const *out) {
+tensor_status lt_return_results(const lt_operator *op, bool number, lt_value *a, void *const *out) {
   void *const *address = out;
   for (const char *kind = op->results; *kind; kind++) {
     for (int i = 0; i <= is_list(*kind); i++) {
       if (!*address++) return reject_addresses(op, out);
     }
   }
-  const tensor_status status = lt_run(op, LT_FUNCTION, number, a);
+  const tensor_status status = lt_run_operator(op, LT_FUNCTION, number, a);
   if (status) return status;
   for (const char *kind = op->results; *kind; kind++, a++) out = store_result(*kind, a, out);
   return status;

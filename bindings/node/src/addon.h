@@ -247,7 +247,7 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call
 void lt_free_handle(lt_type kind, void *handle);
 // Returns a tensor to the handle of the object that waits for it; the number of its box, 0 on
 // failure.
-int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object);
+int32_t lt_wrap_result(napi_env env, tensor_t *handle, const lt_call *call, napi_value object);
 // The box behind the number that an object has.
 lt_box *lt_box_of(lt_env *e, int32_t number);
 // The box of an object, NULL for objects of other classes. Disposed objects, which have no box,
@@ -481,7 +481,7 @@ bool lt_check_held(napi_env env, const lt_call *call);
 // Reads the arguments of a call; signal is NULL, or takes the option of that name.
 bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value *signal);
 // Runs the C function, on any thread, with the default dtype of the environment.
-tensor_status lt_run(lt_call *call, tensor_dtype default_dtype);
+tensor_status lt_run_call(lt_call *call, tensor_dtype default_dtype);
 // The value that a call returns; the results are JavaScript's from then on.
 napi_value lt_results(napi_env env, lt_call *call);
 void lt_drop_results(lt_call *call);

@@ -32,7 +32,7 @@ typedef struct watch {
 // ------------------------------------------------------------------------------------------ runs
 
 static void run(job *j) {
-  j->status = lt_run(&j->call, j->default_dtype);
+  j->status = lt_run_call(&j->call, j->default_dtype);
   if (!j->status) return;
   j->message = lt_in_name_of(j->call.name, tensor_last_error());
   j->number = tensor_last_errno();

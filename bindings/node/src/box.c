@@ -274,7 +274,7 @@ static int32_t reuse(napi_env env, lt_env *e, tensor_t *handle, const lt_call *c
   return box->number;
 }
 
-int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object) {
+int32_t lt_wrap_result(napi_env env, tensor_t *handle, const lt_call *call, napi_value object) {
   lt_env *e = lt_get_env(env);
   if (call->reused) return reuse(env, e, handle, call);
   lt_box *box = make_box(env, e, LT_TENSOR, handle, call);

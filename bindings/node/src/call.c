@@ -459,7 +459,7 @@ static napi_value one_result(napi_env env, lt_call *call, int i) {
     case LT_TENSOR:
       if (call->names) return named_result(env, call, r->pointer);
       if (call->waiting && r->pointer) {
-        call->made = lt_give(env, r->pointer, call, call->waiting);
+        call->made = lt_wrap_result(env, r->pointer, call, call->waiting);
         return NULL;
       }
       return lt_wrap(env, LT_TENSOR, r->pointer, call);
@@ -588,7 +588,7 @@ static tensor_status run(lt_call *call) {
   return status;
 }
 
-tensor_status lt_run(lt_call *call, tensor_dtype default_dtype) {
+tensor_status lt_run_call(lt_call *call, tensor_dtype default_dtype) {
   tensor_status status = lt_resume(default_dtype);
   if (status) return status;
   status = run(call);
@@ -618,7 +618,7 @@ napi_value lt_set_default_dtype(napi_env env, napi_callback_info info) {
 static napi_value run_bound(napi_env env, lt_env *e, lt_call *call) {
   lt_hear_warnings(e);
   if (e->buffers && !lt_check_graph(env, call)) return NULL;
-  tensor_status status = lt_run(call, e->default_dtype);
+  tensor_status status = lt_run_call(call, e->default_dtype);
   return status ? lt_throw_last(env, status, call->name) : lt_results(env, call);
 }
 

@@ -285,7 +285,7 @@ func (f cForm) cDefinition() string {
 	scalar := strconv.FormatBool(f.scalar)
 	all := "(" + strings.Join(results, ", ") + ")"
 	fields := []string{f.cName(), f.op.CName(), scalar, all}
-	macro := "LT_GIVE_ALL"
+	macro := "LT_RETURN_RESULTS"
 	switch {
 	case !f.returnsResults():
 		macro, fields = "LT_RUN", []string{f.cName(), f.op.CName(), f.cMode(), scalar}
@@ -293,11 +293,11 @@ func (f cForm) cDefinition() string {
 			macro = "LT_RUN_ALONE"
 		}
 	case len(params) == 0:
-		macro = "LT_GIVE_ALONE"
+		macro = "LT_RETURN_WITHOUT_ARGUMENTS"
 	case f.returnsHandle():
-		macro, fields[3] = "LT_GIVE", results[0]
+		macro, fields[3] = "LT_RETURN_HANDLE", results[0]
 	case len(results) == 1 && f.op.Returns[0].Type.List:
-		macro, fields[3] = "LT_GIVE_LIST", results[0]
+		macro, fields[3] = "LT_RETURN_LIST", results[0]
 	}
 	return fmt.Sprintf("%s(%s)\n", macro, strings.Join(append(fields, params...), ", "))
 }

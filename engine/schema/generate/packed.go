@@ -210,7 +210,7 @@ func (v *pyOverload) tableRow(order int, array *parameterArray) string {
 	}
 	results, named := formatResults(o)
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated && !a.Type.List })
-	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, LT_OP_%s},\n",
+	return fmt.Sprintf("    {lt_run_operator, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, LT_OP_%s},\n",
 		o.ID(), o.Name, inplace, array.addParameters(parameters, o.ID()), len(o.Args), results, named,
 		"("+(&pyOverload{op: renameForPython(o)}).formatSignature()+")", changed, v.operatorFlags(results), joinFlags(has),
 		aliasedResults(o), order, o.CName())
