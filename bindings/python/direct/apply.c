@@ -46,7 +46,7 @@ static int32_t differentiate(void *context, void **given, int64_t n, void **made
     tensor_status status = TENSOR_OK;
     if (read_tensor(s, PyList_GetItem(results, i), &handle))
       status = library.new_handle(handle, made + i);
-    if ((failed = status)) refuse(s, status);
+    if ((failed = status)) raise_status(s, status);
   }
   if (grads) Py_DecRef(grads);
   if (results) Py_DecRef(results);
@@ -76,7 +76,7 @@ EXPORT PyObject *direct_ctx(const void *context) {
 
 // Whether a call of the library has succeeded; raises its error otherwise.
 static bool done(const state *s, tensor_status status) {
-  if (status) refuse(s, status);
+  if (status) raise_status(s, status);
   return !status;
 }
 

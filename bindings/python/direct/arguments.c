@@ -371,7 +371,7 @@ static verdict read_dim(const function *f, const void *handle, PyObject *o, int6
   tensor_status status = library.dim_by_name(handle, name, to);
   if (!status) return YES;
   const char *said = status == TENSOR_ERROR_RUNTIME ? strstr(library.last_error(), ": ") : NULL;
-  if (!said) return refuse(f->s, status), FAILED;
+  if (!said) return raise_status(f->s, status), FAILED;
   return PyErr_Format(PyExc_RuntimeError, "%U%s", f->name, said), FAILED;
 }
 
@@ -563,8 +563,8 @@ static verdict take_outputs(const function *f, const overload *o, arguments *a) 
   return YES;
 }
 
-verdict match(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
-              PyObject *names, arguments *a) {
+verdict bind_arguments(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
+                       PyObject *names, arguments *a) {
   PyObject *given[LT_MOST_PARAMETERS];
   const lt_parameter *p = o->op->parameters;
   int count = o->op->count, last = o->positional - 1, spread = -1;

@@ -9,7 +9,7 @@ static PyObject *as_leaf(const arguments *a, PyObject *made) {
 }
 
 // Applies pin_memory=, names= and requires_grad= to the tensor that owns a handle.
-static PyObject *made_as_asked(const function *f, const arguments *a, void *handle) {
+static PyObject *apply_factory_options(const function *f, const arguments *a, void *handle) {
   PyObject *made = wrap_for(a, handle);
   if (made && a->pins) {
     PyObject *pinned = PyObject_VectorcallDict(a->s->pinned, &made, 1, NULL);
@@ -33,7 +33,7 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
   if (!status && o->makes && !a->out) {
     void *given = a->values[0].pointer;
     if (!given) return wrap_for(a, NULL);
-    return a->leaf || a->pins || a->names ? made_as_asked(f, a, given)
+    return a->leaf || a->pins || a->names ? apply_factory_options(f, a, given)
                                           : as_view(f, o, a->first, wrap_for(a, given));
   }
   if (!status) return as_leaf(a, result_of(f, o, a));
@@ -42,7 +42,7 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
     if (!said) return NULL;
     Py_DecRef(said);
   }
-  return refuse(f->s, status);
+  return raise_status(f->s, status);
 }
 
 // Returns whether the class of an object, or of an item of a list (in a list), has
@@ -116,8 +116,8 @@ static PyObject *no_overload(const function *f, PyObject *const *args, Py_ssize_
 // converted, and arguments that match no overload raise an exception; otherwise the result is then
 // NULL without one. Overloads that match only by a coercion come last: in max(a, tensor(0)), the
 // tensor is a dimension only if nothing else matches.
-static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, PyObject *names,
-                        bool asks) {
+static PyObject *call_overload(const function *f, PyObject *const *args, Py_ssize_t n,
+                               PyObject *names, bool asks) {
   PyObject *result = NULL;
   verdict fits = NO;
   int forms = f->count - f->first;
@@ -127,7 +127,7 @@ static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, 
     a.s = f->s, a.asks = asks, a.loose = i >= forms, a.used = 0, a.number = a.kin = false,
     a.keeps = 0;
     a.out = a.names = NULL, a.blocks = a.operand = NULL, a.leaf = a.pins = false;
-    fits = match(f, o, args, n, names, &a);
+    fits = bind_arguments(f, o, args, n, names, &a);
     if (fits == YES) result = invoke(f, o, &a);
     if (a.keeps || a.blocks || a.operand) release(&a);
   }
@@ -146,7 +146,7 @@ PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args
   if (result == f->s->nobody && f->fallback) {
     result = PyObject_VectorcallDict(f->fallback, args, flagged, keywords);
   } else if (result == f->s->nobody) {
-    result = choose(f, args, n, names, true);
+    result = call_overload(f, args, n, names, true);
     if (!result && !PyErr_Occurred()) no_overload(f, args, n, keywords);
   }
   if (keywords) Py_DecRef(keywords);
@@ -157,7 +157,7 @@ PyObject *call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
   const function *f = (const function *)self;
   Py_ssize_t n = (Py_ssize_t)count_of(flagged);
   bool seen = f->s->intercepting && f->overridable;
-  PyObject *result = seen ? NULL : choose(f, args, n, names, false);
+  PyObject *result = seen ? NULL : call_overload(f, args, n, names, false);
   return or_fallback(result, f, args, flagged, names);
 }
 
@@ -198,9 +198,9 @@ PyObject *switches(PyObject *self, PyObject *const *args, size_t flagged, PyObje
 
 // tensor - other, and other - tensor. Other operands than tensors and numbers are converted first,
 // and `fallback`, the function, takes them then.
-static PyObject *operate(const function *f, PyObject *const *args, bool reflected) {
+static PyObject *call_operator(const function *f, PyObject *const *args, bool reflected) {
   PyObject *both[] = {args[reflected], args[!reflected]};
-  PyObject *result = f->s->intercepting ? NULL : choose(f, both, 2, NULL, false);
+  PyObject *result = f->s->intercepting ? NULL : call_overload(f, both, 2, NULL, false);
   if (result || PyErr_Occurred()) return result;
   PyObject *other = PyObject_VectorcallDict(f->other, args + 1, 1, NULL);
   if (!other || other == &_Py_NotImplementedStruct) return other;
@@ -221,15 +221,17 @@ PyObject *negates(PyObject *self, PyObject *const *args, size_t flagged, PyObjec
   return result;
 }
 
-PyObject *operates(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+PyObject *call_binary_operator(PyObject *self, PyObject *const *args, size_t flagged,
+                               PyObject *names) {
   const function *f = (const function *)self;
-  if (count_of(flagged) == 2 && !names) return operate(f, args, false);
+  if (count_of(flagged) == 2 && !names) return call_operator(f, args, false);
   return PyErr_Format(PyExc_TypeError, "%U() takes two operands", f->name);
 }
 
-PyObject *reflects(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+PyObject *call_reflected_operator(PyObject *self, PyObject *const *args, size_t flagged,
+                                  PyObject *names) {
   const function *f = (const function *)self;
-  if (count_of(flagged) == 2 && !names) return operate(f, args, true);
+  if (count_of(flagged) == 2 && !names) return call_operator(f, args, true);
   return PyErr_Format(PyExc_TypeError, "%U() takes two operands", f->name);
 }
 
@@ -262,7 +264,7 @@ PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged, PyObj
       v[2].i = start, v[3].i = stop, v[4].i = step;
       result = invoke(f, f->overloads + 1, &a);
     } else {
-      result = choose(f, args, 2, NULL, false);
+      result = call_overload(f, args, 2, NULL, false);
     }
   }
   return or_fallback(result, f, args, flagged, names);

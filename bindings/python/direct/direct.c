@@ -267,9 +267,18 @@ static bool fill(overload *o, const char *name, bool inplace) {
 EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators, bool inplace,
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {
-  static const vectorcall calls[] = {call,   operates,    reflects,         subscript,
-                                     assign, make_tensor, make_of_sequence, receive,
-                                     lend,   apply,       switches,         negates};
+  static const vectorcall calls[] = {call,
+                                     call_binary_operator,
+                                     call_reflected_operator,
+                                     subscript,
+                                     assign,
+                                     make_tensor,
+                                     make_of_sequence,
+                                     receive,
+                                     lend,
+                                     apply,
+                                     switches,
+                                     negates};
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();
   f->s = s, f->call = calls[how], f->overridable = overridable;

@@ -226,8 +226,8 @@ bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *st
 
 // Returns whether the arguments of a call are those of an overload, and converts them. `names` are
 // those of the keywords among args[n:], NULL for none.
-verdict match(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
-              PyObject *names, arguments *a);
+verdict bind_arguments(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
+                       PyObject *names, arguments *a);
 
 // Releases the objects that a call's arguments own.
 void release(arguments *a);
@@ -274,7 +274,7 @@ PyObject *sole_ctx(const tensor *t);
 PyObject *dictionary(PyObject *const *values, PyObject *names);
 
 // Raises the library's error of the calling thread; returns NULL.
-PyObject *refuse(const state *s, intptr_t status);
+PyObject *raise_status(const state *s, intptr_t status);
 
 // Returns whether a keyword is a known one.
 bool is(PyObject *name, PyObject *known);
@@ -286,8 +286,10 @@ PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args
 // Vectorcalls.
 PyObject *call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *negates(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
-PyObject *operates(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
-PyObject *reflects(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *call_binary_operator(PyObject *self, PyObject *const *args, size_t flagged,
+                               PyObject *names);
+PyObject *call_reflected_operator(PyObject *self, PyObject *const *args, size_t flagged,
+                                  PyObject *names);
 PyObject *assign(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);

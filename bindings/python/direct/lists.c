@@ -144,7 +144,7 @@ static PyObject *tensor_of(const function *f, PyObject *data, PyObject *dtype, i
   tensor_status status = library.list_end(&w.l, told ? &made : NULL);
   if (told && !status) return wrap(f->s, (intptr_t)made);
   if (PyErr_Occurred()) return NULL;
-  return refuse(f->s, told ? status : w.status);
+  return raise_status(f->s, told ? status : w.status);
 }
 
 static bool is_plain(PyObject *o) {
@@ -245,7 +245,7 @@ static PyObject *while_held(const state *s, const void *handle,
       library.lazy(handle))
     return NULL;
   tensor_status status = library.hold(handle, &data, &held);
-  if (status) return refuse(s, status);
+  if (status) return raise_status(s, status);
   PyObject *made = read(handle, data);
   library.let_go(held);
   return made;

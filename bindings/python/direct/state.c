@@ -3,7 +3,7 @@
 library_functions library;
 int interceptors;
 
-PyObject *refuse(const state *s, intptr_t status) {
+PyObject *raise_status(const state *s, intptr_t status) {
   PyObject *number = PyLong_FromLong(status);
   PyObject *error = number ? PyObject_VectorcallDict(s->failure, &number, 1, NULL) : NULL;
   if (error) PyErr_SetObject((PyObject *)error->type, error), Py_DecRef(error);
