@@ -4,8 +4,9 @@ import pickle
 import pickletools
 from operator import attrgetter
 
-import libtensor as torch
 import pytest
+
+import libtensor as torch
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 
