@@ -15,7 +15,7 @@ typedef struct {
   const char *name;
 } slot;
 
-enum { OLDEST_VERSION = 12040 };  // required by the PTX of the kernels
+enum { OLDEST_VERSION = 12000 };  // required by the PTX of the kernels
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *driver;
@@ -69,7 +69,7 @@ static void open_driver(void) {
     char old[16];
     snprintf(old, sizeof old, "%d.%d", has / 1000, has % 1000 / 10);
     refuse(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
-           "the driver is too old: it supports CUDA %s, but 12.4 or newer is required", old, "");
+           "the driver is too old: it supports CUDA %s, but 12.0 or newer is required", old, "");
   }
 }
 

@@ -220,7 +220,9 @@ class Nvrtc:
 
 
 def plain(ptx):
-    """PTX without comments, and with names of internal functions that are the same in every process."""
+    """PTX of version 8.0, which drivers for CUDA 12.0 read, without comments, and with names of internal functions that are the same in every process."""
+    ptx = re.sub(r"^\.version .*$", ".version 8.0", ptx, flags=re.M)
+    ptx = re.sub(r'^\s*\.pragma "used_bytes_mask .*\n', "", ptx, flags=re.M)  # a hint of later versions
     ptx = re.sub(r"^\s*//.*\n", "", ptx, flags=re.M)
     ptx = re.sub(r" // callseq .*$", "", ptx, flags=re.M)
     names = dict.fromkeys(re.findall(r"\b\w*_INTERNAL_\w+", ptx))
