@@ -24,7 +24,9 @@ void phase(F f) {
   for (int i = 0; i < kBlock; i++) f(backwards ? kBlock - 1 - i : i);
 }
 
-#define LT_BLOCK_KERNEL(NAME, ARGS, SHARED)                                           \
+// The arguments after SHARED are those of __launch_bounds__: the threads of a block, and the blocks
+// that a multiprocessor must be able to hold at once.
+#define LT_BOUNDED_KERNEL(NAME, ARGS, SHARED, ...)                                    \
   static void lt_body_##NAME(const ARGS &args, SHARED &shared);                       \
   extern "C" void NAME(const void *args) {                                            \
     if (lt_sim_thread.at % lt::kBlock) return; /* the first thread does it for all */ \
@@ -49,9 +51,9 @@ LT_INLINE void phase(F f) {
   __syncthreads();
 }
 
-#define LT_BLOCK_KERNEL(NAME, ARGS, SHARED)                               \
+#define LT_BOUNDED_KERNEL(NAME, ARGS, SHARED, ...)                        \
   static LT_INLINE void lt_body_##NAME(const ARGS &args, SHARED &shared); \
-  extern "C" __global__ void __launch_bounds__(lt::kBlock)                \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__)               \
       NAME(const __grid_constant__ ARGS args) {                           \
     __shared__ alignas(16) char shared[sizeof(SHARED)];                   \
     lt_body_##NAME(args, *(SHARED *)shared);                              \
@@ -60,6 +62,7 @@ LT_INLINE void phase(F f) {
 #define LT_GROUP ((int64_t)blockIdx.x)
 #define LT_GROUPS ((int64_t)gridDim.x)
 #endif
+#define LT_BLOCK_KERNEL(NAME, ARGS, SHARED) LT_BOUNDED_KERNEL(NAME, ARGS, SHARED, lt::kBlock)
 
 // Rows of shared memory, one element longer than they are: columns are read without conflicts.
 template <class T, int ROWS, int COLUMNS>

@@ -79,7 +79,7 @@ constexpr int kBatch = sizeof(T) > 4 ? 64 / sizeof(T) : 16;
 // Loads n elements from i on, in turn with other strands, in any number of dimensions and of any
 // dtype.
 template <class T, int N>
-LT_INLINE void find_batch(const Reduction &l, uint64_t row, int64_t i, int n, T (&x)[N]) {
+LT_NOINLINE void find_batch(const Reduction &l, uint64_t row, int64_t i, int n, T (&x)[N]) {
   T found[N];
 #pragma unroll 1
   for (int j = 0; j < n; j++, i += l.strands) {
@@ -191,11 +191,12 @@ LT_INLINE void reduce_rows(const Reduction &l, Strands<typename Op::Total> &shar
 }  // namespace
 }  // namespace lt
 
-#define LT_REDUCING(NAME, ...)                                                         \
-  LT_BLOCK_KERNEL(NAME, lt::Reduction, lt::Strands<lt::__VA_ARGS__::Total>) {          \
-    const int64_t rows = args.merging ? args.outputs : args.outputs * args.pieces;     \
-    for (int64_t i = LT_GROUP; i * (lt::kBlock / args.strands) < rows; i += LT_GROUPS) \
-      lt::reduce_rows<lt::__VA_ARGS__>(args, shared, i);                               \
+// Without the bound of two blocks ptxas aims at fewer registers, and spills.
+#define LT_REDUCING(NAME, ...)                                                                 \
+  LT_BOUNDED_KERNEL(NAME, lt::Reduction, lt::Strands<lt::__VA_ARGS__::Total>, lt::kBlock, 2) { \
+    const int64_t rows = args.merging ? args.outputs : args.outputs * args.pieces;             \
+    for (int64_t i = LT_GROUP; i * (lt::kBlock / args.strands) < rows; i += LT_GROUPS)         \
+      lt::reduce_rows<lt::__VA_ARGS__>(args, shared, i);                                       \
   }
 
 #endif

@@ -35,7 +35,9 @@ $f$g:
         /*0090*/                   FADD R4, R4, R5 ;
         /*00a0*/                   RET.REL.NODEC R2 `(f) ;
 """
-UNITS = ("copy", "arithmetic", "arithmetic_bfloat16", "comparison", "scan", "sorting")
+CONTIGUOUS = ("copy", "arithmetic", "arithmetic_bfloat16", "comparison")
+BLOCKS = ("reduce_minmax", "reduce_norm", "reduce_sum", "reduce_var", "scan", "softmax", "sort", "sorting")
+NEWEST = ("sm_90", "sm_100")
 
 
 def test_report_of_the_assembler():
@@ -50,11 +52,15 @@ def test_shortest_path_of_a_loop():
     assert [instructions.element_size(name) for name in ("f_float16", "move_8", "f_bool", "f_complex64", "convert")] == [2, 8, 1, 8, None]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("unit", UNITS)
-def test_bars(unit):
+@pytest.mark.parametrize(
+    "architecture", [pytest.param(name, marks=[] if name in NEWEST else pytest.mark.slow) for name in instructions.ARCHITECTURES]
+)
+@pytest.mark.parametrize("unit", CONTIGUOUS + BLOCKS)
+def test_bars(unit, architecture):
+    if unit.endswith("_bfloat16") and architecture == "sm_75":
+        pytest.skip("units for bfloat16 require compute capability 8.0")
     for tool in ("ptxas", "nvdisasm"):
         if not instructions.find_tool(tool):
             pytest.skip(f"{tool} is not installed: pip install nvidia-cuda-nvcc-cu12 nvidia-cuda-nvdisasm, or add its folder to PATH")
-    missed = [f"{f.name}: {', '.join(f.misses())}" for f in instructions.measure(unit, "sm_90") if list(f.misses())]
+    missed = [f"{f.name}: {', '.join(f.misses())}" for f in instructions.measure(unit, architecture, unit in CONTIGUOUS) if list(f.misses())]
     assert not missed
