@@ -74,8 +74,10 @@ func openContext(op string, d device.Device) (*deviceContext, error) {
 	if c.context, err = c.at.RetainPrimaryCtx(); err != nil {
 		return nil, makeDriverError(op, "cuDevicePrimaryCtxRetain", err)
 	}
-	if _, err = driver.Enter(c.context, c.index); err != nil {
-		err = makeDriverError(op, "cuCtxSetCurrent", err)
+	entered, err := driver.Enter(c.context, c.index)
+	defer entered.Restore()
+	if err != nil {
+		err = makeDriverError(op, entered.Call(), err)
 	} else if err = c.faults.allocate(op); err == nil {
 		if _, err = c.createStream(op, 0); err != nil {
 			_ = cu.MemFreeHost(unsafe.Pointer(c.faults.records))
@@ -101,14 +103,16 @@ func withCurrentStream(op string, d device.Device, f func(m *deviceStream) error
 	return c.runInStream(op, f)
 }
 
+// runInStream calls f with the context, which is current on the calling thread meanwhile, and the thread's current stream.
 func (c *deviceContext) runInStream(op string, f func(m *deviceStream) error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	number, err := driver.Enter(c.context, c.index)
+	entered, err := driver.Enter(c.context, c.index)
 	if err != nil {
-		return makeDriverError(op, "cuCtxSetCurrent", err)
+		return makeDriverError(op, entered.Call(), err)
 	}
-	return f(c.findStream(number))
+	defer entered.Restore()
+	return f(c.findStream(entered.Stream()))
 }
 
 // loadFunction returns the kernel of an entry. The first use loads it, as a separate module.

@@ -5,7 +5,6 @@ import (
 
 	"gorgonia.org/cu"
 
-	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
@@ -106,9 +105,6 @@ func copyBetweenDevices(op string, to, from *tensor.Tensor) error {
 		})
 		if err != nil {
 			return err
-		}
-		if _, err := driver.Enter(target.context, target.index); err != nil {
-			return makeDriverError(op, "cuCtxSetCurrent", err)
 		}
 		if err := target.enablePeerAccess(op, context); err != nil {
 			return err

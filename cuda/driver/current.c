@@ -13,7 +13,15 @@ void lt_set_current_stream(int device, int stream) {
   chosen.streams[device] = (unsigned short)stream;
 }
 
-CUresult lt_cuda_enter(CUcontext context, int device, int *stream) {
-  *stream = chosen.streams[device];
-  return cuCtxSetCurrent(context);
+CUresult lt_cuda_enter(CUcontext context, int device, lt_entered *entered) {
+  *entered = (lt_entered){.stream = chosen.streams[device], .call = "cuCtxGetCurrent"};
+  CUcontext former;
+  CUresult failed = cuCtxGetCurrent(&former);
+  if (failed != CUDA_SUCCESS || former == context) return failed;
+  entered->call = "cuCtxSetCurrent";
+  failed = cuCtxSetCurrent(context);
+  if (failed == CUDA_SUCCESS) entered->former = former;
+  return failed;
 }
+
+void lt_cuda_leave(CUcontext former) { cuCtxSetCurrent(former); }

@@ -22,11 +22,26 @@ const SharedMemoryOptin = cu.DeviceAttribute(C.CU_DEVICE_ATTRIBUTE_MAX_SHARED_ME
 // Most is the largest number of devices that are used.
 const Most = C.LT_DEVICES
 
-// Enter sets the context of a device for the calling thread, and returns the number of the current stream there.
-func Enter(context cu.CUContext, device int) (stream int, err error) {
-	var number C.int
-	err = makeError(C.lt_cuda_enter(*(*C.CUcontext)(unsafe.Pointer(&context)), C.int(device), &number))
-	return int(number), err
+// Entered is a device's context that Enter has made current on the calling thread.
+type Entered struct{ c C.lt_entered }
+
+// Enter makes the context of a device current on the calling thread. Restore must be called on the same thread.
+func Enter(context cu.CUContext, device int) (e Entered, err error) {
+	err = makeError(C.lt_cuda_enter(*(*C.CUcontext)(unsafe.Pointer(&context)), C.int(device), &e.c))
+	return e, err
+}
+
+// Stream returns the number of the thread's current stream on the device.
+func (e Entered) Stream() int { return int(e.c.stream) }
+
+// Call returns the function of the driver whose error Enter has returned.
+func (e Entered) Call() string { return C.GoString(e.c.call) }
+
+// Restore makes the context current again that another library or device had made current before.
+func (e Entered) Restore() {
+	if e.c.former != nil {
+		C.lt_cuda_leave(e.c.former)
+	}
 }
 
 // CurrentDevice returns the calling thread's.

@@ -1,6 +1,8 @@
 """Memory of devices shared with other libraries, files, pickles, and legacy names."""
 
+import contextlib
 import copy
+import ctypes
 import io
 import pickle
 
@@ -41,6 +43,37 @@ def test_dlpack(dtype):
         y.zero_()
         assert not x.cpu().any()
         assert torch.equal(torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x)).cpu(), x.cpu())
+
+
+def test_the_context_of_another_library(simulation):
+    """A context that another library has made current is still current after any call; without one, the device's stays."""
+    driver = simulation.library
+    other, current = ctypes.c_void_p(), ctypes.c_void_p()
+    driver.cuDevicePrimaryCtxRetain(ctypes.byref(other), 1)
+    x = torch.arange(6.0, device="cuda:0")
+    calls = (
+        lambda: x + 1,
+        lambda: x.cpu(),
+        lambda: torch.ones(3).to("cuda:0"),
+        lambda: x.to("cuda:1") + 1,
+        lambda: x.sum().item(),
+        lambda: x.view(2, 3) @ x.view(3, 2),
+        lambda: torch.cuda.Event().record(torch.cuda.Stream(0)),
+        lambda: torch.cuda.synchronize(0),
+        lambda: x.view(2, 3) @ x,
+    )
+    driver.cuCtxSetCurrent(other)
+    try:
+        for call in calls:
+            with contextlib.suppress(RuntimeError):  # as the last one raises
+                call()
+            driver.cuCtxGetCurrent(ctypes.byref(current))
+            assert current.value == other.value
+    finally:
+        driver.cuCtxSetCurrent(None)
+    x.add_(1)
+    driver.cuCtxGetCurrent(ctypes.byref(current))
+    assert current.value and current.value != other.value
 
 
 def test_dlpack_and_streams(simulation):

@@ -9,7 +9,7 @@ import libtensor.nn.functional as F
 
 WAITS = ("cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "cuStreamQuery", "cuEventQuery", "cuMemcpyDtoHAsync_v2", "cuMemAlloc_v2")
 # Calls that a CUDA graph can capture.
-CAPTURED = ("cuLaunchKernel", "cuCtxSetCurrent", "cuMemsetD8Async", "cuMemcpyDtoDAsync_v2")
+CAPTURED = ("cuLaunchKernel", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemsetD8Async", "cuMemcpyDtoDAsync_v2")
 SIZE = 5
 
 READS = {
