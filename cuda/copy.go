@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"math/bits"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -46,17 +47,19 @@ func copyTensor(op string, w backend.Copying) (err error) {
 	return nil
 }
 
-// transferBytes copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for data from the
-// device, and for its pinned memory to be read, unless the copy is asynchronous; the driver has read other memory when it returns.
+// transferBytes copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for the copy, unless
+// it is asynchronous and the host's memory is pinned. Other memory of the host has been read when the call returns.
 func transferBytes(op string, to, from *tensor.Tensor, async bool) error {
 	switch {
 	case isHost(from):
-		pinned := from.Storage().Pinned()
 		return withCurrentStream(op, to.Device(), func(m *deviceStream) error {
-			if err := cu.MemcpyHtoDAsync(devicePtr(to), from.Data(), byteSize(from), m.stream); err != nil {
-				return makeDriverError(op, "cuMemcpyHtoDAsync", err)
+			if !from.Storage().Pinned() {
+				return m.uploadBytes(op, devicePtr(to), byteSize(from), from.Data())
 			}
-			return m.finishHostCopy(op, from, pinned, !pinned || async)
+			if err := m.enqueueUpload(op, devicePtr(to), byteSize(from), from.Data()); err != nil {
+				return err
+			}
+			return m.finishHostCopy(op, from, async)
 		})
 	case isHost(to):
 		pinned := to.Storage().Pinned()
@@ -64,22 +67,50 @@ func transferBytes(op string, to, from *tensor.Tensor, async bool) error {
 			if err := cu.MemcpyDtoHAsync(to.Data(), devicePtr(from), byteSize(from), m.stream); err != nil {
 				return makeDriverError(op, "cuMemcpyDtoHAsync", err)
 			}
-			return m.finishHostCopy(op, to, pinned, pinned && async)
+			return m.finishHostCopy(op, to, pinned && async)
 		})
 	}
 	return copyBetweenDevices(op, to, from)
 }
 
-// finishHostCopy completes a copy from or to host memory: it waits for the stream, or, if later is set, records that the stream uses pinned
-// memory.
-func (m *deviceStream) finishHostCopy(op string, t *tensor.Tensor, pinned, later bool) error {
+// finishHostCopy completes a copy from or to host memory: it waits for the stream, or, if later is set, records that the stream uses the
+// memory, which is pinned.
+func (m *deviceStream) finishHostCopy(op string, t *tensor.Tensor, later bool) error {
 	if !later {
 		return m.synchronizeStream(op)
 	}
-	if pinned {
-		pinnedMemory.recordUser(t.Storage().Whole().Data(), m)
-	}
+	pinnedMemory.recordUser(t.Storage().Whole().Data(), m)
 	return nil
+}
+
+// maxStaged is the largest number of bytes that are copied to a device through pinned memory, without waiting for the stream.
+const maxStaged = 1 << 20
+
+// uploadBytes copies n bytes of pageable host memory to the device. The driver may read such memory at any time until the copy has
+// completed: the call copies few bytes to pinned memory, which the stream then reads, and waits for the copy of others.
+func (m *deviceStream) uploadBytes(op string, to cu.DevicePtr, n int64, from unsafe.Pointer) error {
+	if n > maxStaged {
+		if err := m.enqueueUpload(op, to, n, from); err != nil {
+			return err
+		}
+		return m.synchronizeStream(op)
+	}
+	staged, err := pinnedMemory.Pin(op, 1<<bits.Len64(uint64(n-1))) // few sizes, so that blocks are reused
+	if err != nil {
+		return err
+	}
+	defer pinnedMemory.Unpin(staged)
+	copy(unsafe.Slice((*byte)(staged), n), unsafe.Slice((*byte)(from), n))
+	if err := m.enqueueUpload(op, to, n, staged); err != nil {
+		return err
+	}
+	pinnedMemory.recordUser(staged, m)
+	return nil
+}
+
+// enqueueUpload enqueues a copy of n bytes of host memory to the device.
+func (m *deviceStream) enqueueUpload(op string, to cu.DevicePtr, n int64, from unsafe.Pointer) error {
+	return makeDriverError(op, "cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(to, from, n, m.stream))
 }
 
 // copyToHost copies the bytes of a contiguous tensor to the host, and waits for them.
@@ -196,7 +227,6 @@ func writeTensor(op string, w backend.Writing) error {
 	bytes := allocateAligned(byteSize(w.To))
 	w.Set(bytes)
 	return withCurrentStream(op, w.To.Device(), func(m *deviceStream) error {
-		return makeDriverError(op, "cuMemcpyHtoDAsync",
-			cu.MemcpyHtoDAsync(devicePtr(w.To), pointerTo(bytes), int64(len(bytes)), m.stream))
+		return m.uploadBytes(op, devicePtr(w.To), int64(len(bytes)), pointerTo(bytes))
 	})
 }

@@ -45,8 +45,7 @@ func uploadElements[T any](s *launchSequence, elements []T) uintptr {
 	n := int64(len(elements)) * int64(unsafe.Sizeof(elements[0]))
 	at := s.allocateTemporary(n)
 	if s.err == nil {
-		s.err = makeDriverError(s.op, "cuMemcpyHtoDAsync",
-			cu.MemcpyHtoDAsync(cu.DevicePtr(at), unsafe.Pointer(unsafe.SliceData(elements)), n, s.stream))
+		s.err = s.uploadBytes(s.op, cu.DevicePtr(at), n, unsafe.Pointer(unsafe.SliceData(elements)))
 	}
 	return at
 }

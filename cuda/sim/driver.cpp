@@ -247,14 +247,12 @@ CUresult cuMemFreeHost(void *at) {
   return CUDA_SUCCESS;
 }
 
+// Pageable memory is read when the stream runs, too, as a driver may do.
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s) {
-  ENTER NEEDS_CONTEXT REQUIRE(
-      machine().memory.find(to, n) &&
-      !machine().memory.is_device((uint64_t)from)) if (is_pinned(from, n)) return enqueue(s, [=] {
+  ENTER NEEDS_CONTEXT REQUIRE(machine().memory.find(to, n) &&
+                              !machine().memory.is_device((uint64_t)from)) return enqueue(s, [=] {
     memcpy(checked(to, n), from, n);
   });
-  const std::vector<char> taken((const char *)from, (const char *)from + n);
-  return enqueue(s, [=] { memcpy(checked(to, n), taken.data(), n); });
 }
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream s) {
   ENTER NEEDS_CONTEXT REQUIRE(machine().memory.find(from, n) &&

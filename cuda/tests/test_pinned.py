@@ -28,6 +28,27 @@ def test_pinned_tensors(simulation):
             wrong.pin_memory()
 
 
+@pytest.mark.parametrize("n", [5, 400_000], ids=str)
+def test_pageable_memory_has_been_read(simulation, n):
+    """The memory of a tensor that is not pinned can be changed after the call, which copies a small one and waits for a large one."""
+    for seed in range(20):
+        simulation.seed(seed)
+        x = torch.ones(n)
+        copies = x.to("cuda", non_blocking=True), torch.zeros(n, device="cuda").copy_(x, non_blocking=True), x.cuda()
+        x.fill_(7)
+        assert all(y.cpu().eq(1).all() for y in copies), seed
+        made = [torch.tensor([seed] * n, device="cuda") for _ in range(3)]
+        assert all(y.cpu().eq(seed).all() for y in made)
+
+
+def test_small_uploads_do_not_wait(simulation):
+    x = torch.ones(5)
+    x.cuda()
+    before = simulation.calls("cuStreamSynchronize")
+    kept = [x.cuda() for _ in range(5)], torch.tensor([1, 2], device="cuda")
+    assert kept and simulation.calls("cuStreamSynchronize") == before
+
+
 def test_gradients_flow_through():
     x = torch.ones(3, requires_grad=True)
     (x.pin_memory() * 2).sum().backward()
