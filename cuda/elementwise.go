@@ -80,8 +80,22 @@ func checkDTypes(op string, dtypes ...dtype.DType) error {
 	return nil
 }
 
-// prepareOperands sets the dtypes of operands, and the numbers of the host among them.
+// prepareOperands sets the dtypes of operands, and the numbers of the host among them, for a kernel that accesses its fixed operands and
+// partial outputs in memory: these are not converted.
 func (l *loop) prepareOperands(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
+	if err := l.setDTypes(op, k, compute, operands); err != nil {
+		return err
+	}
+	for i := range operands {
+		if l.memory[i] != l.compute[i] && (k.Fixed()>>i&1 != 0 || i < k.Outputs() && !k.IsWhole()) {
+			return status.NotImplementedf("%s: not implemented for operands of dtype %v when computing in %v", op, l.memory[i], l.compute[i])
+		}
+	}
+	return nil
+}
+
+// setDTypes sets the dtypes of operands, and the numbers of the host among them.
+func (l *loop) setDTypes(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	for i, t := range operands {
 		l.memory[i], l.compute[i] = t.DType(), tensoriter.OperandDType(k.Operands()[i], compute)
 		if isHost(t) {
@@ -98,9 +112,6 @@ func (l *loop) prepareOperands(op string, k kernelapi.Kernel, compute dtype.DTyp
 		}
 		if err := checkDTypes(op, l.memory[i], l.compute[i]); err != nil {
 			return err
-		}
-		if k.Fixed()>>i&1 != 0 || i < k.Outputs() && !k.IsWhole() {
-			return status.NotImplementedf("%s: not implemented for operands of dtype %v when computing in %v", op, l.memory[i], l.compute[i])
 		}
 	}
 	return nil

@@ -16,7 +16,8 @@ const (
 )
 
 // scatterSources reduces sources into the elements of the output that an index selects. The positions are sorted, so that the sources of
-// one position are adjacent and in the order of the index. Sources with an index out of range are skipped.
+// one position are adjacent and in the order of the index. Sources with an index out of range are skipped. The output and the sources may
+// have smaller floating-point dtypes than the one that the kernel accumulates in.
 func scatterSources(op string, w backend.Indexed) error {
 	operands := w.Operands[:]
 	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)
@@ -28,10 +29,11 @@ func scatterSources(op string, w backend.Indexed) error {
 		c.check = numberCheck(op, w.Check.Refusal)
 	}
 	*(*kernelapi.PlaceParams)(unsafe.Pointer(&c.loop.params)) = indexParams(w)
-	if err = c.loop.prepareOperands(op, w.Kernel, w.Compute, operands); err != nil {
+	if err = c.loop.setDTypes(op, w.Kernel, w.Compute, operands); err != nil {
 		return err
 	}
-	if c.loop.converts != convertNone || isHost(operands[1]) || isHost(operands[2]) {
+	accumulates := w.Compute.IsFloatingPoint() || w.Compute.IsComplex()
+	if c.loop.converts != convertNone && !accumulates || isHost(operands[1]) || isHost(operands[2]) {
 		return status.NotImplementedf("%s is not implemented on cuda for operands of dtype %v and %v; move the tensors to the cpu", op,
 			operands[0].DType(), operands[2].DType())
 	}

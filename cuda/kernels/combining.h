@@ -1,7 +1,7 @@
 // Combining sources with the elements that an index selects, in the order of the index, as on the
-// CPU: the targets are sorted (targets.h), and one thread processes all sources of a target. The
-// result does not depend on the device; if all sources have one target, a single thread processes
-// them.
+// CPU: the targets are sorted (targets.h), and one thread processes all sources of a target. It
+// loads the target once, accumulates in the compute dtype, and stores the result once. The result
+// does not depend on the device; if all sources have one target, a single thread processes them.
 #ifndef LIBTENSOR_CUDA_COMBINING_H
 #define LIBTENSOR_CUDA_COMBINING_H
 
@@ -39,6 +39,36 @@ constexpr int kTileBits = 12;
 // The target of a source whose index is out of range.
 constexpr uint64_t kNowhere = ~uint64_t(0) >> kTileBits;
 
+// Whether T accumulates elements of smaller dtypes too.
+template <class T>
+constexpr bool kAccumulates = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                              std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
+
+// An element of operand k, in the dtype that it is computed in.
+template <class T>
+LT_INLINE T load_element(const Loop &l, int k, uint64_t at) {
+  if constexpr (kAccumulates<T>) {
+    if (is_converted(l, k)) {
+      T x[1];
+      if (std::is_same_v<T, float> && is_half(l.memory[k]))
+        load_batch(l.memory[k], at, 0, 1, x);
+      else
+        convert_value(l.memory[k], l.compute[k], LT_PLACE(at, dtype_size(l.memory[k]), false),
+                      (char *)x);
+      return x[0];
+    }
+  }
+  return *(const T *)LT_PLACE(at, sizeof(T), false);
+}
+
+template <class T>
+LT_INLINE void store_element(const Loop &l, uint64_t at, T x) {
+  if constexpr (kAccumulates<T>)
+    store_output<T>(l, 0, LT_PLACE(at, dtype_size(l.memory[0]), true), x);
+  else
+    *(T *)LT_PLACE(at, sizeof(T), true) = x;
+}
+
 // Combines the sources of one position, or, with LAST, stores the last of them.
 template <bool LAST, class OP, class T>
 LT_INLINE void combine(const Combination &c, int64_t thread) {
@@ -57,13 +87,17 @@ LT_INLINE void combine(const Combination &c, int64_t thread) {
   }
   const int64_t here = 0, strides[3] = {1, 0, 1};
   lt_place_params params = {0, 1, 0, 0, 0, 0};  // the only place is the one that the data points to
-  char *data[3] = {LT_PLACE(c.loop.data[0] + key + self, sizeof(T), true), (char *)&here, nullptr};
+  const uint64_t to = c.loop.data[0] + key + self;
+  T total, element;
+  if constexpr (!LAST) total = load_element<T>(c.loop, 0, to);
+  char *data[3] = {(char *)&total, (char *)&here, (char *)&element};
   for (int64_t j = i; j < n && targets[j].key == key; j++) {
     int64_t offsets[kOperands];
     locate(c.loop, targets[j].index, offsets);
-    data[2] = LT_PLACE(c.loop.data[2] + offsets[2] + source, sizeof(T), false);
+    element = load_element<T>(c.loop, 2, c.loop.data[2] + offsets[2] + source);
     OP::template row<T>(data, strides, 1, &params);
   }
+  store_element(c.loop, to, total);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 """Reads and writes at indices on the device, beside the CPU: what several sources do to one place comes in the order of the index."""
 
+import functools
+
 import pytest
 from operands import DTYPES, FLOATS, INTEGERS, ORDERED, check, moved, same, values
 
@@ -150,11 +152,52 @@ def test_results_do_not_depend_on_when_work_is_done(simulation):
         assert same(expected, program(*there)), seed
 
 
+def writes_of_halves(x, index, source):
+    """Sums and products at indices, with their launches: they are accumulated in float32 without copies."""
+    return [
+        (lambda: x.scatter_add_(0, index, source), 3),
+        (lambda: x.scatter_add(0, index, source), 4),
+        (lambda: x.index_add_(0, index, source), 3),
+        (lambda: x.index_add(0, index, source), 4),
+        (lambda: x.index_reduce_(0, index, source, "prod"), 3),
+        (lambda: x.scatter_reduce_(0, index, source, "sum"), 3),
+        (lambda: x.index_put_((index,), source, accumulate=True), 3),
+        (lambda: x.put_(index, source, accumulate=True), 3),
+    ]
+
+
+def reduced(x, index, source, name, include_self):
+    return x.scatter_reduce(0, index[:, None].expand(-1, source.shape[1]), source, name, include_self=include_self)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.complex32], ids=str)
+def test_sums_of_halves_are_rounded_once(dtype):
+    """Each source alone would be rounded away; results are those of the CPU, with any strides of the tensor and the source."""
+    x, i = torch.full((6, 40), 64, dtype=torch.float32).to(dtype), torch.arange(600) % 5
+    source = torch.full((600, 40), 2**-7, dtype=torch.float32).to(dtype)
+    assert (x.cuda().index_add(0, i.cuda(), source.cuda()).cpu()[0].abs() > 64.5).all()
+    for f in (
+        lambda x, i, y: x.index_add(0, i, y),
+        lambda x, i, y: x.t().index_add(1, i, y.t()),
+        lambda x, i, y: x.clone()[:, ::2].index_add_(0, i, y[:, 1::2]),
+        lambda x, i, y: x.scatter_add(0, i[:, None].expand(-1, 40), y),
+        lambda x, i, y: x.index_put((i,), y[0], accumulate=True),
+        lambda x, i, y: x.put(i * 7, y[:, 3], accumulate=True),
+    ):
+        check(f, x, i, source)
+    if dtype != torch.complex32:
+        for name in ("sum", "prod", "mean", "amax", "amin"):
+            for include_self in (True, False):
+                f = functools.partial(reduced, name=name, include_self=include_self)
+                check(f, x, i, source * 150)
+
+
 def test_launches(simulation):
     """An index is checked by the launch that uses or sorts it. No call waits."""
     x, index, source = torch.randn(100, 8).cuda(), torch.arange(90).cuda(), torch.randn(90, 8).cuda()
     each = index.unsqueeze(1).expand(-1, 8)
     wide, long, ones = torch.zeros(9).cuda(), (torch.arange(1 << 17) % 9).cuda(), torch.ones(1 << 17).cuda()
+    halves = [f for dtype in (torch.float16, torch.bfloat16) for f in writes_of_halves(wide.to(dtype), long, ones.to(dtype))]
     for f, launches in (
         (lambda: x[index], 1),
         (lambda: x.index_select(0, index), 1),
@@ -166,6 +209,7 @@ def test_launches(simulation):
         (lambda: wide.scatter_add(0, long, ones), 4),
         (lambda: wide.scatter_add_(0, long, ones), 3),
         (lambda: wide.index_add(0, long, ones), 4),
+        *halves,
     ):
         f()
         before = [simulation.calls(name) for name in ("cuLaunchKernel", "cuStreamSynchronize", "cuMemcpyDtoHAsync_v2")]

@@ -30,19 +30,19 @@ func (a *indexed) combineSource(s *scope, k kernelapi.Kernel, self, source *tens
 func (a *indexed) prepareCombine(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor) (join func()) {
 	d := a.sumDType(k, self.DType())
 	switch {
-	case d == self.DType():
-		return a.prepareCombineSame(s, k, self, source)
+	case d == self.DType() || self.Device().Type != device.CPU: // devices accumulate in d, and round once
+		return a.prepareCombineIn(s, k, d, self, source)
 	case a.isSparse(self):
 		return a.prepareCombineRows(s, k, self, source, d)
 	}
 	return a.prepareCombineCopy(s, k, self, source, d)
 }
 
-// prepareCombineSame is prepareCombine in the dtype of self.
-func (a *indexed) prepareCombineSame(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor) func() {
+// prepareCombineIn is prepareCombine in place, computed in dtype d. On the CPU that is the dtype of self and source.
+func (a *indexed) prepareCombineIn(s *scope, k kernelapi.Kernel, d dtype.DType, self, source *tensor.Tensor) func() {
 	from := s.expandTo(source, a.sizes)
 	to := s.Track(self.View(s.Op, a.sizes, a.strides, self.Offset()))
-	return func() { a.runKernel(s, k, [3]*tensor.Tensor{to, a.index, from}) }
+	return func() { a.runKernelIn(s, k, d, [3]*tensor.Tensor{to, a.index, from}) }
 }
 
 // sumDType returns the dtype in which k accumulates elements of d: 16-bit floats are summed and multiplied in float32 and rounded once.
@@ -76,9 +76,6 @@ func (a *indexed) countMaxTerms() int64 {
 // isSparse reports whether a copy of the positions in index is smaller than a copy of self. It requires that no index dimension is also one
 // of self, as it is in scatter.
 func (a *indexed) isSparse(self *tensor.Tensor) bool {
-	if self.Device().Type != device.CPU {
-		return false
-	}
 	named := int64(1)
 	for i, size := range a.index.Sizes() {
 		switch {
@@ -95,7 +92,7 @@ func (a *indexed) isSparse(self *tensor.Tensor) bool {
 // prepareCombineCopy is prepareCombine in a copy of self in dtype d.
 func (a *indexed) prepareCombineCopy(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
 	wide := s.Track(tensor.EmptyStrided(s.Op, self.Sizes(), self.Strides(), d, self.Device()))
-	join := a.prepareCombineSame(s, k, wide, s.convertTo(source, d))
+	join := a.prepareCombineIn(s, k, d, wide, s.convertTo(source, d))
 	return func() {
 		s.copyTensor(wide, self)
 		join()
@@ -122,7 +119,7 @@ func (a *indexed) prepareCombineRows(s *scope, k kernelapi.Kernel, self, source 
 		}
 	}
 	in, to := s.viewRaw(self, named.sizes, named.strides), s.viewRaw(rows, rows.Sizes(), rows.Strides())
-	join := b.prepareCombineSame(s, k, wide, s.convertTo(source, d))
+	join := b.prepareCombineIn(s, k, d, wide, s.convertTo(source, d))
 	return func() {
 		named.runKernel(s, gatherKernel, [3]*tensor.Tensor{to, in, named.index})
 		s.copyTensor(wide, rows)

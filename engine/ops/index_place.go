@@ -44,11 +44,15 @@ func (a *indexed) writeIndexed(s *scope, self, source *tensor.Tensor) {
 	a.runKernel(s, putKernel, [3]*tensor.Tensor{to, a.index, raw})
 }
 
-// runKernel runs a kernel with a.index as an operand, the output first.
+// runKernel runs a kernel with a.index as an operand, the output first, in the dtype of the output.
 func (a *indexed) runKernel(s *scope, k kernelapi.Kernel, operands [3]*tensor.Tensor) {
-	d := operands[0].DType()
-	s.Check(backend.On(operands[0]).Indexed(s.Op,
-		backend.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check}))
+	a.runKernelIn(s, k, operands[0].DType(), operands)
+}
+
+// runKernelIn is runKernel, computed in dtype d.
+func (a *indexed) runKernelIn(s *scope, k kernelapi.Kernel, d dtype.DType, operands [3]*tensor.Tensor) {
+	s.Check(backend.On(operands[0]).Indexed(s.Op, backend.Indexed{Kernel: k, Compute: d, Operands: operands,
+		Step: a.step * operands[0].DType().Size(), Size: a.size, Check: a.check}))
 }
 
 // newIndexedAlong returns an indexed for an index of positions along dimension d of self, whose sizes are those of the result.

@@ -182,7 +182,8 @@ func (s *scattering) accumulationDType(k kernelapi.Kernel, name string, work *te
 		return dtype.Int64
 	}
 	place := s.along(work)
-	if name == "mean" || !shape.IsDense(work.Sizes(), work.Strides()) && !place.isSparse(work) {
+	needsCopy := work.Device().Type == device.CPU && !shape.IsDense(work.Sizes(), work.Strides()) && !place.isSparse(work)
+	if name == "mean" || needsCopy {
 		return place.sumDType(k, d)
 	}
 	return d
