@@ -198,6 +198,13 @@ func (p *memoryPool) reclaimBlocks() {
 	p.waiting.reclaimBlocks(func(w pendingBlock) { w.home.free.putBlock(w.block) })
 }
 
+// emptyPool returns the pool's free blocks to the driver.
+func (c *deviceContext) emptyPool(op string) error {
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	return c.releaseFreeBlocks(op)
+}
+
 // releaseFreeBlocks returns the free blocks of all streams to the driver, after waiting for those that are still used. The lock of the pool
 // is held.
 func (c *deviceContext) releaseFreeBlocks(op string) error {
@@ -237,9 +244,7 @@ func (blockCaches) Empty() {
 	deviceContexts.Unlock()
 	for _, c := range all {
 		_ = c.runInStream("empty_cache", func(m *deviceStream) error {
-			m.pool.mu.Lock()
-			defer m.pool.mu.Unlock()
-			return m.releaseFreeBlocks("empty_cache")
+			return m.emptyPool("empty_cache")
 		})
 	}
 	pinnedMemory.emptyCache()

@@ -48,8 +48,11 @@ var deviceContexts struct {
 
 // makeDriverError returns the error of a call of the driver that op made.
 func makeDriverError(op, call string, err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case driver.OutOfMemory(err):
+		return status.Memoryf("%s: CUDA out of memory: error in %s: %s", op, call, driver.Text(err))
 	}
 	return status.Runtimef("%s: CUDA error in %s: %s", op, call, driver.Text(err))
 }
@@ -131,9 +134,9 @@ func (c *deviceContext) loadFunction(op string, entry kernels.Entry) (cu.Functio
 	if err != nil {
 		return cu.Function{}, status.Runtimef("%s: the kernels of %s cannot be read: %v", op, unit, err)
 	}
-	module, err := cu.LoadData(text)
+	module, err := c.loadModule(op, text)
 	if err != nil {
-		return cu.Function{}, makeDriverError(op, "cuModuleLoadData", err)
+		return cu.Function{}, err
 	}
 	f, err := module.Function(entry.String())
 	if err != nil {
@@ -142,6 +145,29 @@ func (c *deviceContext) loadFunction(op string, entry kernels.Entry) (cu.Functio
 	}
 	c.functions[entry] = f
 	return f, nil
+}
+
+// loadModule loads PTX.
+func (c *deviceContext) loadModule(op, ptx string) (module cu.Module, err error) {
+	var log string
+	err = c.retryWithoutCache(op, func() (err error) {
+		module, log, err = driver.Load(ptx)
+		return err
+	})
+	if err = makeDriverError(op, "cuModuleLoadDataEx", err); err != nil && log != "" {
+		err = status.Runtimef("%v\n%s", err, log)
+	}
+	return module, err
+}
+
+// retryWithoutCache returns the driver's error of call. If the device has no memory left for it, the pool's free blocks are released, and
+// it is called once more.
+func (c *deviceContext) retryWithoutCache(op string, call func() error) error {
+	err := call()
+	if !driver.OutOfMemory(err) || c.emptyPool(op) != nil {
+		return err
+	}
+	return call()
 }
 
 // synchronizeStream waits for all work of the stream. It returns the error of an index out of range that a kernel has found before.

@@ -195,7 +195,8 @@ func (m *deviceStream) launchOuterDims(op string, f cu.Function, a arguments, ro
 // launchFunction launches a kernel for n threads.
 func (m *deviceStream) launchFunction(op string, f cu.Function, n int64, args unsafe.Pointer, size uintptr) error {
 	blocks := int(min((n+blockThreads-1)/blockThreads, maxBlocks))
-	return makeDriverError(op, "cuLaunchKernel", driver.Launch(f, blocks, blockThreads, m.stream, args, size))
+	err := m.retryWithoutCache(op, func() error { return driver.Launch(f, blocks, blockThreads, m.stream, args, size) })
+	return makeDriverError(op, "cuLaunchKernel", err)
 }
 
 // launchEntry loads an entry and launches it for n threads.

@@ -46,19 +46,12 @@ func openHandle[T any](s *launchSequence, h *libraryHandle[T], create func() (T,
 func createObject[T any](s *launchSequence, create func() (T, error)) (T, error) {
 	t, err := create()
 	if nvidia.OutOfMemory(err) {
-		if err := s.emptyPool(); err != nil {
+		if err := s.emptyPool(s.op); err != nil {
 			return t, err
 		}
 		t, err = create()
 	}
 	return t, s.makeLibraryError(err)
-}
-
-// emptyPool returns the pool's free blocks to the driver.
-func (s *launchSequence) emptyPool() error {
-	s.pool.mu.Lock()
-	defer s.pool.mu.Unlock()
-	return s.releaseFreeBlocks(s.op)
 }
 
 // makeLibraryError returns the error of an operator for one of a library; nil for none.

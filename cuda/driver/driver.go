@@ -10,11 +10,18 @@ package driver
 //   void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END};
 //   return cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, s, NULL, extra);
 // }
+// // The log is what the driver's assembler says of an error.
+// static CUresult lt_load(CUmodule *module, const char *ptx, char *log, size_t size) {
+//   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+//   void *values[] = {log, (void *)size};
+//   return cuModuleLoadDataEx(module, ptx, 2, options, values);
+// }
 import "C"
 
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -44,6 +51,16 @@ func Launch(f cu.Function, blocks, threads int, s cu.Stream, args unsafe.Pointer
 	function := *(*C.CUfunction)(unsafe.Pointer(&f))
 	stream := C.CUstream(unsafe.Pointer(s.C()))
 	return makeError(C.lt_launch(function, C.uint(blocks), C.uint(threads), stream, args, C.size_t(n)))
+}
+
+// Load loads a module of PTX, which the driver compiles for the current context's device. log is the compiler's description of an error.
+func Load(ptx string) (module cu.Module, log string, err error) {
+	text := append([]byte(ptx), 0)
+	buffer := make([]byte, 8192)
+	err = makeError(C.lt_load((*C.CUmodule)(unsafe.Pointer(&module)), (*C.char)(unsafe.Pointer(&text[0])),
+		(*C.char)(unsafe.Pointer(&buffer[0])), C.size_t(len(buffer))))
+	log, _, _ = strings.Cut(string(buffer), "\x00")
+	return module, strings.TrimSpace(log), err
 }
 
 // driverError is an error code of the driver.

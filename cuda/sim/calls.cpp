@@ -7,8 +7,9 @@
 namespace sim {
 namespace {
 
+// The calls from `first` to `last` fail.
 struct Plan {
-  int calls = 0, at = 0, code = 0;
+  int calls = 0, first = 0, last = 0, code = 0;
 };
 
 std::map<std::string, Plan> plans;
@@ -23,8 +24,12 @@ void plan_from_environment() {
     const size_t end = std::min(all.find(',', at), all.size());
     const std::string one = all.substr(at, end - at);
     const size_t first = one.find(':'), second = one.find(':', first + 1);
-    if (second != std::string::npos)
-      plans[one.substr(0, first)] = {0, atoi(&one[first + 1]), atoi(&one[second + 1])};
+    if (second != std::string::npos) {
+      const size_t range = one.find('-', first);
+      const int begin = atoi(&one[first + 1]);
+      const int last = range < second ? atoi(&one[range + 1]) : begin;
+      plans[one.substr(0, first)] = {0, begin, last, atoi(&one[second + 1])};
+    }
     at = end + 1;
   }
 }
@@ -40,7 +45,7 @@ int entered(const char *name, bool frees) {
   Plan &own = plans[name];
   own.calls++, any.calls++;
   for (const Plan *p : {&own, &any}) {
-    if (p->calls != p->at) continue;
+    if (p->calls < p->first || p->calls > p->last) continue;
     culprit = name;
     if (p->code >= 700 && p->code < 720) machine().lost = p->code;
     return p->code;
@@ -68,7 +73,7 @@ extern "C" {
 // For tests: the n-th call of a function from now on returns an error; 0 for none.
 void lt_sim_fail(const char *name, int n, int code) {
   std::lock_guard<std::mutex> held(lock);
-  plans[name] = {0, n, code};
+  plans[name] = {0, n, n, code};
 }
 int lt_sim_calls(const char *name) {
   std::lock_guard<std::mutex> held(lock);
@@ -77,7 +82,7 @@ int lt_sim_calls(const char *name) {
 // The n-th call of any function from now on returns an error; 0 for none.
 void lt_sim_fail_any(int n, int code) {
   std::lock_guard<std::mutex> held(lock);
-  any = {0, n, code};
+  any = {0, n, n, code};
   culprit.clear();
 }
 // The calls since then, and the function that failed; empty for none.

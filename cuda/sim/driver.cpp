@@ -1,8 +1,9 @@
 // The functions of the simulated driver, for tests without a GPU. Calls can be made to fail:
 // LIBTENSOR_SIM_FAIL="cuMemAlloc_v2:3:2" has the third call of a function return error 2, and
-// lt_sim_fail does so from a test.
+// "cuMemAlloc_v2:3-4:2" the third and the fourth one; lt_sim_fail does so from a test.
 #include <cuda.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,17 @@ CUresult finish(const std::function<bool()> &done) {
   return (CUresult)machine().lost;
 }
 
+int driver_version() {
+  const char *text = getenv("LIBTENSOR_SIM_VERSION");
+  return text ? atoi(text) : 12080;
+}
+
+// The number behind a directive of PTX; 0 for none.
+double directive(const std::string &text, const char *name) {
+  const size_t at = text.find(name);
+  return at == std::string::npos ? 0 : atof(text.c_str() + at + strlen(name));
+}
+
 // Both ends of a copy, or of a fill, must be live when it runs, too.
 char *checked(CUdeviceptr at, size_t n) { return lt_sim_place(at, (int64_t)n, true); }
 
@@ -76,8 +88,7 @@ CUresult cuInit(unsigned) { ENTER return CUDA_SUCCESS; }
 
 CUresult cuDriverGetVersion(int *version) {
   ENTER
-  const char *text = getenv("LIBTENSOR_SIM_VERSION");
-  *version = text ? atoi(text) : 12080;
+  *version = driver_version();
   return CUDA_SUCCESS;
 }
 
@@ -92,6 +103,9 @@ static const struct {
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -197,7 +211,7 @@ CUresult cuCtxSetCurrent(CUcontext c) {
   return CUDA_SUCCESS;
 }
 CUresult cuCtxGetCurrent(CUcontext *c) {
-  ENTER
+  ENTER_FREE
   *c = (CUcontext)(uintptr_t)(current + 1);
   return CUDA_SUCCESS;
 }
@@ -366,14 +380,20 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
   return CUDA_SUCCESS;
 }
 
-// Finds the entries of PTX, and how many bytes of arguments each takes.
-CUresult cuModuleLoadData(CUmodule *out, const void *image) {
-  ENTER NEEDS_CONTEXT const std::string text = (const char *)image;
-  const std::string target = ".target sm_";
-  const size_t at = text.find(target);
-  if (text.find(".version") == std::string::npos || at == std::string::npos ||
-      atoi(text.c_str() + at + target.size()) > capability())
+// Finds the entries of PTX, and how many bytes of arguments each takes. A driver for CUDA 12.4
+// reads PTX up to 8.4.
+CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned n, CUjit_option *options,
+                            void **values) {
+  ENTER NEEDS_CONTEXT REQUIRE(n == 2 && options[0] == CU_JIT_ERROR_LOG_BUFFER &&
+                              options[1] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+      const std::string text = (const char *)image;
+  const double version = directive(text, ".version "), target = directive(text, ".target sm_");
+  if (version > 8 + driver_version() % 1000 / 10 / 10.) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  if (!version || !target || target > capability()) {
+    snprintf((char *)values[0], (size_t)values[1], "ptxas fatal   : SM version %d is not supported",
+             (int)target);
     return CUDA_ERROR_INVALID_PTX;
+  }
   auto made = std::make_unique<Module>();
   for (size_t at = 0; (at = text.find(".entry ", at)) != std::string::npos;) {
     at += 7;

@@ -158,7 +158,10 @@ PROGRAMS = [
 ]
 
 # Functions that release or query memory cannot report an error; nothing is lost by it.
-SILENT = {"cuEventQuery", "cuEventDestroy", "cuEventCreate", "cuEventRecord", "cuCtxSetCurrent", "cuMemFree", "cuMemFreeHost", "cuEventSynchronize"}
+SILENT = {
+    *("cuEventQuery", "cuEventDestroy", "cuEventCreate", "cuEventRecord", "cuEventSynchronize"),
+    *("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemFree", "cuMemFreeHost"),
+}
 
 # The messages of the driver and of cuBLAS for code 1.
 REFUSALS = (
@@ -298,23 +301,50 @@ print(torch.cuda.is_available(), torch.cuda.device_count(), torch.cuda.absence()
 WORKED = "[0.0, 2.0, 4.0, 6.0, 8.0, 10.0]"
 
 
-def alone(**environment):
-    """What the first calls of a process print."""
+def alone(code=FIRST, **environment):
+    """What a process prints, by default of its first calls."""
     environment = os.environ | {"PYTHONPATH": str(Path(torch.__file__).parents[1])} | environment
-    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        *("cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreateWithPriority", "cuMemAlloc_v2", "cuModuleLoadData"),
+        *("cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreateWithPriority", "cuMemAlloc_v2", "cuModuleLoadDataEx"),
         *("cuModuleGetFunction", "cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess", "cuEventCreate", "cuMemcpyPeerAsync"),
     ],
 )
 def test_the_first_calls_of_a_process(call):
-    said = alone(LIBTENSOR_SIM_FAIL=f"{call}:1:1")
+    first = 2 if call == "cuEventCreate" else 1  # after the event of a pinned block, without which the call waits
+    said = alone(LIBTENSOR_SIM_FAIL=f"{call}:{first}:1")
     assert said[0].endswith(f"CUDA error in {call.removesuffix('_v2')}: CUDA_ERROR_INVALID_VALUE, invalid argument"), said
+    assert said[1:] == [WORKED, WORKED, "True 2 "]
+
+
+@pytest.mark.usefixtures("simulation")
+def test_the_oldest_driver():
+    """It reads PTX up to version 8.0."""
+    assert alone(LIBTENSOR_SIM_VERSION="12000") == [WORKED] * 3 + ["True 2 "]
+
+
+@pytest.mark.usefixtures("simulation")
+def test_what_the_assembler_says():
+    """The error of kernels that the driver cannot compile contains the assembler's log."""
+    said = alone(LIBTENSOR_SIM_CAPABILITY="70")
+    assert said[0].endswith("CUDA error in cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX, a PTX JIT compilation failed")
+    assert said[1] == "ptxas fatal   : SM version 75 is not supported"
+
+
+@pytest.mark.usefixtures("simulation")
+@pytest.mark.parametrize("call", ["cuModuleLoadDataEx", "cuLaunchKernel"])
+def test_no_memory_for_kernels(call):
+    """Kernels take memory of their own: the blocks that are kept for reuse are released, and the call is repeated once."""
+    kept = "import libtensor as torch\nx = torch.empty(1 << 20, device='cuda:1')\ndel x\ntorch.empty(0)\n"
+    held = "print(torch.cuda.memory_reserved(1) < 1 << 20)\n"
+    assert alone(kept + FIRST + held, LIBTENSOR_SIM_FAIL=f"{call}:1:2") == [WORKED] * 3 + ["True 2 ", "True"]
+    said = alone(LIBTENSOR_SIM_FAIL=f"{call}:1-2:2")
+    assert re.fullmatch(rf"[a-z]+: CUDA out of memory: error in {call}: CUDA_ERROR_OUT_OF_MEMORY, out of memory", said[0]), said
     assert said[1:] == [WORKED, WORKED, "True 2 "]
 
 
@@ -322,7 +352,7 @@ def test_the_first_calls_of_a_process(call):
     "environment, why",
     [
         ({"LIBTENSOR_SIM_FAIL": "cuInit:1:803"}, "initialization of the driver failed: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, .*"),
-        ({"LIBTENSOR_SIM_VERSION": "12020"}, "the driver is too old: it supports CUDA 12.2, but 12.4 or newer is required"),
+        ({"LIBTENSOR_SIM_VERSION": "11080"}, "the driver is too old: it supports CUDA 11.8, but 12.0 or newer is required"),
         ({"LIBTENSOR_SIM_FAIL": "cuDriverGetVersion:1:3"}, "the version of the driver is unknown: CUDA_ERROR_NOT_INITIALIZED, .*"),
         ({"LIBTENSOR_SIM_FAIL": "cuDeviceGetCount:1:100"}, "the driver does not tell its devices: CUDA_ERROR_NO_DEVICE, .*"),
         ({"LIBTENSOR_SIM_DEVICES": "0"}, "the driver has no device"),
