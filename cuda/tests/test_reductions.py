@@ -92,6 +92,24 @@ def test_dimensions_apart(sizes):
             check(lambda x, dims=dims: (x.sum(dims), x.sum(dims, dtype=torch.float64), x.amax(dims), x.transpose(1, 2).amin(dims)), x.to(dtype))
 
 
+def test_launches(simulation):
+    """A long row takes two launches, with a conversion or any layout of its elements; others take one."""
+    long, rows = torch.ones(1 << 20).cuda(), torch.ones(8, 5000).cuda()
+    for f, launches in (
+        (lambda: long.sum(), 2),
+        (lambda: long[::2].sum(), 2),
+        (lambda: long.half().sum(), 3),
+        (lambda: long.int().sum(), 3),
+        (lambda: long.mean(), 2),
+        (lambda: rows.sum(1), 2),
+        (lambda: rows.t().sum(0), 2),
+        (lambda: rows.sum(0), 1),
+    ):
+        before = simulation.calls("cuLaunchKernel")
+        f()
+        assert simulation.calls("cuLaunchKernel") - before == launches
+
+
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0,)], ids=str)
 def test_without_elements(shape):
     assert same(torch.zeros(shape).sum(0), torch.zeros(shape, device="cuda").sum(0))

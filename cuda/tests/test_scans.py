@@ -43,8 +43,17 @@ def test_logarithms_of_sums(shape, dim):
 
 
 def test_launches(simulation):
-    """A long row takes two launches, a batch of rows one."""
-    for x, launches in ((torch.ones(1 << 20).cuda(), 2), (torch.ones(600, 2000).cuda(), 1)):
+    """A long row takes two launches, a batch of rows one; a copy of strided elements or of another dtype takes another."""
+    long = torch.ones(1 << 20).cuda()
+    for x, launches in (
+        (long, 2),
+        (long[::2], 3),
+        (long.half(), 2),
+        (long.int(), 3),
+        (torch.ones(3, 5000).cuda(), 1),
+        (torch.ones(5000, 3).cuda().t(), 2),
+        (torch.ones(600, 2000).cuda(), 1),
+    ):
         torch.cumsum(x, -1)
         before = simulation.calls("cuLaunchKernel")
         torch.cumsum(x, -1)
