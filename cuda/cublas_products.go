@@ -13,6 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 	"github.com/libtensor/libtensor/engine/view"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // multiplyMatrices computes a product by cuBLAS, if it supports it, and by the project's kernels otherwise.
@@ -41,12 +42,25 @@ func multiplyMatrices(op string, w backend.Product) (err error) {
 	case err != nil:
 		return status.Runtimef("%s: %v", op, err)
 	case !found:
+		if err := warnWithoutCublas(op); err != nil {
+			return err
+		}
 		return multiplyTiles(op, w)
 	}
 	s := &productCopies{owner.Scope{Op: op}}
 	defer s.Close(&err)
 	s.multiplyInPlace(w)
 	return nil
+}
+
+// warnWithoutCublas warns that products are slower than they could be, unless the environment disables cuBLAS.
+func warnWithoutCublas(op string) error {
+	l := &cublas.Library
+	if l.Disabled() {
+		return nil
+	}
+	return warning.CublasMissing.Of(op, "cuBLAS was not found, and libtensor's kernels, which are slower, compute matrix products; "+
+		"install it (pip install nvidia-cublas-cu12), set %s to its path, or set it to none to use the kernels without this warning", l.Variable)
 }
 
 // productCopies owns the copies that cuBLAS needs.

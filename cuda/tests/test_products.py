@@ -407,6 +407,7 @@ NOT_FOUND = "RuntimeError matmul: LIBTENSOR_CUBLAS does not name a usable cuBLAS
 def test_the_first_product_of_a_process(environment, said):
     done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=os.environ | environment)
     lines = done.stdout.splitlines()
+    assert "UserWarning" not in done.stderr
     assert len(lines) == len(said) and all(line.startswith(start) for line, start in zip(lines, said, strict=True)), lines
 
 
@@ -450,6 +451,7 @@ def test_where_cublas_is_found(tmp_path, driver, place, opened):
     code = FIRST + "print('/libcublas.so' in open('/proc/self/maps').read())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment)
     assert done.stdout.splitlines() == [FOUND, FOUND, str(opened)]
+    assert done.stderr.count(": cuBLAS was not found") == (not opened)
 
 
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")

@@ -113,11 +113,16 @@ func (l *Library) Named() bool {
 	return named
 }
 
+// Disabled reports whether the environment excludes every file.
+func (l *Library) Disabled() bool { return os.Getenv(l.Variable) == disabled }
+
+const disabled = "none"
+
 // candidateFiles returns the files to try, and whether the environment names the file.
 func (l *Library) candidateFiles() (files []string, named bool) {
 	switch file := os.Getenv(l.Variable); file {
 	case "":
-	case "none":
+	case disabled:
 		return nil, false
 	default:
 		return []string{file}, true

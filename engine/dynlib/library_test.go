@@ -45,7 +45,9 @@ func TestWhyItWasNotOpened(t *testing.T) {
 		_, why = l.Open()
 		require.ErrorContains(t, why, file)
 
+		require.False(t, l.Disabled())
 		t.Setenv("LIBTENSOR_SOME", "none")
+		require.True(t, l.Disabled())
 		_, again := l.Open()
 		require.Equal(t, why, again) // it is not tried again
 	}

@@ -56,6 +56,7 @@ var (
 	ComplexToReal     = kind("complex_to_real", once)
 	CreateGraph       = kind("create_graph", once)
 	CrossDim          = kind("cross_dim", once)
+	CublasMissing     = kind("cublas_missing", once)
 	DegreesOfFreedom  = kind("degrees_of_freedom", each)
 	Deprecated        = kind("deprecated", perOperator)
 	Expanded          = kind("expanded", each)
