@@ -62,7 +62,7 @@ endif
 QUICK := python go node c operators docs laws-sample ci
 SLOW := laws python-slow cuda packages go-exhaustive sanitized cuda-laws install walkthrough c-asan amx models digits cuda-devices python-asan
 
-.PHONY: help compilers demo digits models attention service site fits test test-all ready test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help compilers demo digits models attention service site fits test test-all ready test-world laws soak sanitize release bench lint generate cuda cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -229,6 +229,9 @@ $(SITE)/ready: docs/site/requirements.txt
 	@python3 -m venv $(SITE)
 	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
+
+cuda: setup ## Set everything up with CUDA kernels, and install cuBLAS, cuFFT and cuSOLVER in the virtual environment (more than 1 GB)
+	@$(PYTHON) -m pip install -q --disable-pip-version-check nvidia-cublas-cu12 nvidia-cufft-cu12 nvidia-cusolver-cu12
 
 cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend again (installs NVRTC; minutes)
 	@$(PYTHON) -m pip install -q --disable-pip-version-check nvidia-cuda-nvrtc-cu12==12.4.127

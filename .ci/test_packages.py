@@ -119,7 +119,13 @@ def test_wheel(tmp_path):
         metadata = archive.read(next(name for name in sizes if name.endswith("METADATA"))).decode()
     libraries = {name.removeprefix("libtensor/lib/") for name in sizes if name.startswith("libtensor/lib/")}
     assert libraries == {"libtensor.so", "libtensor_direct.so", *BUNDLED} | {f"licenses/{name}" for name in LICENSES}
-    for field in ("License-Expression: Apache-2.0", "Author: libtensor contributors", "Provides-Extra: numpy", "Requires-Python: >=3.10"):
+    for field in (
+        "License-Expression: Apache-2.0",
+        "Author: libtensor contributors",
+        "Provides-Extra: numpy",
+        "Provides-Extra: cuda",
+        "Requires-Python: >=3.10",
+    ):
         assert field in metadata
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in sizes)
     with zipfile.ZipFile(made) as archive:
