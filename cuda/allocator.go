@@ -106,7 +106,8 @@ func (storageAllocator) Free(d device.Device, b storage.Block) {
 		c.defaultStream().freeBlock(freed)
 		return
 	}
-	w := pendingBlock{freed, h.home, recordEvents(h.users)}
+	events, _ := recordEvents(h.users)
+	w := pendingBlock{freed, h.home, events}
 	if len(w.events) == 0 {
 		h.home.freeBlock(freed)
 		return

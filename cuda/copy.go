@@ -6,6 +6,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
@@ -136,6 +137,9 @@ func copyBetweenDevices(op string, to, from *tensor.Tensor) error {
 		})
 		if err != nil {
 			return err
+		}
+		if entered, err := driver.Enter(target.context, target.index); err != nil { // if it was not restored
+			return makeDriverError(op, entered.Call(), err)
 		}
 		if err := target.enablePeerAccess(op, context); err != nil {
 			return err

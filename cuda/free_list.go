@@ -66,19 +66,23 @@ func addUser(users []*deviceStream, home, user *deviceStream) []*deviceStream {
 	return append(users, user)
 }
 
-// recordEvents records an event in each stream, after the submitted work. If an event cannot be recorded, it waits for the stream.
-func recordEvents(users []*deviceStream) (events []cu.Event) {
+// recordEvents records an event in each stream, after the submitted work. If an event cannot be recorded, it waits for the stream; waited
+// is false if that fails too, so that the work may still be pending.
+func recordEvents(users []*deviceStream) (events []cu.Event, waited bool) {
+	waited = true
 	for _, u := range users {
-		_ = u.runInStream("free", func(*deviceStream) error {
-			if event, err := u.recordEvent("free"); err == nil {
+		err := u.runInStream("free", func(*deviceStream) error {
+			event, err := u.recordEvent("free")
+			if err == nil {
 				events = append(events, event)
-			} else {
-				_ = u.stream.Synchronize()
 			}
-			return nil
+			return err
 		})
+		if err != nil && u.stream.Synchronize() != nil {
+			waited = false
+		}
 	}
-	return events
+	return events, waited
 }
 
 // dropCompletedEvents returns the events that have not completed, and destroys the others. If the query of an event fails, it waits for the

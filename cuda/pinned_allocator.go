@@ -82,7 +82,10 @@ func (p *pinnedAllocator) Unpin(data unsafe.Pointer) {
 	delete(p.held, at)
 	p.mu.Unlock()
 	freed := block{at, b.size}
-	events := recordEvents(b.users)
+	events, waited := recordEvents(b.users)
+	if !waited {
+		return // a copy may still use the block: it is not reused
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(events) == 0 {
