@@ -349,11 +349,15 @@ CUresult cuEventRecord(CUevent handle, CUstream s) {
   if (!e) return CUDA_ERROR_INVALID_HANDLE;
   if (const sim::Stream *on = stream_of(s); on && on->device != e->device)
     return CUDA_ERROR_INVALID_HANDLE;
+  sim::Stream *stream = stream_of(s);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   const uint64_t ticket = ++e->recorded;
-  return enqueue(s, [=] {
+  machine().enqueue(stream, [=] {  // also on a device that was lost, whose events are waited for
     e->completed = std::max(e->completed, ticket);
     e->when = ++machine().clock;
   });
+  machine().run_some();
+  return CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent handle) {
   ENTER
