@@ -1,0 +1,83 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+)
+
+const (
+	// Boxes of positions are halved until a thread's scratch memory for one fits roomBytes, with the sums, up to sumBytes, in the L2 cache,
+	// and until each thread gets blocksPerThread boxes. Boxes of fewer than leastLanes positions are not halved.
+	sumBytes, leastLanes = 1 << 19, 192
+	// leastRows is the smallest number of weight rows for which several threads fill separate tiles.
+	leastRows = 32
+)
+
+// cutting is a convolution that is cut into boxes of positions and blocks of rows, on which the results do not depend.
+type cutting struct {
+	kernel.Convolution
+	run                           uintptr
+	examples, groups, rows, depth int64 // of all calls, and products for each element
+	together                      int64 // groups per work item
+	weightSize                    int64 // bytes of WeightGroup's and WeightRow's units
+	box                           [3]int64
+	block                         int64
+}
+
+// countMultiplications counts the multiplications of all calls.
+func (p *cutting) countMultiplications() int64 {
+	work := p.examples * p.groups * p.rows * p.depth
+	for _, a := range p.Axes {
+		work *= a.End
+	}
+	return work
+}
+
+// chooseBlocks sets box and block, which has at most mostRows rows, and a multiple of blockStep if there are enough. A call stores sums of
+// sumSize bytes, or keeps them in registers: then the scratch memory does not depend on the rows.
+func (p *cutting) chooseBlocks(mostRows, blockStep, sumSize int64) {
+	for i, a := range p.Axes {
+		p.box[i] = a.End
+	}
+	p.block = min(p.rows, mostRows)
+	wanted := int64(1)
+	if threads := int64(parallel.Threads()); threads > 1 && p.countMultiplications() > convolutionGrain {
+		wanted = threads * blocksPerThread
+	}
+	for {
+		lanes, room, whole := p.box[0]*p.box[1]*p.box[2], p.queryRoom(), p.box
+		crowded := lanes*p.block*sumSize > sumBytes || room > roomBytes
+		if !crowded && (lanes*p.together < 2*leastLanes || p.countCalls() >= wanted) || !halveBox(&p.box) {
+			break
+		}
+		if sumSize == 0 && p.queryRoom() > room/4*3 { // most of the elements that a half reads are those of the other, too
+			p.box = whole
+			break
+		}
+	}
+	for sumSize > 0 && p.queryRoom() > roomBytes && p.block > 1 || p.countCalls() < wanted && p.block >= 2*leastRows {
+		p.block = partOf(p.block, 2, min(p.block/2, blockStep))
+	}
+}
+
+// queryRoom returns how many bytes of scratch a call takes.
+func (p *cutting) queryRoom() int64 {
+	part := p.Convolution
+	part.Groups, part.Rows, part.Room = p.groups, p.block, 0
+	for i := range p.box {
+		part.Axes[i].End = p.box[i]
+	}
+	kernel.Call(p.run, unsafe.Pointer(&part))
+	return part.Bytes
+}
+
+// countCalls counts the boxes and blocks of all examples and groups, or of those that are together.
+func (p *cutting) countCalls() int64 {
+	n := p.examples * p.groups / p.together * ceilDiv(p.rows, p.block)
+	for i, a := range p.Axes {
+		n *= ceilDiv(a.End, p.box[i])
+	}
+	return n
+}
