@@ -3,6 +3,7 @@
 import copy
 import inspect
 import io
+import pickle
 import zipfile
 
 import exported_writer as w
@@ -280,6 +281,43 @@ def test_arguments_are_checked(around):
         with around(), pytest.raises(RuntimeError) as found:
             call()
         assert str(found.value) == str(plain.value)
+
+
+class Branch(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(3.0))
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: self.scale * x.sin(), lambda x: x.cos(), (x,))
+
+
+@pytest.mark.parametrize("path", ["module", "file"])
+def test_conditions_are_batched_inside_vmap(path):
+    program = export(Branch(), (torch.ones(2),))
+    if path == "file":
+        file = io.BytesIO()
+        torch.export.save(program, file)
+        file.seek(0)
+        program = load(file)
+    module = program.module()
+    x = torch.tensor([[1.0, 2], [-1, -2], [3, -1]])
+    expected = torch.stack([module(row) for row in x])
+    assert torch.func.vmap(module)(x).equal(expected)
+    slopes = torch.func.vmap(torch.func.grad(lambda row: module(row).sum()))(x)
+    assert slopes.equal(torch.stack([torch.func.grad(lambda row: module(row).sum())(row) for row in x]))
+
+
+def test_modules_are_copied_but_not_pickled():
+    module = export(nn.Linear(2, 2), (torch.ones(1, 2),)).module()
+    for owner in (module, nn.Sequential(module)):
+        with pytest.raises(TypeError, match="cannot be pickled; torch.export.save"):
+            pickle.dumps(owner)
+    other = copy.deepcopy(module)
+    with torch.no_grad():
+        other.weight.zero_()
+    assert str(inspect.signature(other.forward)) == str(inspect.signature(module.forward)) == "(input)"
+    assert other(torch.ones(1, 2)).equal(other.bias[None]) and not module(torch.ones(1, 2)).equal(module.bias[None])
 
 
 def test_vmap_is_named_by_the_error_of_a_dispatch_mode():

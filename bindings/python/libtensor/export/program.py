@@ -7,6 +7,7 @@ import ctypes
 import functools
 import inspect
 import io
+import json
 import os
 import types
 from collections import OrderedDict
@@ -168,6 +169,11 @@ class Program:
 
         return Evaluator(self.text, Program)
 
+    @functools.cached_property
+    def branches(self) -> bool:
+        """Whether the program calls torch.cond, whose conditions can be batched inside vmap."""
+        return '"torch.ops.higher_order.cond"' in json.dumps(self.text["graph_module"]["graph"]["nodes"])
+
     def tensor(self, index: int) -> Tensor:
         """Returns the tensor of state `index`."""
         handle = c_void_p()
@@ -227,7 +233,7 @@ class ExportedModule(Module):
         if program.in_spec is not None and spec != program.in_spec:
             leaves = arrange(args, kwargs, program.in_spec, [item.name for item in program.inputs])
         state = [tensors[name] for tensors, name in self.__dict__["_slots"]]
-        if is_intercepted((*leaves, *state)):
+        if is_intercepted((*leaves, *state)) or (_f.transform_level() and program.branches):
             outputs = program.evaluator.run(leaves, {item.name: tensor for item, tensor in zip(program.state, state, strict=True)})
         else:
             outputs = program.run(*leaves, state=state, gradients=is_grad_enabled())
@@ -240,6 +246,7 @@ def create_class(program: Program, names: list[str] | None) -> type[ExportedModu
     if program.in_spec is None:
         return ExportedModule
     positional, keywords = program.in_spec.children_specs
+    given = names
     if not names or len(names) != positional.num_children + keywords.num_children:
         names, at = [], 0
         for i, spec in enumerate(positional.children_specs):
@@ -254,7 +261,18 @@ def create_class(program: Program, names: list[str] | None) -> type[ExportedModu
     function = ExportedModule.forward
     forward: Any = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     forward.__signature__ = signature
-    return type("ExportedModule", (ExportedModule,), {"forward": forward, "__doc__": ExportedModule.__doc__, "__module__": __name__})
+
+    def reduce(self: ExportedModule) -> Any:
+        return create_instance, (program, given), self.__dict__
+
+    members = {"forward": forward, "__reduce__": reduce, "__doc__": ExportedModule.__doc__, "__module__": __name__}
+    return type("ExportedModule", (ExportedModule,), members)
+
+
+def create_instance(program: Program, names: list[str] | None) -> ExportedModule:
+    """Returns a module of a program, for copies, that has no attributes yet."""
+    made = create_class(program, names)
+    return made.__new__(made)
 
 
 def is_intercepted(values: tuple[Any, ...]) -> bool:
