@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// Convolutions of bfloat16 are computed in tile registers for more rows of weights than skinny, at least leastTileDepth products per
-	// element, and leastTilePositions positions, which pay for packing the weights, if a box of positions takes at most mostTileRoom bytes.
-	leastTileDepth, leastTilePositions, mostTileRoom = 16, 9, 1 << 25
+	// Convolutions of bfloat16 are computed in tile registers for more rows of weights and more positions than skinny, and at least
+	// leastTileDepth products per element, if a box of positions takes at most mostTileRoom bytes.
+	leastTileDepth, mostTileRoom = 16, 1 << 25
 	// packedRows is the number of weight rows in a packed panel, packedUnit the bytes of its units, and tileValues the number of values
 	// that fill a row of a register.
 	packedRows, packedUnit, tileValues = 32, 4, 32
