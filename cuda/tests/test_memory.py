@@ -61,6 +61,7 @@ def test_every_call_may_fail(simulation, name):
 
 def test_a_lost_device(simulation):
     x = torch.ones(3, device="cuda")
+    torch.cuda.synchronize()  # a lost device drops work that it has not executed
     simulation.fail("cuLaunchKernel", 1, 719)
     for _ in range(3):
         with pytest.raises(RuntimeError, match="CUDA_ERROR_LAUNCH_FAILED, unspecified launch failure"):
