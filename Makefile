@@ -358,7 +358,7 @@ suite-cuda-devices: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
 
 suite-cuda-laws: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
 	$(SUITE) $(PACKAGE) $(LAW_FILES) $(CUDA)/sim -- $(SIMULATED) $(LAW) --rounds 2 --device cuda \
-	  $(addprefix --only ,views outputs refusals allocations storages gradients)
+	  $(addprefix --only ,views outputs errors allocations storages gradients)
 
 test-digits: suite-digits ## Training of a small network in Python, C and Node, with bitwise identical losses
 
@@ -386,7 +386,7 @@ suite-ci: setup
 test-world: setup ## Integration tests in clean environments (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" as many as fit
 	.ci/world.py $(WORLD)
 
-SAMPLED := views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized positions dispatch layouts callbacks programs pointers
+SAMPLED := views outputs errors allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized positions dispatch layouts callbacks programs pointers
 SAMPLE := --rounds 1 $(addprefix --only ,$(SAMPLED))
 
 # A sample of the sample, for make test.
@@ -407,11 +407,11 @@ soak: setup $(ADDON) ## All property tests, for hours; LAWS="--only views -v" pa
 	$(LAW) $(or $(LAWS),--rounds 100)
 
 sanitize: setup ## Property tests, invalid calls and threads with a library built with ASan and UBSan, in build/sanitized
-	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),$(addprefix --only ,views outputs refusals pieces allocations hostile threads) --rounds 20)
+	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),$(addprefix --only ,views outputs errors pieces allocations hostile threads) --rounds 20)
 
 suite-sanitized: setup
 	$(SUITE) $(ENGINE) bindings/python capi/test engine/schema/operators -- env PYTHON=$(PYTHON) capi/test/laws/sanitize \
-	  --rounds 5 $(addprefix --only ,views outputs refusals allocations hostile threads)
+	  --rounds 5 $(addprefix --only ,views outputs errors allocations hostile threads)
 
 release: setup ## make release VERSION=X.Y.Z: set version and date, check, build packages, commit and tag, without publishing (.ci/release.py --help)
 	@.ci/release.py $(VERSION)

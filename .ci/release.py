@@ -3,7 +3,7 @@
 then every check, the packages, a commit and a tag.
 
 release.py VERSION [--quick] [--date DATE]. The tree must be clean, and CHANGELOG.md begin with a section for VERSION without a date, which
-tells users what changes for them. --quick leaves the checks and the packages out. What is refused changes nothing; after a check that fails,
+tells users what changes for them. --quick leaves the checks and the packages out. What is rejected changes nothing; after a check that fails,
 `git checkout .` undoes the rest.
 """
 
@@ -41,7 +41,7 @@ def versions(root):
     return {name: " and ".join({*re.findall(pattern, (root / name).read_text(), re.M)}) for name, pattern in PLACES.items()}
 
 
-def refusals(root, version):
+def find_obstacles(root, version):
     """Why there can be no such release now."""
     if not re.fullmatch(VERSION, version):
         return [f"{version} is no version: MAJOR.MINOR.PATCH, as 0.2.0"]
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="without the checks and the packages")
     parser.add_argument("--date", default=datetime.date.today().isoformat(), help="of the release (today)")
     args = parser.parse_args()
-    if said := refusals(ROOT, args.version):
+    if said := find_obstacles(ROOT, args.version):
         sys.exit("release: " + "\nrelease: ".join(said))
     write(ROOT, args.version, args.date)
     run("make generate")

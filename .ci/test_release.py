@@ -1,4 +1,4 @@
-"""A release is refused, or written wherever its version belongs."""
+"""A release is rejected, or written wherever its version belongs."""
 
 import shutil
 import subprocess
@@ -24,7 +24,7 @@ def test_one_version_is_written_everywhere():
 
 
 def test_a_release_is_written(tree):
-    assert release.refusals(tree, "1.3.0") == []
+    assert release.find_obstacles(tree, "1.3.0") == []
     release.write(tree, "1.3.0", "2026-02-03")
     assert {*release.versions(tree).values()} == {"1.3.0"}
     assert (tree / "CHANGELOG.md").read_text() == "# Changelog\n\n## 1.3.0 (2026-02-03)\n- New.\n\n## 1.2.9 (2026-01-02)\n- Old.\n"
@@ -48,11 +48,11 @@ def test_releases_that_are_rejected(tree, version, changelog, text):
     if changelog is not None:
         (tree / "CHANGELOG.md").write_text(changelog)
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "other"], cwd=tree, check=True)
-    said = release.refusals(tree, version)
+    said = release.find_obstacles(tree, version)
     assert any(text in each for each in said) and not any("not committed" in each for each in said)
 
 
 def test_what_is_not_committed_rejects(tree):
     (tree / "Makefile").write_text((tree / "Makefile").read_text().replace("VERSION := ", "VERSION := 9"))
-    said = release.refusals(tree, "1.3.0")
+    said = release.find_obstacles(tree, "1.3.0")
     assert "not committed:\n M Makefile" in said[0] and "versions differ: 9" in said[1]

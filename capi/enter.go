@@ -127,8 +127,8 @@ func panicError(v any) error {
 	if p, ok := v.(*parallel.Panic); ok {
 		v, stack = p.Value, p.Stack
 	}
-	if refusal, ok := v.(*status.Error); ok {
-		return refusal
+	if failure, ok := v.(*status.Error); ok {
+		return failure
 	}
 	return &status.Error{Code: status.Internal, Msg: fmt.Sprintf("internal error: %v; please report this and where it came from: %s", v,
 		formatStack(stack))}

@@ -7,7 +7,7 @@ LT_RETURN_RESULTS(tensor_device_count, device_count, false, ((Int, out)), (Str, 
 LT_RETURN_RESULTS(tensor_device_absence, device_absence, false, ((Str, out)), (Str, type))
 LT_RUN(tensor_device_synchronize, device_synchronize, LT_FUNCTION, false, (Device, device))
 LT_RETURN_RESULTS(tensor_device_memory, device_memory, false, ((Int, in_use), (Int, peak), (Int, reserved), (Int, reserved_peak), (Int, limit), (Int, free), (Int, total)), (Device, device))
-LT_RETURN_RESULTS(tensor_device_allocations, device_allocations, false, ((Int, blocks), (Int, retries), (Int, refusals)), (Device, device))
+LT_RETURN_RESULTS(tensor_device_allocations, device_allocations, false, ((Int, blocks), (Int, retries), (Int, failures)), (Device, device))
 LT_RUN(tensor_device_reset_peak_memory, device_reset_peak_memory, LT_FUNCTION, false, (Device, device))
 LT_RUN(tensor_device_set_memory_limit, device_set_memory_limit, LT_FUNCTION, false, (Device, device), (Int, nbytes))
 LT_RETURN_RESULTS(tensor_device_current, device_current, false, ((Int, out)), (Str, type))

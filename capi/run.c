@@ -7,8 +7,8 @@
 #include "observer.h"
 
 // The error of lt_run_operator for an argument that a check has rejected.
-#define LT_CHECK(right, refusal) \
-  if (!(right)) return refusal
+#define LT_CHECK(right, status) \
+  if (!(right)) return status
 #define LT_HANDLE(kind_of) \
   LT_CHECK(v->slot = resolve_handle(v->pointer, kind_of, op->name, p->name), TENSOR_ERROR_HANDLE)
 // Valid values are recognized without a call.

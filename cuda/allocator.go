@@ -162,11 +162,11 @@ func (m *deviceStream) allocateFromDriver(op string, size int64) (at cu.DevicePt
 			return at, err
 		}
 		if a.Limit > 0 && a.Reserved+size > a.Limit {
-			a.Refusals++
+			a.Failures++
 			return at, m.makeMemoryError(op, size)
 		}
 		if at, err = cu.MemAlloc(size); driver.OutOfMemory(err) {
-			a.Refusals++
+			a.Failures++
 			return at, m.makeMemoryError(op, size)
 		}
 		a.Retries++

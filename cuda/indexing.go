@@ -69,7 +69,7 @@ func launchIndexed(op string, k kernelapi.Kernel, compute dtype.DType, operands 
 		return err
 	}
 	if check != nil {
-		a.check = numberCheck(op, check.Refusal)
+		a.check = numberCheck(op, check.OutOfRange)
 	}
 	return withCurrentStream(op, dev, func(m *deviceStream) error {
 		a.fault = m.faultRecord()
@@ -99,7 +99,7 @@ func checkBounds(op string, w backend.Bounds) (err error) {
 	if w.Size == 0 {
 		first, err := backend.Item(op, s.Track(w.Index.View(op, nil, nil, w.Index.Offset())))
 		s.Check(err)
-		return w.Refusal.At(first.Int())
+		return w.OutOfRange.At(first.Int())
 	}
 	index := s.Track(w.Index.View(op, sizes, w.Index.Strides(), w.Index.Offset()))
 	return launchIndexed(op, kernelapi.OutOfRange, dtype.Int64, []*tensor.Tensor{index}, p, &w)

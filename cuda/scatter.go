@@ -26,7 +26,7 @@ func scatterSources(op string, w backend.Indexed) error {
 	}
 	var c combination
 	if w.Check != nil {
-		c.check = numberCheck(op, w.Check.Refusal)
+		c.check = numberCheck(op, w.Check.OutOfRange)
 	}
 	*(*kernelapi.PlaceParams)(unsafe.Pointer(&c.loop.params)) = indexParams(w)
 	if err = c.loop.setDTypes(op, w.Kernel, w.Compute, operands); err != nil {

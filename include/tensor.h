@@ -10930,7 +10930,7 @@ TENSOR_API tensor_status tensor_device_memory(tensor_device device, int64_t *in_
 
 // Returns the number of memory blocks of `device` that tensors hold, of allocations that succeeded
 // only after cached memory was released, and of allocations that failed.
-TENSOR_API tensor_status tensor_device_allocations(tensor_device device, int64_t *blocks, int64_t *retries, int64_t *refusals);
+TENSOR_API tensor_status tensor_device_allocations(tensor_device device, int64_t *blocks, int64_t *retries, int64_t *failures);
 
 // Sets the peaks of `tensor_device_memory` to the present values.
 TENSOR_API tensor_status tensor_device_reset_peak_memory(tensor_device device);
@@ -11220,7 +11220,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out);
 // Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
 // the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
 // intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
-// `refused` (an error).
+// `unsupported` (an error).
 //
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out);

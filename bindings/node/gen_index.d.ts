@@ -7723,7 +7723,7 @@ export function deviceMemory(device: Device): { inUse: Int; peak: Int; reserved:
  * Returns the number of memory blocks of `device` that tensors hold, of allocations that succeeded
  * only after cached memory was released, and of allocations that failed.
  */
-export function deviceAllocations(device: Device): { blocks: Int; retries: Int; refusals: Int };
+export function deviceAllocations(device: Device): { blocks: Int; retries: Int; failures: Int };
 /**
  * Sets the peaks of `deviceMemory` to the present values.
  */
@@ -14005,7 +14005,7 @@ export function cpuTier(): string;
  * Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
  * the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
  * intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
- * `refused` (an error).
+ * `unsupported` (an error).
  */
 export function dispatchTable(name: string): string;
 /**

@@ -23,7 +23,7 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", "*_test.go", "accur
 TOOLS = ["make", "go", "gcc", "g++"]
 
 
-def refuse(why):
+def fail(why):
     sys.exit(f"libtensor: {why}; a wheel needs none of this")
 
 
@@ -34,12 +34,12 @@ def make():
     except (OSError, ValueError):
         sys.exit("libtensor needs glibc, which this Python is not built for: on Alpine, which has musl, use python:3-slim, say")
     if not (ROOT / "capi" / "tensor.map").exists():
-        refuse(f"the sources of libtensor.so are not in {ROOT}: build from a checkout, or from an sdist, which carries them")
+        fail(f"the sources of libtensor.so are not in {ROOT}: build from a checkout, or from an sdist, which carries them")
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
-        refuse(f"libtensor.so is built from sources here, for which there is no {', '.join(missing)}: install make, gcc, g++ and Go 1.26 or newer")
+        fail(f"libtensor.so is built from sources here, for which there is no {', '.join(missing)}: install make, gcc, g++ and Go 1.26 or newer")
     environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}  # of a make that this runs below
     if subprocess.run(["make", "-C", str(ROOT), "lib", "licenses", "TIERS=all"], env=environment).returncode:
-        refuse("libtensor.so could not be built, for the reason that make gives above")
+        fail("libtensor.so could not be built, for the reason that make gives above")
 
 
 class BuildWithLibrary(build_py):

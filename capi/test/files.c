@@ -130,7 +130,7 @@ static void weights_in_blocks(void) {
 }
 
 // Without a handler, the system would end this program for writing beyond the limit.
-static void refused_by_the_system(void) {
+static void rejected_by_the_system(void) {
   tensor_t *a = counted(1 << 20);
   FAILS(tensor_npy_save("/no/such/file", a), TENSOR_ERROR_IO,
         "npy_save: cannot write /no/such/file: no such file or directory");
@@ -231,7 +231,7 @@ int main(void) {
   CHECK(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/a", folder);
   int64_t handles = tensor_live_handles();
-  dicts(), structures(), others(), weights_in_blocks(), refused_by_the_system(), older_files();
+  dicts(), structures(), others(), weights_in_blocks(), rejected_by_the_system(), older_files();
   archives();
   CHECK(tensor_live_handles() == handles);
   unlink(path);

@@ -75,7 +75,7 @@ static void again(void) {
   tensor_free(sum), tensor_free(cube), tensor_free(square), tensor_free(x);
 }
 
-static void refusals(void) {
+static void rejections(void) {
   tensor_t *x = leaf(), *y = loss(x), *made = NULL,
            *plain = floats((const float[]){7}, (const int64_t[]){1}, 1);
   FAILS(tensor_add_scalar_(x, tensor_int(1), tensor_int(1)), TENSOR_ERROR_RUNTIME,
@@ -107,9 +107,9 @@ static void freeing(void) {
 }
 
 int main(void) {
-  values(), again(), refusals(), freeing();
+  values(), again(), rejections(), freeing();
   const int64_t before = in_use();
-  for (int i = 0; i < 20; i++) values(), again(), refusals(), freeing();
+  for (int i = 0; i < 20; i++) values(), again(), rejections(), freeing();
   CHECK(in_use() <= before + (1 << 16));
   return 0;
 }

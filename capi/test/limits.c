@@ -26,7 +26,7 @@ static void use(void) {
   for (int i = 0; i < had; i++) CHECK(!pthread_join(callers[i], NULL));
 }
 
-static void first_call_is_refused(const char *words) {
+static void first_call_is_rejected(const char *words) {
   const int64_t size[] = {3};
   for (int i = 0; i < 3; i++) {
     tensor_t *t = NULL;
@@ -53,7 +53,7 @@ static void few_threads_are_enough(void) {
 
 static void too_few_threads_are_an_error(void) {
   have_threads();
-  first_call_is_refused("needs 8 threads");
+  first_call_is_rejected("needs 8 threads");
 }
 
 // Root may be exempt from the limit: the library then works, or its first call returns an error.
@@ -64,7 +64,7 @@ static void any_number_of_threads(void) {
   if (tensor_from_data((float[]){1, 2, 3}, size, 1, TENSOR_FLOAT32, &t) == TENSOR_OK)
     use();
   else
-    first_call_is_refused("needs 8 threads");
+    first_call_is_rejected("needs 8 threads");
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which takes all addresses for itself
@@ -95,13 +95,13 @@ static void few_addresses_are_enough(void) {
 
 static void too_few_addresses_are_an_error(void) {
   have_addresses();
-  first_call_is_refused("reserves 1376 MiB of addresses");
+  first_call_is_rejected("reserves 1376 MiB of addresses");
 }
 
 // It counts all that can be written to, the stacks of threads among them.
 static void little_data_is_an_error(void) {
   CHECK(!setrlimit(RLIMIT_DATA, &(struct rlimit){limit << 20, limit << 20}));
-  first_call_is_refused(limit < 128 ? "RLIMIT_DATA" : "libtensor");
+  first_call_is_rejected(limit < 128 ? "RLIMIT_DATA" : "libtensor");
 }
 
 static void some_data_is_enough(void) {
@@ -112,7 +112,7 @@ static void some_data_is_enough(void) {
 // After the limit is raised, the call that was rejected is made.
 static void a_limit_is_raised(void) {
   CHECK(!setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)1 << 30, RLIM_INFINITY}));
-  first_call_is_refused("RLIMIT_AS");
+  first_call_is_rejected("RLIMIT_AS");
   CHECK(!setrlimit(RLIMIT_AS, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY}));
   use();
 }
@@ -128,7 +128,7 @@ static void have_descriptors(void) {
 
 static void too_few_descriptors_are_an_error(void) {
   have_descriptors();
-  first_call_is_refused("needs 8 file descriptors");
+  first_call_is_rejected("needs 8 file descriptors");
 }
 
 static void few_descriptors_are_enough(void) {

@@ -67,7 +67,7 @@ static void operators(void) {
   tensor_free(x), tensor_free(y), tensor_free(sum), tensor_free(sums), tensor_free(aligned);
 }
 
-static void refusals(void) {
+static void rejections(void) {
   tensor_t *x = of("N", "C"), *y = of("C", "N"), *made = NULL;
   int64_t dim;
   FAILS(tensor_add(x, y, tensor_int(1), &made), TENSOR_ERROR_RUNTIME,
@@ -93,9 +93,9 @@ static void refusals(void) {
 }
 
 int main(void) {
-  views(), operators(), refusals();
+  views(), operators(), rejections();
   int64_t before = in_use();
-  for (int i = 0; i < 1000; i++) views(), operators(), refusals();
+  for (int i = 0; i < 1000; i++) views(), operators(), rejections();
   CHECK(in_use() == before);
   return 0;
 }

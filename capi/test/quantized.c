@@ -70,7 +70,7 @@ static void dispatched(void) {
   char *text = NULL;
   OK(tensor_dispatch_table("sort", &text));
   CHECK(strstr(text, "sort\tkind\tquantized\trule\n") &&
-        strstr(text, "sort\tkind\tsparse_coo\trefused\n"));
+        strstr(text, "sort\tkind\tsparse_coo\tunsupported\n"));
   tensor_string_free(text);
   FAILS(tensor_dispatch_table("nope", &text), TENSOR_ERROR_RUNTIME,
         "operator 'nope' does not exist");

@@ -17,5 +17,5 @@ def test_dispatch_tells_the_same():
     for name in ("add", "sum", "matmul", "sort", "abs", "view", "where"):
         for operator, parts in torch.dispatch.table(name).items():
             words = set(known.get(operator, {"": "all"}).values())
-            expected = "refused" if words == {"none"} else "partly" if words != {"all"} else parts["kind"]["dense"]
+            expected = "unsupported" if words == {"none"} else "partly" if words != {"all"} else parts["kind"]["dense"]
             assert parts["device"]["cuda"] == expected, operator

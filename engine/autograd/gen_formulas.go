@@ -883,7 +883,7 @@ func recordFloatPower(c dispatch.Context, out, self, exponent *tensor.Tensor) (r
 	if !isRecording(c, out, self, exponent) {
 		return c.Excluding(tensor.Gradient).FloatPower(out, self, exponent)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).FloatPower(m.metaOf(out), m.metaOf(self), m.metaOf(exponent))
 	}, out, self, exponent); err != nil {
 		return
@@ -930,7 +930,7 @@ func recordSquare(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.
 	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).Square(out, self)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).Square(m.metaOf(out), m.metaOf(self))
 	}, out, self); err != nil {
 		return
@@ -1514,35 +1514,35 @@ func recordZero(c dispatch.Context, self *tensor.Tensor) (err error) {
 }
 
 func recordSet(c dispatch.Context, self *tensor.Tensor) (err error) {
-	if err = refuseGrad(c, "set_", self); err != nil {
+	if err = checkNoGrad(c, "set_", self); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).Set(self)
 }
 
 func recordSetTensor(c dispatch.Context, self, source *tensor.Tensor) (err error) {
-	if err = refuseGrad(c, "set_", self, source); err != nil {
+	if err = checkNoGrad(c, "set_", self, source); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).SetTensor(self, source)
 }
 
 func recordSetTensorGeometry(c dispatch.Context, self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
-	if err = refuseGrad(c, "set_", self, source); err != nil {
+	if err = checkNoGrad(c, "set_", self, source); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).SetTensorGeometry(self, source, offset, size, stride)
 }
 
 func recordSetStorage(c dispatch.Context, self *tensor.Tensor, source *storage.Storage) (err error) {
-	if err = refuseGrad(c, "set_", self); err != nil {
+	if err = checkNoGrad(c, "set_", self); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).SetStorage(self, source)
 }
 
 func recordSetStorageGeometry(c dispatch.Context, self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
-	if err = refuseGrad(c, "set_", self); err != nil {
+	if err = checkNoGrad(c, "set_", self); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).SetStorageGeometry(self, source, offset, size, stride)
@@ -2612,7 +2612,7 @@ func recordTakeAlongDim(c dispatch.Context, out, self, indices *tensor.Tensor, d
 	if !isRecording(c, out, self, indices) {
 		return c.Excluding(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).TakeAlongDim(m.metaOf(out), m.metaOf(self), m.metaOf(indices), dim)
 	}, out, self, indices); err != nil {
 		return
@@ -2956,7 +2956,7 @@ func recordCombinations(c dispatch.Context, self *tensor.Tensor, r int64, withRe
 	if !isRecording(c, self) {
 		return c.Excluding(tensor.Gradient).Combinations(self, r, withReplacement)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).Combinations(m.metaOf(self), r, withReplacement)
 	}, self); err != nil {
 		return
@@ -3077,7 +3077,7 @@ func recordDiag(c dispatch.Context, out, self *tensor.Tensor, offset int64) (res
 	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).Diag(out, self, offset)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).Diag(m.metaOf(out), m.metaOf(self), offset)
 	}, out, self); err != nil {
 		return
@@ -3110,7 +3110,7 @@ func recordDiagflat(c dispatch.Context, self *tensor.Tensor, offset int64) (resu
 	if !isRecording(c, self) {
 		return c.Excluding(tensor.Gradient).Diagflat(self, offset)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).Diagflat(m.metaOf(self), offset)
 	}, self); err != nil {
 		return
@@ -3471,7 +3471,7 @@ func recordLinalgHouseholderProduct(c dispatch.Context, out, input, tau *tensor.
 	if !isRecording(c, out, input, tau) {
 		return c.Excluding(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).LinalgHouseholderProduct(m.metaOf(out), m.metaOf(input), m.metaOf(tau))
 	}, out, input, tau); err != nil {
 		return
@@ -3486,7 +3486,7 @@ func recordOrmqr(c dispatch.Context, out, self, tau, other *tensor.Tensor, left,
 	if !isRecording(c, out, self, tau, other) {
 		return c.Excluding(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).Ormqr(m.metaOf(out), m.metaOf(self), m.metaOf(tau), m.metaOf(other), left, transpose)
 	}, out, self, tau, other); err != nil {
 		return
@@ -4085,7 +4085,7 @@ func recordLinalgEigvalsh(c dispatch.Context, out, self *tensor.Tensor, uplo str
 	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).LinalgEigvalsh(m.metaOf(out), m.metaOf(self), uplo)
 	}, out, self); err != nil {
 		return
@@ -4121,7 +4121,7 @@ func recordLinalgEigvals(c dispatch.Context, out, self *tensor.Tensor) (result *
 	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).LinalgEigvals(out, self)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).LinalgEigvals(m.metaOf(out), m.metaOf(self))
 	}, out, self); err != nil {
 		return
@@ -4164,7 +4164,7 @@ func recordLinalgSvdvals(c dispatch.Context, out, a *tensor.Tensor, driver strin
 	if !isRecording(c, out, a) {
 		return c.Excluding(tensor.Gradient).LinalgSvdvals(out, a, driver)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).LinalgSvdvals(m.metaOf(out), m.metaOf(a), driver)
 	}, out, a); err != nil {
 		return
@@ -4924,7 +4924,7 @@ func recordNnHardswishGradient(c dispatch.Context, given, self *tensor.Tensor) (
 	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnHardswishGradient(given, self)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).NnHardswishGradient(m.metaOf(given), m.metaOf(self))
 	}, given, self); err != nil {
 		return
@@ -5003,7 +5003,7 @@ func recordNnEluGradient(c dispatch.Context, given, self *tensor.Tensor, positiv
 	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnEluGradient(given, self, positive, negative, divisor)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).NnEluGradient(m.metaOf(given), m.metaOf(self), positive, negative, divisor)
 	}, given, self); err != nil {
 		return
@@ -5059,7 +5059,7 @@ func recordNnSoftplusGradient(c dispatch.Context, given, self *tensor.Tensor, be
 	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnSoftplusGradient(given, self, beta, threshold)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).NnSoftplusGradient(m.metaOf(given), m.metaOf(self), beta, threshold)
 	}, given, self); err != nil {
 		return
@@ -5094,7 +5094,7 @@ func recordNnGeluGradient(c dispatch.Context, given, self *tensor.Tensor, approx
 	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnGeluGradient(given, self, approximate)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).NnGeluGradient(m.metaOf(given), m.metaOf(self), approximate)
 	}, given, self); err != nil {
 		return
@@ -5132,7 +5132,7 @@ func recordNnSiluGradient(c dispatch.Context, given, self *tensor.Tensor) (resul
 	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnSiluGradient(given, self)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).NnSiluGradient(m.metaOf(given), m.metaOf(self))
 	}, given, self); err != nil {
 		return
@@ -5165,7 +5165,7 @@ func recordNnMishGradient(c dispatch.Context, given, self *tensor.Tensor) (resul
 	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnMishGradient(given, self)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).NnMishGradient(m.metaOf(given), m.metaOf(self))
 	}, given, self); err != nil {
 		return
@@ -7012,7 +7012,7 @@ func recordNanmean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, ke
 	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).Nanmean(m.metaOf(out), m.metaOf(self), dim, keepdim, d)
 	}, out, self); err != nil {
 		return
@@ -7849,7 +7849,7 @@ func recordNnSoftmaxGradient(c dispatch.Context, given, output *tensor.Tensor, d
 	if !isRecording(c, given, output) {
 		return c.Excluding(tensor.Gradient).NnSoftmaxGradient(given, output, dim, logarithm)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).NnSoftmaxGradient(m.metaOf(given), m.metaOf(output), dim, logarithm)
 	}, given, output); err != nil {
 		return
@@ -9731,7 +9731,7 @@ func recordAdjointMatrix(c dispatch.Context, self *tensor.Tensor) (result *tenso
 	if !isRecording(c, self) {
 		return c.Excluding(tensor.Gradient).AdjointMatrix(self)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Gradient).AdjointMatrix(m.metaOf(self))
 	}, self); err != nil {
 		return
@@ -9743,7 +9743,7 @@ func recordAdjoint(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tens
 	if !isRecording(c, self) {
 		return c.Excluding(tensor.Gradient).Adjoint(self)
 	}
-	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).Adjoint(m.metaOf(self)) }, self); err != nil {
+	if err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).Adjoint(m.metaOf(self)) }, self); err != nil {
 		return
 	}
 	return composeFormula(c, "adjoint", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })

@@ -445,10 +445,10 @@ func composeFormula(c dispatch.Context, op string, out, self *tensor.Tensor,
 	})
 }
 
-// checkRefused returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a
+// checkPlainCall returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a
 // decomposition whose operators may accept more. It calls plain with meta tensors in place of the given ones; the first of these is the
 // output, or nil.
-func checkRefused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) (err error) {
+func checkPlainCall(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) (err error) {
 	m := &metas{Scope: owner.Scope{}, given: given}
 	defer m.Close(&err)
 	for i, t := range given {
@@ -478,8 +478,8 @@ type metas struct {
 
 func (m *metas) metaOf(t *tensor.Tensor) *tensor.Tensor { return m.made[slices.Index(m.given, t)] }
 
-// refuseGrad returns an error if a tensor requires grad, for an operator without derivatives.
-func refuseGrad(c dispatch.Context, op string, tensors ...*tensor.Tensor) error {
+// checkNoGrad returns an error if a tensor requires grad, for an operator without derivatives.
+func checkNoGrad(c dispatch.Context, op string, tensors ...*tensor.Tensor) error {
 	if !isRecording(c, tensors...) {
 		return nil
 	}

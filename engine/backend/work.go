@@ -138,10 +138,10 @@ type Indexed struct {
 
 // Bounds returns an error for an int64 index with an element that is not in [0, Size), or, where Wrap is set, not in [-Size, Size).
 type Bounds struct {
-	Index   *tensor.Tensor
-	Size    int64
-	Wrap    bool
-	Refusal OutOfRange
+	Index      *tensor.Tensor
+	Size       int64
+	Wrap       bool
+	OutOfRange OutOfRange
 }
 
 // OutOfRange describes the error of an index out of range. Its types are comparable and refer to no tensor: a device that reports the error

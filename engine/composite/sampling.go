@@ -94,11 +94,11 @@ func makeAffineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []
 		return nil, status.Valuef("%s: Expected non-zero, positive output size, but got %v", op, size)
 	}
 	if wanted := []int64{size[0], n, n + 1}; !slices.Equal(theta.Sizes(), wanted) {
-		refuse := status.Valuef
+		fail := status.Valuef
 		if theta.Dim() == 3 && slices.Equal(theta.Sizes()[1:], wanted[1:]) {
-			refuse = status.Runtimef // PyTorch multiplies the batches
+			fail = status.Runtimef // PyTorch multiplies the batches
 		}
-		return nil, refuse("%s: Expected a batch of %dD affine matrices of shape Nx%dx%d for size %v, but got %v", op, n, n, n+1, size,
+		return nil, fail("%s: Expected a batch of %dD affine matrices of shape Nx%dx%d for size %v, but got %v", op, n, n, n+1, size,
 			theta.Sizes())
 	}
 	if least > 0 && alignCorners && slices.Contains(size[2:], 1) {

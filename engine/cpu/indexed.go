@@ -35,15 +35,15 @@ func runIndexed(op string, w backend.Indexed) error {
 		return err
 	}
 	p := kernelapi.PlaceParams{Step: w.Step, Size: w.Size, Wrap: w.Size}
-	refusal := func(i int64) error { return status.Indexf("%s: index %d is out of bounds for size %d", op, i, w.Size) }
+	outOfRange := func(i int64) error { return status.Indexf("%s: index %d is out of bounds for size %d", op, i, w.Size) }
 	if w.Check != nil {
 		if !w.Check.Wrap {
 			p.Wrap = 0
 		}
-		refusal = func(i int64) error { return cmp.Or(checkBounds(op, *w.Check), w.Check.Refusal.At(i)) }
+		outOfRange = func(i int64) error { return cmp.Or(checkBounds(op, *w.Check), w.Check.OutOfRange.At(i)) }
 	}
 	if at := strings.IndexByte(k.Operands(), 'l'); usedOften(operands[0], operands[at]) {
-		checked, err := checkedCopy(op, operands[at], p, refusal)
+		checked, err := checkedCopy(op, operands[at], p, outOfRange)
 		if err != nil {
 			return err
 		}
@@ -51,12 +51,12 @@ func runIndexed(op string, w backend.Indexed) error {
 		operands[at] = checked
 		p = kernelapi.PlaceParams{Step: 1, Size: math.MaxInt64, Checked: 1}
 	}
-	return runPlaces(op, row, k, w.Compute, operands, p, refusal)
+	return runPlaces(op, row, k, w.Compute, operands, p, outOfRange)
 }
 
 // runPlaces runs a kernel with an index operand; the last function creates the error for an index out of range.
 func runPlaces(op string, row uintptr, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p kernelapi.PlaceParams,
-	refusal func(int64) error) error {
+	outOfRange func(int64) error) error {
 	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
 	l.Row = row
@@ -65,7 +65,7 @@ func runPlaces(op string, row uintptr, k kernelapi.Kernel, compute dtype.DType, 
 		return err
 	}
 	if p := findMatch(l, hasMissed); p != nil {
-		return refusal(p.Bad)
+		return outOfRange(p.Bad)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func countDistinct(t *tensor.Tensor) int64 {
 }
 
 // checkedCopy holds, for each element of index and expanded as that is, the bytes to the position that it names.
-func checkedCopy(op string, index *tensor.Tensor, p kernelapi.PlaceParams, refusal func(int64) error) (_ *tensor.Tensor, err error) {
+func checkedCopy(op string, index *tensor.Tensor, p kernelapi.PlaceParams, outOfRange func(int64) error) (_ *tensor.Tensor, err error) {
 	sizes, strides, none := slices.Clone(index.Sizes()), make([]int64, index.Dim()), make([]int64, index.Dim())
 	step := int64(1)
 	for d := index.Dim() - 1; d >= 0; d-- {
@@ -106,7 +106,7 @@ func checkedCopy(op string, index *tensor.Tensor, p kernelapi.PlaceParams, refus
 	zeros := s.Track(zero.View(op, sizes, none, 0))
 	from := s.Track(index.View(op, sizes, index.Strides(), index.Offset()))
 	if err := runPlaces(op, kernel.Of(kernelapi.Locate).Row(dtype.Int64), kernelapi.Locate, dtype.Int64, []*tensor.Tensor{to, zeros, from},
-		p, refusal); err != nil {
+		p, outOfRange); err != nil {
 		return nil, err
 	}
 	return s.Return(bytes)
@@ -138,5 +138,5 @@ func checkBounds(op string, w backend.Bounds) error {
 	if !hasMissed(p) { // it was written to meanwhile
 		return nil
 	}
-	return w.Refusal.At(p.Bad)
+	return w.OutOfRange.At(p.Bad)
 }

@@ -92,7 +92,7 @@ type Backend struct {
 // Memory has the memory statistics of a device in bytes: InUse by tensors and its Peak; Reserved from the driver, its peak and its Limit, 0
 // for none; Free and Total of the driver. Blocks counts the tensors' allocations, Retries the allocations that succeeded after cached
 // blocks had been freed; the last counter is that of failed ones.
-type Memory struct{ InUse, Peak, Reserved, ReservedPeak, Limit, Blocks, Retries, Refusals, Free, Total int64 }
+type Memory struct{ InUse, Peak, Reserved, ReservedPeak, Limit, Blocks, Retries, Failures, Free, Total int64 }
 
 var one = Backend{Count: func() int { return 1 }, Absence: func() string { return "" }, Current: func() int { return -1 }}
 

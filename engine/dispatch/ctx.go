@@ -124,14 +124,14 @@ func backendOf(key tensor.DispatchKeys) *Backend { return &kindOf(key).Backend }
 // Unsupported returns the error for an operator without a kernel for a dispatch key.
 func Unsupported(op string, key tensor.DispatchKeys) error {
 	k := kindOf(key)
-	refused := status.NotImplementedf
+	errorf := status.NotImplementedf
 	if of := k.Errors[op]; of != nil {
-		refused = of
+		errorf = of
 	}
 	if k.Instead == "" {
-		return refused("%s is not implemented for %s tensors", op, k.Name)
+		return errorf("%s is not implemented for %s tensors", op, k.Name)
 	}
-	return refused("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
+	return errorf("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
 }
 
 // bumpVersion increments the version of an output tensor, which may be nil, unless err is not nil.

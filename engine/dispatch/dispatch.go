@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// entry describes an operator for DispatchTable. The words for its implementation are kernel, composite, rule, constant and rejected.
+// entry describes an operator for DispatchTable. The words for its implementation are kernel, composite, rule, constant and unsupported.
 type entry struct {
 	id, method      string // add, and the dispatcher's method
 	plain, gradient string // the implementation for plain tensors, and for those that require grad
@@ -21,7 +21,7 @@ type entry struct {
 	any             bool   // it takes tensors of every kind
 	syncs           bool   // it returns an error for meta tensors
 	dtypes          uint32 // a bit for each dtype that it takes
-	cuda            string // the support by CUDA devices, if not complete: partly or rejected
+	cuda            string // the support by CUDA devices, if not complete: partly or unsupported
 }
 
 // DispatchTable describes the implementations of the operators with a name. It returns a line for each tensor kind, device type and dtype,
@@ -62,14 +62,14 @@ func (e *entry) writeRows(b *strings.Builder) {
 	for t := range device.Type(device.TypeCount) {
 		word := e.plain
 		if !backend.Registered(t) || device.Count(t) == 0 || t == device.Meta && e.syncs {
-			word = "refused"
+			word = "unsupported"
 		} else if t == device.CUDA && e.cuda != "" {
 			word = e.cuda
 		}
 		line("device", t.String(), word)
 	}
 	for i, d := range dtype.All {
-		word := "refused"
+		word := "unsupported"
 		if e.dtypes&(1<<i) != 0 {
 			word = e.plain
 		}
@@ -92,15 +92,15 @@ func (e *entry) implementationFor(k *TensorKind, key tensor.DispatchKeys) string
 	case key == tensor.Gradient:
 		return e.gradient
 	case key == tensor.Named && !e.named:
-		return "refused"
+		return "unsupported"
 	case e.any:
 		return "kernel"
 	case key == tensor.Quantized && has(&sparseOps):
-		return "refused"
+		return "unsupported"
 	case has(&k.Backend) || key == tensor.Named:
 		return "rule"
 	case e.plain == "composite":
 		return "composite"
 	}
-	return "refused"
+	return "unsupported"
 }

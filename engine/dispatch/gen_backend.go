@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Backend is what a kind of tensors does with operators: nil where it has nothing, which is refused.
+// Backend is what a kind of tensors does with operators: nil for unsupported operators.
 type Backend struct {
 	Add                                      func(c Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)
 	Sub                                      func(c Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)

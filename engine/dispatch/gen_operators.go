@@ -4,7 +4,7 @@ package dispatch
 
 var (
 	categories = [...]string{"pointwise", "comparison", "view", "copy", "query", "storage", "creation", "fft", "file", "index", "join", "matrix", "linalg", "nn", "quantized", "random", "reduction", "scan", "sort", "sparse", "special"}
-	nameRules  = [...]string{"unify", "own", "keep", "insert", "resize", "drop", "refuse", "steps", "product", "batch", "reduce", "inner", "outer", "view", "squeeze"}
+	nameRules  = [...]string{"unify", "own", "keep", "insert", "resize", "drop", "unsupported", "steps", "product", "batch", "reduce", "inner", "outer", "view", "squeeze"}
 )
 
 // operators are those that calls are boxed of.

@@ -21,7 +21,7 @@ func callNamed(c dispatch.Context, call *dispatch.Call) error {
 	switch call.Names() {
 	case "own":
 		return call.Run(past)
-	case "refuse":
+	case "unsupported":
 		return dispatch.Unsupported(call.Name, tensor.Named)
 	case "view":
 		return callView(past, call)

@@ -30,17 +30,17 @@ func TestCreationOutputsAreAsAskedFor(t *testing.T) {
 	} {
 		out := given(t, dtype.Float32, []int64{2}, 5, 7)
 		for _, c := range []struct {
-			d       dtype.DType
-			l       tensor.Layout
-			dev     device.Device
-			refused string
+			d        dtype.DType
+			l        tensor.Layout
+			dev      device.Device
+			rejected string
 		}{
 			{dtype.Float64, tensor.NoLayout, device.None, name + ": expected out to have dtype float64, the result's, but got float32"},
 			{dtype.None, tensor.NoLayout, meta, name + ": expected out to be on device meta, as the result is, but it is on cpu"},
 			{dtype.None, tensor.COO, device.None, "sparse_coo"},
 		} {
 			_, err := f(out, c.d, c.l, c.dev)
-			assert.ErrorContains(t, err, c.refused)
+			assert.ErrorContains(t, err, c.rejected)
 			assert.Equal(t, []float64{5, 7}, flat(t, out))
 		}
 		for _, out := range []*tensor.Tensor{out, onMeta(t, out)} {

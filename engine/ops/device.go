@@ -30,9 +30,9 @@ func DeviceMemory(d device.Device) (inUse, peak, reserved, reservedPeak, limit, 
 }
 
 // DeviceAllocations counts allocations of a device's memory.
-func DeviceAllocations(d device.Device) (blocks, retries, refusals int64, err error) {
+func DeviceAllocations(d device.Device) (blocks, retries, failures int64, err error) {
 	m, err := device.MemoryOf("device_allocations", d)
-	return m.Blocks, m.Retries, m.Refusals, err
+	return m.Blocks, m.Retries, m.Failures, err
 }
 
 // withDeviceResult calls ask with the asynchronous interface of a device, and returns its result.

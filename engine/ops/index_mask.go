@@ -83,7 +83,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) (_ []*tensor.Tensor, er
 	turned := s.permuteDims(indices, order...)
 	flat := s.copyContiguous(turned, dtype.Int64)
 	s.Check(backend.On(flat).CheckBounds(op, backend.Bounds{Index: flat, Size: total, Wrap: true,
-		Refusal: outOfShape{status.Textf("%v", sizes), total}}))
+		OutOfRange: outOfShape{status.Textf("%v", sizes), total}}))
 	// As in PyTorch, the coordinates of one index are adjacent, and the indices keep their layout.
 	all := s.newEmpty(indices, dtype.Int64, append(slices.Clone(turned.Sizes()), int64(len(sizes)))...)
 	rows := s.reshapeTo(all, indices.Numel(), int64(len(sizes)))

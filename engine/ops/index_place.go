@@ -68,7 +68,7 @@ func newIndexedAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *indexed 
 // error of other values.
 func (s *scope) checkPositions(index *tensor.Tensor, size int64, wrap bool, outOfRange backend.OutOfRange) *tensor.Tensor {
 	t := s.toInt64Index(index)
-	s.Check(backend.On(t).CheckBounds(s.Op, backend.Bounds{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange}))
+	s.Check(backend.On(t).CheckBounds(s.Op, backend.Bounds{Index: t, Size: size, Wrap: wrap, OutOfRange: outOfRange}))
 	return t
 }
 
@@ -80,7 +80,7 @@ func (s *scope) takePositions(self, index *tensor.Tensor, size int64, wrap bool,
 		return s.checkPositions(index, size, wrap, outOfRange), nil
 	}
 	at = s.toInt64Index(index)
-	return at, &backend.Bounds{Index: at, Size: size, Wrap: wrap, Refusal: outOfRange}
+	return at, &backend.Bounds{Index: at, Size: size, Wrap: wrap, OutOfRange: outOfRange}
 }
 
 // toInt64Index converts an index to int64. Larger numbers become the largest one, which is not a position either.

@@ -45,15 +45,15 @@ func gatherAlong(op string, out, self *tensor.Tensor, dim int64, index *tensor.T
 	}
 	s := newScope(op)
 	defer s.Close(&err)
-	size, refusal := sizeAt(self, d), outOfDimRuntime{op, d, sizeAt(self, d)}
+	size, outOfRange := sizeAt(self, d), outOfDimRuntime{op, d, sizeAt(self, d)}
 	var at *tensor.Tensor
 	var check *backend.Bounds
 	// A fresh result may be written to before all of the index has been seen, where it takes no more memory than the index does.
 	if out == nil && self.Numel() > 0 && shape.IsDense(index.Sizes(), index.Strides()) {
 		at = s.toInt64Index(index)
-		check = &backend.Bounds{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
+		check = &backend.Bounds{Index: at, Size: size, Wrap: wrap, OutOfRange: outOfRange}
 	} else {
-		at, check = s.takePositions(self, index, size, wrap, refusal)
+		at, check = s.takePositions(self, index, size, wrap, outOfRange)
 	}
 	return s.readInto(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
 }

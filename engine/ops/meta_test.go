@@ -132,7 +132,7 @@ func checkMeta(t *testing.T, o *schema.Operator, p profile) bool {
 	}
 	inferred, err := c.with(meta).run()
 	if o.Tagged("syncs") {
-		assert.Error(t, err, "%s should refuse meta tensors", what)
+		assert.Error(t, err, "%s should reject meta tensors", what)
 		assert.NotEqual(t, status.Internal, codeOf(err), "%v: %v", what, err)
 		return true
 	}

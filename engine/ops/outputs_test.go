@@ -286,8 +286,8 @@ func checkOut(t *testing.T, o *schema.Operator, p profile, oc outCase) {
 	for i, out := range outs {
 		if err != nil {
 			n := min(len(before[i]), len(copied(out)))
-			assert.Equal(t, before[i][:n], copied(out)[:n], "%s: refused (%v), but written", what, err)
-			assert.Equal(t, shapes[i], fmt.Sprint(out.Sizes(), out.Strides()), "%s: refused (%v), but resized", what, err)
+			assert.Equal(t, before[i][:n], copied(out)[:n], "%s: rejected (%v), but written", what, err)
+			assert.Equal(t, shapes[i], fmt.Sprint(out.Sizes(), out.Strides()), "%s: rejected (%v), but resized", what, err)
 			continue
 		}
 		converted := out.DType() != want[i].DType()

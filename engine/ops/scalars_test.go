@@ -100,15 +100,15 @@ func onBatch(x *tensor.Tensor, f product, v dtype.Scalar) (*tensor.Tensor, error
 // A number that the dtype it is converted to cannot hold is rejected, by every operator in the same words.
 func TestScalarsOutOfRangeAreRejected(t *testing.T) {
 	integer := dtype.IntScalar
-	type refused struct {
+	type rejected struct {
 		d dtype.DType
 		v dtype.Scalar
 	}
 	for name, f := range numbered {
-		cases := []refused{{dtype.Float32, dtype.FloatScalar(1e40)}, {dtype.Complex64, dtype.FloatScalar(-1e40)}}
+		cases := []rejected{{dtype.Float32, dtype.FloatScalar(1e40)}, {dtype.Complex64, dtype.FloatScalar(-1e40)}}
 		if name != "addcdiv" && name != "lerp" {
-			cases = append(cases, refused{dtype.Uint8, integer(300)}, refused{dtype.Int8, integer(300)}, refused{dtype.Int16, integer(70000)},
-				refused{dtype.Int32, integer(1 << 40)})
+			cases = append(cases, rejected{dtype.Uint8, integer(300)}, rejected{dtype.Int8, integer(300)}, rejected{dtype.Int16, integer(70000)},
+				rejected{dtype.Int32, integer(1 << 40)})
 		}
 		if name == "clamp_min" || name == "pow" {
 			cases = cases[2:]

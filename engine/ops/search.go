@@ -85,7 +85,7 @@ func (s *scope) findPositions(sorted, self *tensor.Tensor, right bool, sorter *t
 	if sorter != nil {
 		// A copy, which no other thread changes once it is checked.
 		order = s.copyContiguous(sorter, dtype.Int64)
-		s.Check(backend.On(order).CheckBounds(s.Op, backend.Bounds{Index: order, Size: n, Refusal: outOfDim{s.Op, sorter.Dim() - 1, n}}))
+		s.Check(backend.On(order).CheckBounds(s.Op, backend.Bounds{Index: order, Size: n, OutOfRange: outOfDim{s.Op, sorter.Dim() - 1, n}}))
 	}
 	s.Check(backend.On(found).Search(s.Op, backend.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right}))
 	if across {

@@ -208,7 +208,7 @@ func TestPhiloxStates(t *testing.T) {
 	at[float32](rates)[8999] = -1
 	_, err = filledEach(dtype.Float32, 9000, random.Poisson{}, rates)(g)
 	assert.ErrorContains(t, err, "element 8999 is -1")
-	assert.Equal(t, before, g.State(), "a refused call draws nothing")
+	assert.Equal(t, before, g.State(), "a rejected call draws nothing")
 
 	twister := random.New(random.MT19937, 1)
 	_, err = twister.Offset()

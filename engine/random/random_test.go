@@ -456,7 +456,7 @@ func TestErrors(t *testing.T) {
 			assert.Contains(t, e.Msg, c.text)
 		}
 	}
-	assert.True(t, bytes.Equal(before, g.State()), "a refused call draws nothing")
+	assert.True(t, bytes.Equal(before, g.State()), "a rejected call draws nothing")
 }
 
 func BenchmarkFloat32(b *testing.B) {

@@ -8,21 +8,21 @@ import (
 // NameRules are the values of `names:` in a schema: the rule for the names of dimensions. Each but the last three is a function of
 // engine/named, which the generator calls.
 var NameRules = map[string]string{
-	"unify":   "the operands' names, matched from the right; a dimension without a name takes the other's",
-	"keep":    "those of the first tensor, from the right",
-	"reduce":  "those of the first tensor, without the dimensions `dim`, or without all; `keepdim` keeps them",
-	"view":    "a dimension has the name of the one that it steps along in memory",
-	"insert":  "those of the operands, unified, with a dimension without a name at `dim`, or at the end",
-	"squeeze": "those of the first tensor without `dim`; none where its size is not 1",
-	"product": "those of the matrix product of the last two tensors, unified with those of the first where there are three",
-	"outer":   "the name of either vector, unified with those of the first tensor where there are three",
-	"batch":   "those of the first tensor but for its last two dimensions, the matrix; others have none",
-	"inner":   "those of both operands without the last",
-	"resize":  "refused for other sizes",
-	"drop":    "none",
-	"own":     "the operator sees to the names itself, or has no tensor to give them to",
-	"steps":   "what the steps of a composition make of them",
-	"refuse":  "the operator takes no tensor with names",
+	"unify":       "the operands' names, matched from the right; a dimension without a name takes the other's",
+	"keep":        "those of the first tensor, from the right",
+	"reduce":      "those of the first tensor, without the dimensions `dim`, or without all; `keepdim` keeps them",
+	"view":        "a dimension has the name of the one that it steps along in memory",
+	"insert":      "those of the operands, unified, with a dimension without a name at `dim`, or at the end",
+	"squeeze":     "those of the first tensor without `dim`; none where its size is not 1",
+	"product":     "those of the matrix product of the last two tensors, unified with those of the first where there are three",
+	"outer":       "the name of either vector, unified with those of the first tensor where there are three",
+	"batch":       "those of the first tensor but for its last two dimensions, the matrix; others have none",
+	"inner":       "those of both operands without the last",
+	"resize":      "an error for other sizes",
+	"drop":        "none",
+	"own":         "the operator sees to the names itself, or has no tensor to give them to",
+	"steps":       "what the steps of a composition make of them",
+	"unsupported": "the operator takes no tensor with names",
 }
 
 // NameRule returns the rule for the names of dimensions: the schema's, or the one that follows from its other fields.
@@ -45,7 +45,7 @@ func (o *Operator) NameRule() string {
 	case slices.Contains([]string{"copy", "scan", "fft", "random"}, o.Category):
 		return "keep"
 	}
-	return "refuse"
+	return "unsupported"
 }
 
 // dimParameters lists the names of integer parameters that are dimensions.
@@ -57,7 +57,7 @@ func (o *Operator) DimOf(i int) int {
 	if o.copied != nil {
 		return o.copied.DimOf(i)
 	}
-	if !o.IsDim(i) || slices.Contains([]string{"insert", "refuse"}, o.NameRule()) {
+	if !o.IsDim(i) || slices.Contains([]string{"insert", "unsupported"}, o.NameRule()) {
 		return -1
 	}
 	self := slices.IndexFunc(o.Args, func(a Arg) bool { return a.Type.Base == "Tensor" })

@@ -200,11 +200,11 @@ func (o *Operator) fillViewCopy(of *Operator) error {
 	}
 	o.DTypes, o.Promotion, o.Since = of.DTypes, of.Promotion, of.Since
 	o.Names, o.Quantized = "steps", "steps"
-	if of.NameRule() == "refuse" {
-		o.Names = "refuse"
+	if of.NameRule() == "unsupported" {
+		o.Names = "unsupported"
 	}
-	if of.QuantizedRule() == "refuse" {
-		o.Quantized = "refuse"
+	if of.QuantizedRule() == "unsupported" {
+		o.Quantized = "unsupported"
 	}
 	doc := strings.NewReplacer("Returns a view ", "Returns a copy ", "a tensor that shares memory with", "a copy of").Replace(of.Doc)
 	o.Doc = "Computes `" + of.Name + "` as a contiguous copy instead of a view.\n\n" + viewSentence.ReplaceAllString(doc, "")

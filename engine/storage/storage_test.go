@@ -119,18 +119,18 @@ func TestMoveIsReportedUntilItEnds(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Release()
 	defer func(before func(*Storage) bool) { UsedElsewhere = before }(UsedElsewhere)
-	refused := false
+	rejected := false
 	UsedElsewhere = func(*Storage) bool {
-		if refused {
+		if rejected {
 			return true // the other thread's concurrent move
 		}
-		refused = true
+		rejected = true
 		require.ErrorContains(t, s.Resize("resize_", 1<<12), "in use by a call on another thread")
 		require.True(t, s.Moving())
 		return false
 	}
 	require.NoError(t, s.Resize("resize_", 1<<13))
-	require.True(t, refused)
+	require.True(t, rejected)
 	require.False(t, s.Moving())
 }
 

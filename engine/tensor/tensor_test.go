@@ -45,7 +45,7 @@ func TestGeometryIsProved(t *testing.T) {
 		assert.EqualValues(t, 2, s.Refs())
 		v.Release()
 	}
-	assert.EqualValues(t, 1, s.Refs(), "a refused view holds nothing")
+	assert.EqualValues(t, 1, s.Refs(), "a rejected view holds nothing")
 	_, err = tensor.Empty("empty", []int64{1 << 40, 1 << 22}, dtype.Complex128, device.Host)
 	assert.ErrorContains(t, err, "64-bit")
 }
@@ -159,18 +159,18 @@ func TestChangeIsReportedUntilItEnds(t *testing.T) {
 	defer x.Release()
 	defer func(before func(*tensor.Tensor) bool) { tensor.UsedElsewhere = before }(tensor.UsedElsewhere)
 	change := func(n int64) error { return x.SetGeometry("set_", []int64{n}, []int64{1}, 0) }
-	refused := false
+	rejected := false
 	tensor.UsedElsewhere = func(*tensor.Tensor) bool {
-		if refused {
+		if rejected {
 			return true // the other thread's concurrent change
 		}
-		refused = true
+		rejected = true
 		require.ErrorContains(t, change(2), "in use by a call on another thread")
 		require.True(t, x.Busy())
 		return false
 	}
 	require.NoError(t, change(3))
-	require.True(t, refused)
+	require.True(t, rejected)
 	require.False(t, x.Busy())
 }
 

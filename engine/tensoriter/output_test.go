@@ -29,11 +29,11 @@ func TestOutputsShareMemory(t *testing.T) {
 	const overlap, inPlace = "some elements of the input tensor and the written-to tensor refer to a single memory location",
 		"doesn't match the broadcast shape"
 	for _, c := range []struct {
-		out, in *tensor.Tensor
-		n       int64
-		sharing tensoriter.Sharing
-		refused string
-		direct  bool
+		out, in  *tensor.Tensor
+		n        int64
+		sharing  tensoriter.Sharing
+		rejected string
+		direct   bool
 	}{
 		{even, odd, 6, tensoriter.Apart, "", true},
 		{head, tail, 7, tensoriter.Apart, overlap, false},
@@ -52,8 +52,8 @@ func TestOutputsShareMemory(t *testing.T) {
 		o := floats(c.out, c.sharing, c.n)
 		before := storage.MemoryStats().Storages
 		err := o.Open(c.in)
-		if c.refused != "" {
-			assert.ErrorContains(t, err, c.refused)
+		if c.rejected != "" {
+			assert.ErrorContains(t, err, c.rejected)
 		} else if assert.NoError(t, err) {
 			assert.Equal(t, c.direct, o.To == c.out)
 		}
@@ -68,10 +68,10 @@ func TestResizedOutputsShareMemory(t *testing.T) {
 	base := zeros(t, dtype.Float32, 8)
 	input := view(t, base, []int64{4}, []int64{1}, 4)
 	for _, c := range []struct {
-		n       int64
-		sharing tensoriter.Sharing
-		refused bool
-		direct  bool
+		n        int64
+		sharing  tensoriter.Sharing
+		rejected bool
+		direct   bool
 	}{
 		{4, tensoriter.Apart, false, true},
 		{5, tensoriter.Apart, true, false},
@@ -82,9 +82,9 @@ func TestResizedOutputsShareMemory(t *testing.T) {
 		out := view(t, base, []int64{1}, []int64{1}, 0)
 		o := floats(out, c.sharing, c.n)
 		err := o.Open(input)
-		assert.Equal(t, c.refused, err != nil, "%v", c)
+		assert.Equal(t, c.rejected, err != nil, "%v", c)
 		if err != nil {
-			assert.Equal(t, []int64{1}, out.Sizes(), "a refused output keeps its shape")
+			assert.Equal(t, []int64{1}, out.Sizes(), "a rejected output keeps its shape")
 			continue
 		}
 		assert.Equal(t, c.direct, o.To == out, "%v", c)
@@ -133,9 +133,9 @@ func TestTwoOutputs(t *testing.T) {
 	base := zeros(t, dtype.Float32, 8)
 	low, high := view(t, base, []int64{2}, []int64{1}, 0), view(t, base, []int64{2}, []int64{1}, 2)
 	for _, c := range []struct {
-		second  *tensor.Tensor
-		n       int64
-		refused string
+		second   *tensor.Tensor
+		n        int64
+		rejected string
 	}{
 		{low, 2, "the outputs share memory"},
 		{high, 2, ""},
@@ -145,12 +145,12 @@ func TestTwoOutputs(t *testing.T) {
 		first, second := floats(low, tensoriter.Apart, c.n), floats(c.second, tensoriter.Apart, c.n)
 		sizes := c.second.Sizes()
 		a, b, err := tensoriter.DoneBoth(&first, &second, tensoriter.OpenBoth(&first, &second))
-		if c.refused == "" {
+		if c.rejected == "" {
 			require.NoError(t, err)
 			assert.True(t, a == low && b == c.second)
 			continue
 		}
-		assert.ErrorContains(t, err, c.refused)
+		assert.ErrorContains(t, err, c.rejected)
 		assert.Equal(t, []int64{2}, low.Sizes())
 		assert.Equal(t, sizes, c.second.Sizes())
 	}

@@ -14,14 +14,14 @@ import (
 type listener struct {
 	deaf   bool
 	heard  []string
-	refuse error
+	reject error
 }
 
 func (l *listener) Listens() bool { return !l.deaf }
 
 func (l *listener) Warn(kind, text string) error {
 	l.heard = append(l.heard, kind+" "+text)
-	return l.refuse
+	return l.reject
 }
 
 func hear(t *testing.T, l *listener) {
@@ -60,13 +60,13 @@ func TestAlwaysRepeatsWarnings(t *testing.T) {
 }
 
 func TestRejectedWarningsAreRepeated(t *testing.T) {
-	refusal := errors.New("no")
-	l := &listener{refuse: refusal}
+	rejection := errors.New("no")
+	l := &listener{reject: rejection}
 	hear(t, l)
 	k := &Kind{Name: "kind", often: once}
-	assert.Equal(t, refusal, k.Of("add", ""))
-	assert.Equal(t, refusal, k.Of("add", ""))
-	l.refuse, l.deaf = nil, true
+	assert.Equal(t, rejection, k.Of("add", ""))
+	assert.Equal(t, rejection, k.Of("add", ""))
+	l.reject, l.deaf = nil, true
 	require.NoError(t, k.Of("add", ""))
 	assert.Len(t, l.heard, 2)
 	l.deaf = false

@@ -54,6 +54,6 @@ if __name__ == "__main__":
     print(torch.sum(twice))
     try:
         torch.sort(x)
-    except NotImplementedError as refused:
-        print(refused)
+    except NotImplementedError as rejected:
+        print(rejected)
     print(torch.dispatch.table("mul")["mul"]["kind"])

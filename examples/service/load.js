@@ -72,8 +72,8 @@ async function main(output, requests) {
   }
   await Promise.all(Array.from({ length: atOnce }, client));
   const seconds = (performance.now() - began) / 1000;
-  const refused = await post(port, Buffer.alloc(10));
-  if (refused.status !== 400) throw new Error(`10 bytes are answered with ${refused.status}`);
+  const rejected = await post(port, Buffer.alloc(10));
+  if (rejected.status !== 400) throw new Error(`10 bytes are answered with ${rejected.status}`);
   const last = await memory(service);
   seen.push({ done: requests, ...last });
   agent.destroy();

@@ -26,7 +26,7 @@ struct DeviceMemoryResult {
 struct DeviceAllocationsResult {
   int64_t blocks;
   int64_t retries;
-  int64_t refusals;
+  int64_t failures;
 };
 struct StreamPrioritiesResult {
   int64_t least;
@@ -1839,9 +1839,9 @@ inline DeviceMemoryResult device_memory(const Device &device) {
 inline DeviceAllocationsResult device_allocations(const Device &device) {
   detail::Result<int64_t> blocks;
   detail::Result<int64_t> retries;
-  detail::Result<int64_t> refusals;
-  detail::check(::tensor_device_allocations(device, blocks.put(), retries.put(), refusals.put()));
-  return {blocks.take(), retries.take(), refusals.take()};
+  detail::Result<int64_t> failures;
+  detail::check(::tensor_device_allocations(device, blocks.put(), retries.put(), failures.put()));
+  return {blocks.take(), retries.take(), failures.take()};
 }
 
 // Sets the peaks of `device_memory` to the present values.
@@ -6743,7 +6743,7 @@ inline std::string cpu_tier() {
 // Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
 // the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
 // intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
-// `refused` (an error).
+// `unsupported` (an error).
 inline std::string dispatch_table(const Text &name) {
   return detail::make<std::string>(::tensor_dispatch_table, detail::text("dispatch_table: name", name));
 }

@@ -28,7 +28,7 @@ const views = {};
 // A getter defined so takes a third of the time of one that defineProperty takes a descriptor for.
 const defineGetter = Function.prototype.call.bind(Object.prototype.__defineGetter__);
 
-function refuse(message) {
+function throwTypeError(message) {
   throw Object.assign(new TypeError(message), { code: 'TENSOR_ERROR_TYPE' });
 }
 
@@ -87,7 +87,7 @@ function leave(object) {
 const common = {
   dispose() {
     const box = ownNumber(this);
-    if (box === 0) refuse('dispose: the method was used on something else than a tensor, storage, generator or node');
+    if (box === 0) throwTypeError('dispose: the method was used on something else than a tensor, storage, generator or node');
     if (box < 0) return;
     cell[READ] = box;
     native.disposeBox();
@@ -96,7 +96,7 @@ const common = {
 
   get disposed() {
     const box = ownNumber(this);
-    if (box === 0) refuse('disposed: the property was read of something else than a tensor, storage, generator or node');
+    if (box === 0) throwTypeError('disposed: the property was read of something else than a tensor, storage, generator or node');
     return box < 0;
   },
 };
@@ -120,7 +120,7 @@ const dtypes = []; // their names by number
 
 function look(tensor, what) {
   const box = ownNumber(tensor);
-  if (box === 0) refuse('the property is used on something else than a tensor');
+  if (box === 0) throwTypeError('the property is used on something else than a tensor');
   return native.look(box, what);
 }
 
@@ -176,25 +176,25 @@ const properties = {
 
 class Tensor {
   constructor() {
-    if (!making) refuse('Tensor is not constructed with new: use tensor(data), zeros(size) or another function that makes tensors');
+    if (!making) throwTypeError('Tensor is not constructed with new: use tensor(data), zeros(size) or another function that makes tensors');
   }
 }
 
 class Storage {
   constructor() {
-    if (!making) refuse('Storage is not constructed with new: use storageNew(nbytes) or tensor.untypedStorage()');
+    if (!making) throwTypeError('Storage is not constructed with new: use storageNew(nbytes) or tensor.untypedStorage()');
   }
 }
 
 class Generator {
   constructor() {
-    if (!making) refuse('Generator is not constructed with new: use generatorNew()');
+    if (!making) throwTypeError('Generator is not constructed with new: use generatorNew()');
   }
 }
 
 class Node {
   constructor() {
-    if (!making) refuse('Node is not constructed with new: use tensor.gradFn');
+    if (!making) throwTypeError('Node is not constructed with new: use tensor.gradFn');
   }
 }
 

@@ -56,7 +56,7 @@ test('memory that a call uses is neither moved nor freed nor written through ano
   const used = whole.view(1024, 1024);
   const storage = whole.untypedStorage();
   const promises = [lt.addAsync(used, 1), lt.addAsync(used, 2), lt.addAsync(used, 3)];
-  const refused = {
+  const rejected = {
     resize: () => whole.resize_([1 << 22]),
     'resize of an empty view': () => whole.narrow(0, 0, 0).resize_([1 << 22]),
     'resize of the storage': () => storage.resize_(0),
@@ -68,7 +68,7 @@ test('memory that a call uses is neither moved nor freed nor written through ano
     'fill of the storage': () => storage.fill_(0),
     'output of a call': () => lt.add(1, 1, { out: whole.at(3) }),
   };
-  for (const [name, call] of Object.entries(refused)) assert.throws(call, { code: 'TENSOR_ERROR_RUNTIME', message: /by an asynchronous call/ }, name);
+  for (const [name, call] of Object.entries(rejected)) assert.throws(call, { code: 'TENSOR_ERROR_RUNTIME', message: /by an asynchronous call/ }, name);
   await assert.rejects(lt.addAsync(1, 1, { out: whole.at(3) }), { message: /being read by an asynchronous call/ });
   for (const object of [whole, used, storage]) object.dispose();
   const results = await Promise.all(promises);

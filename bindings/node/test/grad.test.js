@@ -138,16 +138,16 @@ test('tensors of a backward pass off the event loop are not written in the meant
     const y = x.mul(w);
     y.retainGrad();
     const total = y.sum();
-    const refused = (fn, doing) => assert.throws(fn, { code: 'TENSOR_ERROR_RUNTIME', message: new RegExp(`is being ${doing} by an asynchronous call`) });
+    const rejected = (fn, doing) => assert.throws(fn, { code: 'TENSOR_ERROR_RUNTIME', message: new RegExp(`is being ${doing} by an asynchronous call`) });
     let run = total.backwardAsync(null, { retainGraph: true });
-    refused(() => lt.noGrad(() => x.mul_(2)), 'read');
-    refused(() => lt.noGrad(() => x.detach().at(0).fill_(2)), 'read');
-    refused(() => x.grad.mul_(2), 'written');
-    refused(() => x.grad.sum().item(), 'written');
+    rejected(() => lt.noGrad(() => x.mul_(2)), 'read');
+    rejected(() => lt.noGrad(() => x.detach().at(0).fill_(2)), 'read');
+    rejected(() => x.grad.mul_(2), 'written');
+    rejected(() => x.grad.sum().item(), 'written');
     assert.equal(x.at(-1).item(), 1.5);
     await run;
     run = lt.autograd.gradAsync(total, w, { retainGraph: true });
-    refused(() => lt.noGrad(() => x.mul_(2)), 'read');
+    rejected(() => lt.noGrad(() => x.mul_(2)), 'read');
     x.grad.mul_(2); // no gradients are added
     await run;
     await Promise.all([total.backwardAsync(null, { retainGraph: true }), total.backwardAsync(null, { retainGraph: true })]);

@@ -233,11 +233,11 @@ test('nothing uses memory that WebAssembly has taken back', async () => {
   const promise = lt.addAsync(t, 1);
   const [target, takeTarget] = Object.values(detached());
   const out = lt.addAsync(1, 1, { out: lt.asTensor(target).at(0) });
-  const refused = assert.rejects(out, { code: 'TENSOR_ERROR_HANDLE', message: /^addAsync: the ArrayBuffer of argument 'out' was transferred, or its WebAssembly.Memory grew, .* the result was lost/ }); // whichever of the two comes first
+  const rejected = assert.rejects(out, { code: 'TENSOR_ERROR_HANDLE', message: /^addAsync: the ArrayBuffer of argument 'out' was transferred, or its WebAssembly.Memory grew, .* the result was lost/ }); // whichever of the two comes first
   take();
   takeTarget();
   assert.deepEqual((await promise).toArray(), [1, 1, 1, 1, 1, 1, 1, 1]);
-  await refused;
+  await rejected;
   for (const object of all) {
     const use = lt.isTensor(object) ? [() => object.add(1), () => object.fill_(1), () => object.data(), () => object.toArray(), () => object.shape] : [() => object.fill_(1), () => object.view(), () => object.clone(), () => object.toString()];
     for (const call of use) assert.throws(call, { code: 'TENSOR_ERROR_HANDLE', message: /transferred/ });

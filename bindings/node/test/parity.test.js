@@ -25,7 +25,7 @@ const reasons = {
   'modules, which are Python classes': ['norm_except_dim', 'functional_call', 'stack_module_state', 'replace_all_batch_norm_modules_', 'module_load'],
   'for compilers of Python': ['functionalize', 'SymBool', 'SymFloat', 'SymInt'],
   'files of NumPy, which JavaScript has none of': ['save_npy', 'load_npy', 'save_npz', 'load_npz'],
-  'refused in Python, too': ['graphsafe_get_state', 'graphsafe_set_state', 'philox_state'],
+  'rejected in Python, too': ['graphsafe_get_state', 'graphsafe_set_state', 'philox_state'],
   'for tests of the library': ['fail_allocation'],
   'the same as clone': ['clone_state'],
   'names by which packages of Python know arrays': ['astype', 'conjugate', 'strides', 'to_numpy', 'tobytes', 'to_device'],

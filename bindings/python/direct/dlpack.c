@@ -12,7 +12,7 @@ static void discard(PyObject *capsule) {
       library.free_dlpack(PyCapsule_GetPointer(capsule, fresh[versioned]), versioned);
 }
 
-static PyObject *refused(void) {
+static PyObject *raise_last_error(void) {
   return PyErr_Format(PyExc_BufferError, "%s", library.last_error());
 }
 
@@ -23,7 +23,7 @@ PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObjec
   for (int versioned = 1; one && versioned >= 0; versioned--) {
     if (!PyCapsule_IsValid(args[0], fresh[versioned])) continue;
     void *managed = PyCapsule_GetPointer(args[0], fresh[versioned]);
-    if (library.from_dlpack(managed, versioned, &made)) return refused();
+    if (library.from_dlpack(managed, versioned, &made)) return raise_last_error();
     PyCapsule_SetName(args[0], used[versioned]);
     return wrap(f->s, (intptr_t)made);
   }
@@ -71,7 +71,7 @@ PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
   if (f->s->intercepting || count_of(flagged) != 1 || !read_tensor(f->s, args[0], &handle) ||
       !read_request(args + 1, names, &r) || (r.waits && library.device(handle).type != TENSOR_CPU))
     return or_fallback(NULL, f, args, flagged, names);
-  if (library.to_dlpack(handle, r.versioned, r.copy, &managed)) return refused();
+  if (library.to_dlpack(handle, r.versioned, r.copy, &managed)) return raise_last_error();
   PyObject *capsule = PyCapsule_New(managed, fresh[r.versioned], discard);
   if (!capsule) library.free_dlpack(managed, r.versioned);
   return capsule;

@@ -12,7 +12,7 @@ from ._base.overrides import disabled_torch_function as _disabled_torch_function
 from ._core.modes import is_grad_enabled, set_grad_enabled
 from ._gen import gen_nn_functional
 from ._gen.gen_functions import transform_level as _transform_level
-from ._inert import refuse
+from ._inert import declare_unsupported
 from ._inert.core import find as _find
 
 __path__: list[str] = []  # a package, for imports of names such as torch._C._functorch
@@ -247,13 +247,13 @@ _jit_set_profiling_mode = _jit_set_profiling_executor = _jit_override_can_fuse_o
 _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _debug_set_autodiff_subgraph_inlining = _jit_set_bailout_depth = _jit_setting
 _jit_texpr_fuser_enabled = _jit_nvfuser_enabled = _jit_setting
 
-refuse(
+declare_unsupported(
     globals(),
     "TorchScript is not supported",
     "Graph Node Value Block ScriptFunction ScriptModule ScriptObject ScriptMethod CompilationUnit FileCheck",
 )
-refuse(globals(), "TorchScript is not supported", "PyTorchFileReader PyTorchFileWriter parse_ir parse_schema import_ir_module")
-refuse(
+declare_unsupported(globals(), "TorchScript is not supported", "PyTorchFileReader PyTorchFileWriter parse_ir parse_schema import_ir_module")
+declare_unsupported(
     globals(), "TorchScript is not supported", "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType"
 )
 

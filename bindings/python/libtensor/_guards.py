@@ -1,6 +1,6 @@
 """Questions about tracing."""
 
-from ._inert import refuse
+from ._inert import declare_unsupported
 
 
 def active_fake_mode():
@@ -13,4 +13,4 @@ def detect_fake_mode(inputs=None):
     return None
 
 
-refuse(globals(), "tracing is not supported", "TracingContext CompileContext Source Guard")
+declare_unsupported(globals(), "tracing is not supported", "TracingContext CompileContext Source Guard")

@@ -3,10 +3,10 @@
 from typing import Any
 
 from . import ops
-from ._inert import refuse
+from ._inert import declare_unsupported
 
 __all__ = ["HigherOrderOperator", "ops"]
-refuse(globals(), "operators are called as functions of torch", "OpOverload OpOverloadPacket OperatorBase")
+declare_unsupported(globals(), "operators are called as functions of torch", "OpOverload OpOverloadPacket OperatorBase")
 
 
 class HigherOrderOperator:

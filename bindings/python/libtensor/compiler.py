@@ -9,7 +9,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from ._inert import identity, refuse
+from ._inert import declare_unsupported, identity
 from ._inert.compilation import compile, exporting
 
 __all__ = ["CallbackTrigger", "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling"]
@@ -132,5 +132,5 @@ def skip_all_guards_unsafe(guard_entries: list[Any]) -> list[bool]:
     return [False for _ in guard_entries]
 
 
-__all__ += refuse(globals(), "libtensor has no compiler, and no cache of compiled code", "save_cache_artifacts load_cache_artifacts")
-__all__ += refuse(globals(), "libtensor has no compiler, and no cache of compiled code", "load_compiled_function")
+__all__ += declare_unsupported(globals(), "libtensor has no compiler, and no cache of compiled code", "save_cache_artifacts load_cache_artifacts")
+__all__ += declare_unsupported(globals(), "libtensor has no compiler, and no cache of compiled code", "load_compiled_function")

@@ -96,7 +96,7 @@ def get_unsafe_globals_in_checkpoint(f):
     found = _files.opened(f, "get_unsafe_globals_in_checkpoint", _files.read)
     if not _files.beginning(found).startswith(_files.ARCHIVE):
         raise ValueError("get_unsafe_globals_in_checkpoint(): the file is not a zip archive; files from before PyTorch 1.6 are not supported")
-    with _files.refusing(_files.UnpicklingError, "get_unsafe_globals_in_checkpoint"):
+    with _files.raising(_files.UnpicklingError, "get_unsafe_globals_in_checkpoint"):
         names, records = _f.archive_load(found, mmap=True) if _files.is_path(found) else _f.archive_load_bytes(found)
     data = next((record for name, record in zip(names, records, strict=True) if name.endswith("/data.pkl")), None)
     if data is None:

@@ -53,7 +53,7 @@ VECTORS = {name: lambda make=make: make(LINE) for name, make in SHARED.items()} 
 }
 
 # What has no plain memory, and a word of the way out.
-REFUSED = {
+REJECTED = {
     "negative imaginary part": (lambda t: complex_of(t).conj().imag, "resolve_neg"),
     "conjugate": (lambda t: complex_of(t).conj(), "resolve_conj"),
     "requires grad": (lambda t: t.clone().requires_grad_(), "detach"),
@@ -79,7 +79,7 @@ def of_all(*kinds, without=()):
     return pytest.mark.parametrize("t", [pytest.param(make(), id=name) for name, make in found.items()])
 
 
-def refused(like, without=()):
+def rejected(like, without=()):
     """The decorator of a test that is called with a tensor that cannot be exported and a pattern for the error, as `t` and `fact`."""
-    found = {name: value for name, value in REFUSED.items() if name not in without}
+    found = {name: value for name, value in REJECTED.items() if name not in without}
     return pytest.mark.parametrize(("t", "fact"), [pytest.param(make(like), fact, id=name) for name, (make, fact) in found.items()])

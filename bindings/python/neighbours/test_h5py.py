@@ -4,7 +4,7 @@ import io
 
 import h5py
 import pytest
-from layouts import ERRORS, MATRICES, VECTORS, of_all, refused, values
+from layouts import ERRORS, MATRICES, VECTORS, of_all, rejected, values
 from layouts import GRID as SHAPE
 
 import libtensor as torch
@@ -69,7 +69,7 @@ def test_odd_layouts(file, t):
     assert values(file["x"][()]) == values(t)
 
 
-@refused(SHAPE)
+@rejected(SHAPE)
 def test_kinds_without_memory(file, t, fact):
     with pytest.raises(ERRORS, match=fact):
         file["x"] = t

@@ -3,7 +3,7 @@
 import matplotlib
 import numpy as np
 import pytest
-from layouts import ERRORS, MATRICES, VECTORS, of_all, refused, values
+from layouts import ERRORS, MATRICES, VECTORS, of_all, rejected, values
 from layouts import GRID as SHAPE
 
 import libtensor as torch
@@ -84,7 +84,7 @@ def test_odd_layouts(ax, t):
     assert values(np.stack([line.get_ydata(orig=False) for line in ax.plot(t)], -1)) == values(t if t.dim() == 2 else t.rename(None).view(-1, 1))
 
 
-@refused(SHAPE)
+@rejected(SHAPE)
 def test_kinds_without_memory(t, fact):
     figure, ax = plt.subplots()
     with pytest.raises(ERRORS, match=fact):

@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import pytest
-from layouts import ERRORS, GRID, MATRICES, VECTORS, of_all, refused, values
+from layouts import ERRORS, GRID, MATRICES, VECTORS, of_all, rejected, values
 
 import libtensor as torch
 
@@ -87,7 +87,7 @@ def test_odd_layouts(t):
     assert values(np.load(io.BytesIO(file.getvalue()))) == values(t)
 
 
-@refused(GRID)
+@rejected(GRID)
 def test_kinds_without_memory(t, fact):
     for take in (np.asarray, np.array, lambda t: t.numpy()):
         with pytest.raises(ERRORS, match=fact):

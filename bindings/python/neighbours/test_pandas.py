@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from layouts import ERRORS, LINE, MATRICES, VECTORS, of_all, refused, values
+from layouts import ERRORS, LINE, MATRICES, VECTORS, of_all, rejected, values
 from layouts import GRID as SHAPE
 
 import libtensor as torch
@@ -87,13 +87,13 @@ def test_series_of_odd_layouts(t):
     assert values(pd.Series(t).to_numpy()) == values(t)
 
 
-@refused(SHAPE)
+@rejected(SHAPE)
 def test_frames_of_kinds_without_memory(t, fact):
     with pytest.raises(ERRORS, match=fact):
         pd.DataFrame(t)
 
 
-@refused(LINE)
+@rejected(LINE)
 def test_series_of_kinds_without_memory(t, fact):
     with pytest.raises(ERRORS, match=fact):
         pd.Series(t)

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from layouts import ERRORS, LAZY, LINE, VECTORS, of_all, refused, values
+from layouts import ERRORS, LAZY, LINE, VECTORS, of_all, rejected, values
 
 import libtensor as torch
 
@@ -66,7 +66,7 @@ def test_odd_layouts(t):
     assert values(pl.Series(t).to_numpy()) == values(t) == values(pl.DataFrame({"a": t})["a"].to_numpy())
 
 
-@refused(LINE, without=LAZY)
+@rejected(LINE, without=LAZY)
 def test_kinds_without_memory(t, fact):
     with pytest.raises(ERRORS, match=fact):
         pl.Series(t)

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from layouts import ERRORS, LAZY, LINE, VECTORS, of_all, refused, values
+from layouts import ERRORS, LAZY, LINE, VECTORS, of_all, rejected, values
 
 import libtensor as torch
 
@@ -88,7 +88,7 @@ def test_odd_layouts(t):
     assert values(pa.array(t).to_numpy(zero_copy_only=False)) == values(t) == values(torch.from_arrow(pa.array(t)))
 
 
-@refused(LINE, without=LAZY)
+@rejected(LINE, without=LAZY)
 def test_kinds_without_memory(t, fact):
     with pytest.raises(ERRORS, match=fact):
         pa.array(t)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from layouts import ERRORS, MATRICES, VECTORS, of_all, refused, values
+from layouts import ERRORS, MATRICES, VECTORS, of_all, rejected, values
 from layouts import GRID as SHAPE
 
 import libtensor as torch
@@ -49,7 +49,7 @@ def test_odd_layouts(t):
     assert values(xr.DataArray(t).values) == values(t)
 
 
-@refused(SHAPE)
+@rejected(SHAPE)
 def test_kinds_without_memory(t, fact):
     with pytest.raises(ERRORS, match=fact):
         xr.DataArray(t).values  # noqa: B018

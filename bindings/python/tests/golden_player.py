@@ -127,7 +127,7 @@ def play(case):
         addresses = {t.untyped_storage().data_ptr() for t in tensors([args, kwargs]) if t.untyped_storage().nbytes()}
         got = function(case["call"])(*args, **kwargs)
     except Exception as error:  # any kind: it is compared with the recorded one, or reported
-        return refusal(case, error)
+        return find_fault(case, error)
     if "raises" in case:
         return f"was accepted instead of raising {case['raises']}"
     if "out_meta" in case:
@@ -141,7 +141,7 @@ def play(case):
     return "" if views == case["views"] else f"results share memory with arguments: {views} instead of {case['views']}"
 
 
-def refusal(case, error):
+def find_fault(case, error):
     """Returns whether an exception matches a recorded one: any exception, except NotImplementedError unless PyTorch raised it too."""
     missing = isinstance(error, (AttributeError, NotImplementedError))
     if "raises" in case and (not missing or case["raises"] == type(error).__name__):

@@ -614,7 +614,7 @@ def test_limits_of_dtypes(name):
         assert found.dtype is dtype(of_numpy(name).dtype.name)
 
 
-REFUSALS = {
+REJECTED = {
     "nonzero of one": (ValueError, lambda: xp.nonzero(t(1)), "0-dim tensors are not supported"),
     "take of two dimensions without an axis": (ValueError, lambda: xp.take(GRID, t([0])), "axis is required for a tensor of 2 dimensions"),
     "take beyond the axes": (IndexError, lambda: xp.take(GRID, t([0]), axis=2), "dimension 2 is out of range"),
@@ -633,9 +633,9 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("name", REJECTED)
 def test_errors(name):
-    error, call, text = REFUSALS[name]
+    error, call, text = REJECTED[name]
     with pytest.raises(error, match=text):
         call()
 

@@ -24,7 +24,7 @@ def test_views_of_a_tensor_that_becomes_a_leaf_are_views_of_the_leaf(view):
     assert torch.equal(x.grad, want) and v.grad_fn is not None
 
 
-REFUSED = {
+REJECTED = {
     "add_": lambda t, other: t.add_(other),
     "copy_": lambda t, other: t.copy_(other),
     "addcmul_": lambda t, other: t.addcmul_(other, other),
@@ -46,7 +46,7 @@ class Fails(torch.autograd.Function):
 
 
 @pytest.mark.parametrize("view", [lambda x: x.view(3), lambda x: x[:], lambda x: x.view(1, 3)[0], lambda x: x.unfold(0, 3, 1)[0]])
-@pytest.mark.parametrize("write", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("write", REJECTED.values(), ids=REJECTED)
 def test_a_write_that_raises_does_not_change_plain_views(write, view):
     x = torch.ones(3)
     w = view(x)

@@ -339,9 +339,9 @@ def test_data_of_inference_tensors_is_written_to(lend):
     lent = lend(x)
     lent.mul_(2)
     assert x.tolist() == [2, 2, 2] and lent.is_inference()
-    for refused in (x, x.view(3), lend(x).view(3)):
+    for rejected in (x, x.view(3), lend(x).view(3)):
         with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
-            refused.mul_(2)
+            rejected.mul_(2)
     with pytest.raises(RuntimeError, match="inference tensor"):
         lent.requires_grad_()
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):

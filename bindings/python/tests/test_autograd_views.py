@@ -199,7 +199,7 @@ def test_detached_bases():
         w.mul_(3)
 
 
-REFUSED = {
+REJECTED = {
     "add_": lambda y: y.add_(torch.ones(3)),
     "copy_": lambda y: y.copy_(torch.ones(3)),
     "mul_": lambda y: y.mul_(torch.ones(3)),
@@ -228,14 +228,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("call", REFUSED)
+@pytest.mark.parametrize("call", REJECTED)
 @pytest.mark.parametrize("tracked", [True, False])
 def test_rejected_calls_write_nothing(call, tracked):
     x = leaf(1, 2)
     y = x.exp()
     version = y._version
     with torch.set_grad_enabled(tracked), pytest.raises((RuntimeError, IndexError, TypeError)):
-        REFUSED[call](y)
+        REJECTED[call](y)
     assert y._version == version
     y.sum().backward()
     assert torch.equal(x.grad, x.detach().exp())
@@ -374,11 +374,11 @@ def test_parts_of_plain_complex_numbers():
 FREED = {
     "detach_": lambda x: (x * 1).detach_(),
     "requires_grad_": lambda x: torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True).requires_grad_(False),
-    "a refused call": lambda x: refused_join(torch.tensor([1.0, 2, 3], dtype=torch.float64), x),
+    "a rejected call": lambda x: rejected_join(torch.tensor([1.0, 2, 3], dtype=torch.float64), x),
 }
 
 
-def refused_join(z, x):
+def rejected_join(z, x):
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         z.expand(2, 3).add_(x)
     return z

@@ -14,7 +14,7 @@ from golden_player import Storages, cases, decode, function, tensors
 import libtensor as torch
 
 FILES = sorted((Path(__file__).parent / "golden").glob("*.jsonl.gz"))
-REFUSALS = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError, OverflowError, AssertionError)
+REJECTED = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError, OverflowError, AssertionError)
 BASES = 3  # damaged reference calls per file
 LIMIT = 64 << 20  # bytes: larger allocations fail
 
@@ -84,11 +84,11 @@ class Call:
         before = {key: bytes(storages.buffers[key]) for key in storages.buffers}
         try:
             got = function(self.case["call"])(*args, **kwargs)
-        except REFUSALS as error:
+        except REJECTED as error:
             if "internal error" in str(error) or not str(error):
                 return f"{type(error).__name__}: {error}"
             changed = [key for key, old in before.items() if bytes(storages.buffers[key]) != old]
-            return f"changed an argument before it refused: {error}" if changed else ""
+            return f"changed an argument before it rejected: {error}" if changed else ""
         return foretold(self.case["call"], args, kwargs, got)
 
 
@@ -109,7 +109,7 @@ def foretold(call, args, kwargs, got):
         return ""
     try:
         want = [(t.dtype, t.shape) for t in tensors(function(call)(*map(on_meta, args), **{k: on_meta(v) for k, v in kwargs.items()}))]
-    except REFUSALS:
+    except REJECTED:
         return ""  # depends on data
     return "" if have == want else f"{have} instead of {want} as on the meta device"
 

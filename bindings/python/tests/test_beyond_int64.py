@@ -16,9 +16,9 @@ def test_an_upper_bound_beyond_int64_limits_nothing(dtype):
     x = torch.tensor([1, 100, 3], dtype=dtype)
     for clamped in (x.clamp(max=BEYOND), torch.clamp_max(x, BEYOND), x.clip(0, 2**64 - 1), x.clone().clamp_(max=np.uint64(BEYOND))):
         assert clamped.dtype == dtype and clamped.tolist() == [1, 100, 3]
-    for refused in (lambda: x.clamp(min=BEYOND), lambda: torch.clamp_min(x, BEYOND), lambda: torch.clip(x, BEYOND, BEYOND)):
+    for rejected in (lambda: x.clamp(min=BEYOND), lambda: torch.clamp_min(x, BEYOND), lambda: torch.clip(x, BEYOND, BEYOND)):
         with pytest.raises(RuntimeError, match=f"value {BEYOND} cannot be converted to type {dtype.name} without overflow"):
-            refused()
+            rejected()
 
 
 @pytest.mark.parametrize(

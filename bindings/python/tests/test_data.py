@@ -83,7 +83,7 @@ def test_batches_hold_all_samples_in_order(count, batch_size, drop_last):
         assert all(len(batch) == batch_size for batch in batches[:-1])
 
 
-REFUSED = [
+REJECTED = [
     ({"num_workers": -1}, "num_workers option should be non-negative"),
     ({"timeout": -1}, "timeout option should be non-negative"),
     ({"prefetch_factor": 2}, "prefetch_factor option could only be specified in multiprocessing"),
@@ -98,7 +98,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("arguments, message", REFUSED, ids=[message for _, message in REFUSED])
+@pytest.mark.parametrize("arguments, message", REJECTED, ids=[message for _, message in REJECTED])
 def test_arguments_that_exclude_each_other(arguments, message):
     with pytest.raises(ValueError, match=message):
         DataLoader(range(3), **arguments)

@@ -182,7 +182,7 @@ def test_operators_with_a_number_on_the_left():
         "a" - x
 
 
-REFUSED = {
+REJECTED = {
     "sizes": (RuntimeError, lambda x: x + torch.zeros(5), "[2, 3, 4]"),
     "an index": (IndexError, lambda x: x[2], "index 2 is out of bounds for dimension 0 with size 2"),
     "a dim": (IndexError, lambda x: x.sum(3), "3"),
@@ -213,9 +213,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED)
 def test_errors(name):
-    kind, call, fact = REFUSED[name]
+    kind, call, fact = REJECTED[name]
     x = base()
     with pytest.raises(kind) as caught:
         call(x)

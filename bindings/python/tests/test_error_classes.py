@@ -20,7 +20,7 @@ def images(n):
     return torch.ones(1, 2, *(6,) * n)
 
 
-REFUSED = {
+REJECTED = {
     "embedding_bag index": (RuntimeError, lambda: F.embedding_bag(torch.tensor([0, 9]), ROWS, torch.tensor([0]))),
     "embedding_bag negative index": (RuntimeError, lambda: F.embedding_bag(torch.tensor([-1]), ROWS, torch.tensor([0]), mode="max")),
     "embedding index": (IndexError, lambda: F.embedding(torch.tensor([9]), ROWS)),
@@ -67,9 +67,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED)
 def test_classes_of_exceptions(name):
-    kind, call = REFUSED[name]
+    kind, call = REJECTED[name]
     with pytest.raises(kind) as raised:
         call()
     assert raised.type is kind

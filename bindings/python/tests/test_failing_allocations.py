@@ -87,7 +87,7 @@ def outcome(f, t):
 
 
 def hold(f, t):
-    want, refusal = outcome(f, t)
+    want, rejection = outcome(f, t)
     for turn in range(1, 200):
         torch.fail_allocation(turn)
         try:
@@ -96,8 +96,8 @@ def hold(f, t):
             torch.fail_allocation(0)
         if isinstance(failed, MemoryError):
             continue
-        assert str(failed) == str(refusal)
-        assert refusal or torch.equal(
+        assert str(failed) == str(rejection)
+        assert rejection or torch.equal(
             *(x.dequantize() if x.is_quantized else x.to_dense() if x.layout is not torch.strided else x for x in (got, want))
         )
         return

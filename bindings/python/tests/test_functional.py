@@ -148,9 +148,9 @@ def test_forward_products_have_the_dtypes_of_the_results():
     assert func.jacfwd(lambda x: (x > 1).long())(X).dtype == torch.int64
     assert func.jacfwd(lambda x: x.float() * 2)(X).dtype == torch.float32
     assert func.jacrev(lambda x: x.float() * 2)(X).dtype == torch.float64
-    for refused in (lambda f: func.vjp(f, X), lambda f: func.jacrev(f)(X)):
+    for rejected in (lambda f: func.vjp(f, X), lambda f: func.jacrev(f)(X)):
         with pytest.raises(RuntimeError, match="must be floating-point or complex Tensors, got Tensor with dtype torch.int64"):
-            refused(lambda x: (x * 2, x.argmax()))
+            rejected(lambda x: (x * 2, x.argmax()))
 
 
 def test_func_jacobians():
@@ -287,7 +287,7 @@ def test_gradients_of_captured_tensors_inside_func_are_no_constants():
     assert torch.autograd.grad(x * x * y, x) == (12.0,)  # outside of func again
 
 
-def test_what_pytorch_refuses_inside_func():
+def test_what_pytorch_rejects_inside_func():
     def retain(x):
         y = x.sin()
         y.retain_grad()

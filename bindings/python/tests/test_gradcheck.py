@@ -67,7 +67,7 @@ def test_results_that_change_with_the_values(fast):
 
 
 def test_hooks_that_take_no_undefined_gradients_are_found():
-    def refuses(x):
+    def rejects(x):
         y = x.clone()
 
         def hook(grad):
@@ -81,9 +81,9 @@ def test_hooks_that_take_no_undefined_gradients_are_found():
     for fast in (True, False):
         with pytest.warns(UserWarning, match="New undefined gradient support checking feature"):
             with pytest.raises(GradcheckError, match="Expected backward function to handle undefined output grads"):
-                gradcheck(refuses, (x,), fast_mode=fast)
-            assert not gradcheck(refuses, (x,), fast_mode=fast, raise_exception=False)
-        assert gradcheck(refuses, (x,), fast_mode=fast, check_undefined_grad=False)
+                gradcheck(rejects, (x,), fast_mode=fast)
+            assert not gradcheck(rejects, (x,), fast_mode=fast, raise_exception=False)
+        assert gradcheck(rejects, (x,), fast_mode=fast, check_undefined_grad=False)
 
 
 class Slope(Function):

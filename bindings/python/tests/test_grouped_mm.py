@@ -76,12 +76,12 @@ def test_examples_of_vmap_have_groups_of_their_own():
         ((5,), (3, 5, 4), [1, 2, 3], r"mat_a has to be 2 or 3d, but has shape \(5,\)"),
     ],
 )
-def test_operands_that_do_not_match_are_refused(a, b, offs, text):
+def test_operands_that_do_not_match_are_rejected(a, b, offs, text):
     with pytest.raises(RuntimeError, match=text):
         grouped_mm(torch.zeros(a), torch.zeros(b), offs=None if offs is None else ends_of(offs))
 
 
-def test_other_dtypes_are_refused():
+def test_other_dtypes_are_rejected():
     a, b = torch.zeros(6, 5), torch.zeros(1, 5, 4)
     with pytest.raises(RuntimeError, match="int32.*int64"):
         grouped_mm(a, b, offs=torch.tensor([6]))

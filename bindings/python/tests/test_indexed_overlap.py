@@ -11,7 +11,7 @@ def numbers():
     return torch.arange(6)
 
 
-REFUSED = {
+REJECTED = {
     "index_add_ source": lambda x: x.index_add_(0, at, x[:3]),
     "index_add_ index": lambda x: x.index_add_(0, x[:3], at),
     "index_copy_": lambda x: x.index_copy_(0, at, x[1:4]),
@@ -29,7 +29,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("write", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("write", REJECTED.values(), ids=REJECTED)
 def test_errors(write):
     x = numbers()
     with pytest.raises(RuntimeError, match="refer to a single memory location; clone"):

@@ -10,7 +10,7 @@ import pytest
 
 import libtensor as torch
 
-REFUSED = ("distributed", "export", "onnx", "package", "nested", "monitor", "ao.quantization")
+REJECTED = ("distributed", "export", "onnx", "package", "nested", "monitor", "ao.quantization")
 
 
 def run(code, *options):
@@ -27,21 +27,21 @@ def modules(name):
         yield importlib.import_module(found.name)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED)
 def test_unsupported_names_raise_with_a_reason(name):
-    refused = 0
+    rejected = 0
     for module in modules(name):
         for key in getattr(module, "__all__", ()):
             value = getattr(module, key)
             doc = getattr(value, "__doc__", None) or ""
             if not doc.startswith(("Raises NotImplementedError: ", "For annotations; making one raises NotImplementedError: ")):
                 continue
-            refused += 1
+            rejected += 1
             with pytest.raises(NotImplementedError, match=rf"torch\.[\w.]*{key}: .*not supported"):
                 value(1)
             if isinstance(value, type):
                 assert not isinstance(torch.ones(1), value)
-    assert refused > 3
+    assert rejected > 3
 
 
 def test_import_of_the_package_loads_none_of_them():

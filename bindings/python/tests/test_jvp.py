@@ -334,7 +334,7 @@ def test_layouts_of_tangents():
         slope(lambda x: x.as_strided((2,), (1,)), t[1:])(x[1:])
 
 
-REFUSED = [
+REJECTED = [
     (lambda: push(lambda x: x.to_sparse()), NotImplementedError, "forward differentiation is not implemented for sparse_coo tensors"),
     (lambda: push(lambda x: x.rename("N")), NotImplementedError, "forward differentiation is not implemented for named tensors"),
     (lambda: push(lambda x: torch.quantize_per_tensor(x.float(), 0.1, 0, torch.qint8)), NotImplementedError, "quantized"),
@@ -374,9 +374,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(REFUSED)))
+@pytest.mark.parametrize("number", range(len(REJECTED)))
 def test_errors(number):
-    call, error, words = REFUSED[number]
+    call, error, words = REJECTED[number]
     with pytest.raises(error, match=words):
         call()
 

@@ -64,7 +64,7 @@ def problem(call, chosen):
     try:
         values, slopes = jvp(f, primals, tangents)
     except Exception as e:
-        return f"refused: {e}"
+        return f"rejected: {e}"
     for what, made, expected in (("value", values, outputs), ("product", slopes, want)):
         for g, w in zip(made, expected, strict=True):
             if why := unlike(g, w):

@@ -355,7 +355,7 @@ def test_gradient_of_logdet():
 def test_matrices_of_integers_are_not_implemented(dtype):
     a = torch.ones(2, 2, dtype=dtype)
     linalg = torch.linalg
-    for refused in (
+    for rejected in (
         linalg.inv,
         linalg.det,
         linalg.slogdet,
@@ -371,7 +371,7 @@ def test_matrices_of_integers_are_not_implemented(dtype):
         linalg.pinv,
     ):
         with pytest.raises(NotImplementedError, match="expected a floating point or complex tensor as .*, got"):
-            refused(a)
+            rejected(a)
     with pytest.raises(NotImplementedError, match="linalg.solve: expected a floating point or complex tensor as A"):
         linalg.solve(a, a)
     with pytest.raises(RuntimeError, match="expected A and B to have the same dtype, but found float32 and") as caught:
@@ -454,10 +454,10 @@ def test_results_are_cast_to_outs_that_can_hold_them(name):
         assert call(a, out=out) is out
         assert out.dtype == dtype and torch.equal(out, want.to(dtype))
     if not want.is_complex() and want.is_floating_point():
-        refused = torch.full((7,), 5, dtype=torch.int64)
+        rejected = torch.full((7,), 5, dtype=torch.int64)
         with pytest.raises(RuntimeError, match="int64"):
-            call(a, out=refused)
-        assert refused.tolist() == [5] * 7
+            call(a, out=rejected)
+        assert rejected.tolist() == [5] * 7
     with pytest.raises(RuntimeError, match="linalg.inv: expected out to have dtype float32"):
         torch.linalg.inv(a, out=torch.empty(0, dtype=torch.float64))
 

@@ -213,7 +213,7 @@ def built(f, plan, way):
 
 # Programs that reverse-mode differentiation rejects, for a write to a saved tensor or to one of several views, and writes to unbatched tensors that
 # vmap rejects.
-REFUSED = ("modified by an inplace operation", "returns multiple views", "a leaf Variable that requires grad", "inplace arithmetic")
+REJECTED = ("modified by an inplace operation", "returns multiple views", "a leaf Variable that requires grad", "inplace arithmetic")
 
 
 @pytest.mark.parametrize("part", range(8))
@@ -229,7 +229,7 @@ def test_nested_transforms_match_loops_and_reverse_mode(part):
             want = built(f, plan, 1)(x, w)
             got = built(f, plan, 0)(x, w)
         except RuntimeError as error:
-            assert any(words in str(error) for words in REFUSED), told
+            assert any(words in str(error) for words in REJECTED), told
             continue
         assert got.shape == want.shape and torch.allclose(got, want, rtol=1e-8, atol=1e-9), f"{told}: {got} is not {want}"
         compared += 1

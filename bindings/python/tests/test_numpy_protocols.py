@@ -390,14 +390,14 @@ def wanting_gradients(given):
     return {name: t.requires_grad_() if t.is_floating_point() or t.is_complex() else t for name, t in made.items()}
 
 
-def refused(call):
+def rejected(call):
     """Asserts that a call raises an error. NumPy leaks the arguments of reduce and reduceat if a protocol raises an exception."""
     return pytest.param(*call, marks=pytest.mark.keeps_memory if "reduce" in str(call) else ())
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("call", [refused((call,)) for call in CALLS])
+@pytest.mark.parametrize("call", [rejected((call,)) for call in CALLS])
 def test_functions_of_tensors_that_numpy_cannot_read(call):
     given = arrays()
     wanted = evaluate(call, given)
@@ -514,7 +514,7 @@ def test_other_tensors_that_numpy_cannot_read():
     assert np.add(t.bfloat16(), 1, where=t > 2, out=t)[0].tolist() == [2, 4]
 
 
-REFUSED = [
+REJECTED = [
     (
         lambda t: t.bfloat16(),
         "np.interp(t, t, t)",
@@ -540,7 +540,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("make", "call", "facts"), map(refused, REFUSED))
+@pytest.mark.parametrize(("make", "call", "facts"), map(rejected, REJECTED))
 def test_errors_name_an_alternative(make, call, facts):
     with pytest.raises(TypeError, match=facts):
         eval(call, {"np": np, "torch": torch, "t": make(torch.tensor([1.0, 2.0]))})

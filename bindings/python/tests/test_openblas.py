@@ -41,8 +41,8 @@ print(pivots.unique().tolist())
     assert done.stdout == "4 7\n[-2]\n", done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("bits", "refused"), [(32, True), (64, False)])
-def test_matrices_beyond_the_integers(bits, refused):
+@pytest.mark.parametrize(("bits", "rejected"), [(32, True), (64, False)])
+def test_matrices_beyond_the_integers(bits, rejected):
     script = """
 try:
     torch.linalg.qr(torch.zeros(2**25, 1), mode="r")  # blocks of 64 of its rows are 2**31
@@ -51,7 +51,7 @@ except NotImplementedError as error:
 """
     done = run(script, **({"LIBTENSOR_OPENBLAS": str(with_32_bit_integers())} if bits == 32 else {}))
     assert not done.stderr
-    assert ("a matrix of 33554432 by 1 is too large for this OpenBLAS, which uses 32-bit integers" in done.stdout) == refused
+    assert ("a matrix of 33554432 by 1 is too large for this OpenBLAS, which uses 32-bit integers" in done.stdout) == rejected
 
 
 def test_the_system_has_one(tmp_path):

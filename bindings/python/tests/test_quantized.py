@@ -337,17 +337,18 @@ def test_a_user_defined_tensor_kind():
 
 def test_operator_objects():
     table = torch.dispatch.table("add")
-    assert table["add"]["kind"]["dense"] == "kernel" and table["add"]["kind"]["quantized"] == "refused"
-    assert table["add"]["device"] == {"cpu": "kernel", "meta": "kernel", **dict.fromkeys(("cuda", "mps", "xpu", "xla"), "refused")}
+    assert table["add"]["kind"]["dense"] == "kernel" and table["add"]["kind"]["quantized"] == "unsupported"
+    assert table["add"]["device"] == {"cpu": "kernel", "meta": "kernel", **dict.fromkeys(("cuda", "mps", "xpu", "xla"), "unsupported")}
     assert (
         torch.dispatch.table("sort")["sort"]["kind"]["quantized"] == "rule"
         and torch.dispatch.table("hstack")["hstack"]["kind"]["quantized"] == "composite"
     )
     assert (
-        torch.dispatch.table("sort")["sort"]["kind"]["sparse_coo"] == "refused" and torch.dispatch.table("sin")["sin"]["kind"]["sparse_csr"] == "rule"
+        torch.dispatch.table("sort")["sort"]["kind"]["sparse_coo"] == "unsupported"
+        and torch.dispatch.table("sin")["sin"]["kind"]["sparse_csr"] == "rule"
     )
-    assert torch.dispatch.table("to_sparse")["to_sparse"]["kind"]["quantized"] == "refused"
-    assert torch.dispatch.table("nonzero")["nonzero"]["device"]["meta"] == "refused"
+    assert torch.dispatch.table("to_sparse")["to_sparse"]["kind"]["quantized"] == "unsupported"
+    assert torch.dispatch.table("nonzero")["nonzero"]["device"]["meta"] == "unsupported"
     assert set(torch.dispatch.table("max")) == {"max", "max.dim", "max.other"}
     assert "add  kind  kernel: dense" in repr(table)
     with pytest.raises(RuntimeError, match="operator 'nope' does not exist"):

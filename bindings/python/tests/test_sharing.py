@@ -274,8 +274,8 @@ def test_messages_of_a_killed_process_raise():
         queue.get(timeout=60)
 
 
-def refuse(tensor):
-    raise RuntimeError("refused")
+def reject(tensor):
+    raise RuntimeError("rejected")
 
 
 @pytest.mark.slow
@@ -297,8 +297,8 @@ def test_descriptors_of_received_tensors_do_not_leak():
     with mp.Pool(1) as pool:
         assert pool.map(total, [torch.ones(3) for _ in range(8)]) == [102.0] * 8
         for _ in range(8):
-            with pytest.raises(RuntimeError, match="refused"):
-                pool.apply(refuse, (torch.ones(3),))
+            with pytest.raises(RuntimeError, match="rejected"):
+                pool.apply(reject, (torch.ones(3),))
     assert shared() == before
     for tensors in ([torch.ones(3) for _ in range(8)], [torch.ones(3), lambda: 0]):
         with contextlib.suppress(AttributeError, pickle.PicklingError):

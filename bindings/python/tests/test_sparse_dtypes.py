@@ -85,8 +85,8 @@ def made(dtype):
 def outcome(f, x):
     try:
         return f(x)
-    except (RuntimeError, TypeError) as refused:
-        return refused
+    except (RuntimeError, TypeError) as rejected:
+        return rejected
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -43,8 +43,8 @@ def test_reductions_by_dimension_are_those_of_all_elements(name, keep):
             call = f"{name} of {dtype} {size} {form.layout} along {dim}, {keepdim}"
             try:
                 expected = getattr(x, name)(dim, **options)
-            except (RuntimeError, IndexError) as refused:
-                with pytest.raises(type(refused)):
+            except (RuntimeError, IndexError) as rejected:
+                with pytest.raises(type(rejected)):
                     getattr(form, name)(dim, **options)
                 continue
             got = getattr(form, name)(dim, **options).to_dense()

@@ -287,8 +287,8 @@ def test_integers_of_more_than_64_bits_are_rejected():
         TypeError: (lambda: torch.zeros(2, 2**64), lambda: x.view((2**64,))),
         OverflowError: (lambda: x + 2**70, lambda: torch.full((2,), 2**70)),
     }
-    for kind, refused in calls.items():
-        for call in refused:
+    for kind, rejected in calls.items():
+        for call in rejected:
             with pytest.raises(kind, match="64 bits"):
                 call()
 

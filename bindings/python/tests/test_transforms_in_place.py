@@ -191,7 +191,7 @@ def test_a_tangent_that_all_batch_elements_share_is_written_to_through_views(wri
     assert torch.allclose(vmap(lambda x: jvp(f, (x,), (ONES,))[1])(x.clone()), want)
 
 
-REFUSED = {
+REJECTED = {
     "mul_": lambda x, w: x.mul_(w),
     "add_": lambda x, w: x.add_(w),
     "copy_": lambda x, w: x.copy_(w),
@@ -205,14 +205,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED)
 def test_a_rejected_write_leaves_no_tangent(name):
     x = torch.zeros(())
 
     def f(w):
         view = x.view(1)
         with pytest.raises((RuntimeError, IndexError)):
-            REFUSED[name](x, w)
+            REJECTED[name](x, w)
         assert all(torch.autograd.forward_ad.unpack_dual(t).tangent is None for t in (x, view)) and x.item() == 0
         return w
 

@@ -502,9 +502,9 @@ def test_lists_beyond_int64():
         made = torch.tensor(mixed)
         assert made.dtype is torch.float64 and made.tolist() == [float(n) for n in mixed]
     assert torch.tensor([big, 0.5, -1]).tolist() == [2.0**63, 0.5, -1] and torch.tensor([big, 1j]).tolist() == [2.0**63, 1j]
-    for refused, text in (([2**63, -1], "-1"), ([-5, 2**63], "-5"), ([-1], "-1"), ([2**64], "18446744073709551616")):
+    for rejected, text in (([2**63, -1], "-1"), ([-5, 2**63], "-5"), ([-1], "-1"), ([2**64], "18446744073709551616")):
         with pytest.raises((RuntimeError, ValueError), match=text):
-            torch.tensor(refused, dtype=torch.uint64)
+            torch.tensor(rejected, dtype=torch.uint64)
     with pytest.raises(ValueError, match="9223372036854775808"):
         torch.tensor([2**63])
     assert torch.tensor([-1, -65535], dtype=torch.uint16).tolist() == [65535, 1]
@@ -741,9 +741,9 @@ def test_random_numbers(dtype):
     assert set(torch.zeros(100, dtype=dtype).bernoulli_(0.5).tolist()) == {0, 1}
     assert torch.zeros(100, dtype=dtype).geometric_(0.5).min() >= 1
     assert torch.randint_like(x, 3).dtype is dtype
-    for refused in (lambda: x.random_(-1, 5), lambda: torch.randint(-1, 5, (2,), dtype=dtype)):
+    for rejected in (lambda: x.random_(-1, 5), lambda: torch.randint(-1, 5, (2,), dtype=dtype)):
         with pytest.raises(RuntimeError, match="out of bounds"):
-            refused()
+            rejected()
     if dtype is torch.uint16:
         with pytest.raises(RuntimeError, match="65536 is out of bounds for uint16"):
             torch.randint(0, 65537, (2,), dtype=dtype)

@@ -248,7 +248,7 @@ def test_chunks(chunk):
     assert len(sizes) == -(-B // chunk)
 
 
-REFUSED = [
+REJECTED = [
     (lambda: vmap(lambda x: x.sum().item())(X), RuntimeError, r"item: inside vmap: It looks like you're calling .item\(\)"),
     (lambda: vmap(lambda x: x if x.sum() > 0 else -x)(X), RuntimeError, "data-dependent control flow"),
     (lambda: vmap(lambda x: torch.zeros(4, 4).add_(x))(X), RuntimeError, "inplace arithmetic.* is not batched"),
@@ -314,9 +314,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(REFUSED)))
+@pytest.mark.parametrize("case", range(len(REJECTED)))
 def test_errors(case):
-    call, error, words = REFUSED[case]
+    call, error, words = REJECTED[case]
     with pytest.raises(error, match=words):
         call()
     assert torch.equal(vmap(lambda x: x + 1)(V), V + 1)  # nothing is left of it

@@ -15,7 +15,7 @@ from libtensor.func import vmap
 FILES = sorted((Path(__file__).parent / "golden").glob("*.jsonl.gz"))
 PART = 5  # one in this many calls of a file
 LARGEST = 500  # elements
-REFUSED = (
+REJECTED = (
     "dynamic shape",
     "data-dependent control flow",
     "as_strided is not implemented for batched",
@@ -109,7 +109,7 @@ def problem(call, mapped):
         try:
             got = flat(vmap(call, in_dims=tuple(0 if i in mapped else None for i in range(len(given))))(*given))
         except RuntimeError as e:
-            return "" if any(words in str(e) for words in REFUSED) else f"refused: {e}"
+            return "" if any(words in str(e) for words in REJECTED) else f"rejected: {e}"
         return next((d for g, a, b in zip(got, *both, strict=True) if (d := differ(g, torch.stack([a, b])))), "")
     return ""
 

@@ -221,7 +221,7 @@ def test_several_outputs_warn_each():
     assert [str(w.message).split()[1] for w in heard(lambda: torch.sort(ones(3), out=(two(), two_ints())))] == ["values", "indices"]
 
 
-REFUSED = {
+REJECTED = {
     "out": (lambda t: torch.add(ones(3), 1, out=t), lambda: torch.tensor([7.0, 8.0])),
     "out of a composition": (lambda t: torch.linalg.inv(torch.eye(3), out=t), lambda: torch.tensor([7.0, 8.0])),
     "copy_": (lambda t: t.copy_(C), lambda: torch.tensor([7.0, 8.0])),
@@ -233,9 +233,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED)
 def test_a_warning_raised_as_an_error_changes_nothing(name):
-    change, make = REFUSED[name]
+    change, make = REJECTED[name]
     tensor = make()
     before = tensor.tolist(), tensor.shape, tensor.stride(), tensor.data_ptr(), tensor.untyped_storage().nbytes(), tensor._version
     state = torch.get_rng_state()

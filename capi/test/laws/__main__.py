@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 LAWS = (
-    *("views", "outputs", "refusals", "allocations", "pieces", "places", "tiers", "languages", "storages", "hostile", "threads"),
+    *("views", "outputs", "errors", "allocations", "pieces", "places", "tiers", "languages", "storages", "hostile", "threads"),
     "derivatives",
     "gradients",
     "bases",

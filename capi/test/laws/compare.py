@@ -156,17 +156,17 @@ def unsound(call, outcome):
         if re.search(r"\[-?\d+ -?\d+", outcome.message):
             return f"the message shows a list without commas ({outcome.message})"
         if outcome.used > 0:
-            return f"a refused call left {outcome.used} bytes in use ({outcome.message})"
+            return f"a rejected call left {outcome.used} bytes in use ({outcome.message})"
         for at, t in places.items():
             seen = outcome.tensors.get(at)
             if seen and (seen.dtype, seen.size, seen.stride, seen.offset) != (t.dtype, t.size, t.stride, t.offset):
                 was, became = (t.size, t.stride, t.offset), (seen.size, seen.stride, seen.offset)
-                return f"a refused call changed argument {at} from {was} to {became} ({outcome.message})"
+                return f"a rejected call changed argument {at} from {was} to {became} ({outcome.message})"
         for store, data in outcome.stores.items():
             if data != store.data:
-                return f"a refused call changed the bytes of a storage ({outcome.message})"
+                return f"a rejected call changed the bytes of a storage ({outcome.message})"
         if outcome.counted:
-            return f"a refused call counted a write to argument {outcome.counted[0]} ({outcome.message})"
+            return f"a rejected call counted a write to argument {outcome.counted[0]} ({outcome.message})"
         return ""
     if call.operator["name"] in FREE:
         return ""

@@ -38,7 +38,7 @@ static _Thread_local char line[1 << 14];
 static _Thread_local size_t used;
 static _Thread_local uint64_t state;
 static _Atomic int faults;
-static _Atomic int64_t answered, refusals;
+static _Atomic int64_t answered, rejected;
 
 static uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -335,7 +335,7 @@ static double seconds(void) {
 static double patience = 4;  // seconds of all threads together that a call may take
 
 static tensor_status judged(const char *name, tensor_status status, double start) {
-  status == TENSOR_OK ? answered++ : refusals++;
+  status == TENSOR_OK ? answered++ : rejected++;
   if (status == TENSOR_OK) return status;
   const char *message = tensor_last_error();
   if (status < TENSOR_OK || status > TENSOR_ERROR_LINALG) fault("%s: status %d", name, status);

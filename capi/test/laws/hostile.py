@@ -15,7 +15,7 @@ from program import integer, integers, real
 
 # Their contract excludes the arguments that are drawn here.
 LEFT_OUT = {
-    "tensor_from_blob": "hands over memory for as long as it lives; its arguments beside it are drawn in law refusals",
+    "tensor_from_blob": "hands over memory for as long as it lives; its arguments beside it are drawn in law errors",
     "tensor_from_blob_on": "hands over memory of a device for as long as it lives",
     "tensor_storage_from_descriptor": "maps and closes any file descriptor of the process",
 }
@@ -182,8 +182,8 @@ int main(int argc, char **argv) {
   grown = 0;  // what is freed stays, to be watched
 #endif
   if (count >= 20 && grown > GROWTH) fault("resident memory grew by: %%" PRId64 " KiB", grown);
-  printf("DONE %%" PRId64 " answered, %%" PRId64 " refused, %%" PRId64 " callbacks, %%" PRId64 " KiB resident\n", (int64_t)answered, (int64_t)refusals,
-         (int64_t)callbacks, resident());
+  printf("DONE %%" PRId64 " answered, %%" PRId64 " rejected, %%" PRId64 " callbacks, %%" PRId64 " KiB resident\n", (int64_t)answered,
+         (int64_t)rejected, (int64_t)callbacks, resident());
   return faults ? 3 : 0;
 }
 """
@@ -391,17 +391,17 @@ def stub(number, c, calls):
                 lines.append(f"int64_t *w{i} = q{i} ? &m{i} : NULL;")
                 words.append(f"w{i}")
     text = " ".join(lines)
-    check = f'if ({" || ".join(checks)}) fault("{c}: a refused call wrote a result");' if checks else ""
+    check = f'if ({" || ".join(checks)}) fault("{c}: a rejected call wrote a result");' if checks else ""
     if c == "tensor_set_memory_limit":
         after.append("capped();")
     store = f"if (status == TENSOR_OK) {{ {' '.join(after)} }}" if after else ""
-    refused = f"if (status != TENSOR_OK) {{ {check} }}" if check else ""
+    rejected = f"if (status != TENSOR_OK) {{ {check} }}" if check else ""
     return f"""static void call_{number}(void) {{
   {text}
   say(");\\n");
   if (tracing) fputs(line, stdout), fflush(stdout);
   tensor_status status = judged("{c}", {c}({", ".join(words)}), 0);
-  (void)c; {refused} {store}
+  (void)c; {rejected} {store}
   if (status == TENSOR_OK) accepted[{number}] = true;
 }}
 """

@@ -205,7 +205,7 @@ def elsewhere(act):
 
 
 def attempt(act, *given):
-    """What an action answers, or refuses; an internal error is neither."""
+    """What an action answers, or rejects; an internal error is neither."""
     try:
         act(*given)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Law 15: a call on a CUDA device answers as on the CPU, or is refused by name; what is refused there leaves nothing behind. With some of
+"""Law 15: a call on a CUDA device answers as on the CPU, or is rejected by name; what is rejected there leaves nothing behind. With some of
 its tensors left on the CPU it answers the same, or says which two devices they are on. It runs where there is a device, such as the
 simulated one: LD_LIBRARY_PATH=build/cuda/sim build/venv/bin/python capi/test/laws --only devices.
 """

@@ -1,4 +1,4 @@
-"""Law 12: what the table of dispatch says is so: an operator that is refused for a kind of tensors refuses every call with one of them, in words, and one that
+"""Law 12: what the table of dispatch says is so: an operator that is rejected for a kind of tensors rejects every call with one of them, and one that
 the kind has a rule for takes some call."""
 
 import time
@@ -89,13 +89,13 @@ def run(options, law, report):
 
 def untrue(identity, calls, kind, word, rng):
     """Law 12: what the table says of a kind that is not so; "" for nothing, None where no call tells."""
-    tried = refusal = None
+    tried = rejection = None
     if word == "rule" and identity in WITNESSES:
         try:
             WITNESSES[identity](KINDS[kind](torch.tensor([[0.0, 1.0], [2.0, 0.0]])))
             return ""
         except Exception as error:
-            refusal = error
+            rejection = error
     for call in rng.sample(calls, min(CALLS, len(calls))):
         for which in ("first", "others", "all"):
             values = operands(call, kind, which)
@@ -105,14 +105,14 @@ def untrue(identity, calls, kind, word, rng):
             try:
                 operators.apply(call.operator, call.form, values)
             except Exception as error:
-                refusal = error
+                rejection = error
                 continue
-            if word == "refused":
-                return f"{kind} tensors are taken, and the table says that they are refused"
+            if word == "unsupported":
+                return f"{kind} tensors are taken, and the table says that they are rejected"
             return ""
     if tried is None or word not in ("rule", "kernel"):
-        return None if tried is None or word != "refused" else ""
-    return f"the table says {word} for {kind} tensors, and all calls are refused, as by: {refusal!r}"
+        return None if tried is None or word != "unsupported" else ""
+    return f"the table says {word} for {kind} tensors, and all calls are rejected, as by: {rejection!r}"
 
 
 def operands(call, kind, which):

@@ -40,8 +40,8 @@ def run(options, law, report, mode="calls"):
         status, text = child(program, options.seed, first, count, mode)
         ran = text.count("BLOCK ")
         if status == 0:
-            answered, refused = map(int, re.search(r"DONE (\d+) answered, (\d+) refused", text).groups())
-            done += Counter(answered=answered, refused=refused)
+            answered, rejected = map(int, re.search(r"DONE (\d+) answered, (\d+) rejected", text).groups())
+            done += Counter(answered=answered, rejected=rejected)
         blocks, first = blocks + ran, first + ran
         succeeded.update(re.findall(r"^ACCEPTED (\w+)$", text, re.M))
         report.count(law, ran - bool(status))
@@ -54,7 +54,7 @@ def run(options, law, report, mode="calls"):
                     report.fail(law, f"block/{first - 1}", kind, "\n".join(calls))
                     print("\n".join("       " + c for c in calls), flush=True)
             seen[kind] += 1
-    print(f"{law}: {blocks * BLOCK} calls in {blocks} blocks; {done['answered']} answered, {done['refused']} refused; failures {dict(seen)}")
+    print(f"{law}: {blocks * BLOCK} calls in {blocks} blocks; {done['answered']} answered, {done['rejected']} rejected; failures {dict(seen)}")
     if mode == "calls":
         tell_successes(law, report, succeeded, options.verbose, blocks >= PER_ROUND and not options.dtype and not seen)
 

@@ -1,4 +1,4 @@
-"""What sparse operands give is what dense ones of the same elements give, but for zeros that a result does not keep; or they are refused."""
+"""What sparse operands give is what dense ones of the same elements give, but for zeros that a result does not keep; or they are rejected."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from law_places import makes_garbage
 from library import OK, dense
 
 NAME = "kinds"
-HOST_ONLY = "devices have few kernels for sparse tensors, and refuse the rest by name"
+HOST_ONLY = "devices have few kernels for sparse tensors, and reject the rest by name"
 ZEROS = 0.6  # of the elements
 OWN = ("ones_like", "full_like", "fill", "signbit")  # have elements where sparse tensors have entries, which zeros with a sign are not
 SCALED = ("gradient",)  # by numbers that may be infinite or 0, which reach the entries alone

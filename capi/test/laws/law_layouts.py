@@ -1,5 +1,5 @@
 """Two operands of any layouts, with entries, without, uncoalesced, of bools, give what strided ones give, and so does out= of any layout and dtype;
-or they are refused, for their layouts and dtypes alone."""
+or they are rejected, for their layouts and dtypes alone."""
 
 import time
 import traceback
@@ -8,7 +8,7 @@ import libtensor as torch
 from inputs import rng_of
 
 NAME = "layouts"
-HOST_ONLY = "devices have few kernels for sparse tensors, and refuse the rest by name"
+HOST_ONLY = "devices have few kernels for sparse tensors, and reject the rest by name"
 DRAWS = 150  # of each operator in a round
 LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 DTYPES = (
@@ -108,8 +108,8 @@ def facts(t):
 def outcome(f, *args, **kw):
     try:
         return f(*args, **kw)
-    except (RuntimeError, TypeError, ValueError, IndexError) as refused:
-        return refused
+    except (RuntimeError, TypeError, ValueError, IndexError) as rejected:
+        return rejected
 
 
 def differ(got, want):
@@ -163,7 +163,7 @@ def check(name, rng, kept):
     if name not in UNEVEN and (text := unlike(name, a, b, got, kept)):
         return f"{told}: {text}"
     if isinstance(want, Exception) and not isinstance(got, Exception):
-        return f"{told}: answered, though of strided operands it is refused: {want}"
+        return f"{told}: answered, though of strided operands it is rejected: {want}"
     if not isinstance(got, Exception) and (text := differ(got, want)):
         return f"{told}: {text}"
     if name in WITH_OUT and isinstance(got, (torch.Tensor, Exception)):
@@ -172,12 +172,12 @@ def check(name, rng, kept):
 
 
 def unlike(name, a, b, got, kept):
-    """Whether operands of the same layouts and dtypes are taken at one time and refused at another, or in one order alone."""
+    """Whether operands of the same layouts and dtypes are taken at one time and rejected at another, or in one order alone."""
     key = name, a.layout, b.layout, a.dense.dtype, b.dense.dtype
     taken = not isinstance(got, Exception)
     for seen in (key, (name, b.layout, a.layout, b.dense.dtype, a.dense.dtype)) if name in COMMUTING else (key,):
         if seen in kept and kept[seen][0] != taken:
-            return f"{'taken' if taken else f'refused ({got})'}, unlike {kept[seen][1]}"
+            return f"{'taken' if taken else f'rejected ({got})'}, unlike {kept[seen][1]}"
     kept[key] = taken, f"{a} and {b}"
     return ""
 
@@ -191,7 +191,7 @@ def unsound(got, told, operands, before):
 
 
 def into(name, rng, a, b, got, told):
-    """out= of any layout and dtype: the function's answer, or a refusal that changes nothing."""
+    """out= of any layout and dtype: the function's answer, or a rejection that changes nothing."""
     dtype = got.dtype if isinstance(got, torch.Tensor) and rng.random() < 0.4 else rng.choice(DTYPES)
     out = laid(Drawn(rng, dtype, "strided").dense, rng.choice(LAYOUTS))
     if isinstance(got, torch.Tensor) and got.shape != out.shape:
@@ -202,11 +202,11 @@ def into(name, rng, a, b, got, told):
         return text
     if isinstance(made, Exception):
         if facts(out) != was:
-            return f"{told}: refused ({made}), and out changed from {was} to {facts(out)}"
+            return f"{told}: rejected ({made}), and out changed from {was} to {facts(out)}"
         fits = isinstance(got, torch.Tensor) and (got.layout, got.dtype, got.shape) == (out.layout, out.dtype, out.shape)
-        return f"{told}: refused ({made}), though that is what the function gives" if fits else ""
+        return f"{told}: rejected ({made}), though that is what the function gives" if fits else ""
     if isinstance(got, Exception):
-        return f"{told}: answered, though without out it is refused: {got}"
+        return f"{told}: answered, though without out it is rejected: {got}"
     if made is not out or (out.layout, out.dtype) != was[:2]:
         return f"{told}: out has become {facts(out)[:3]}"
     return f"{told}: {text}" if (text := differ(out, got.to_dense().to(out.dtype))) else ""

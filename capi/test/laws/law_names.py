@@ -93,18 +93,18 @@ def differs(call):
         return None
     try:
         got = answer(call, named=True)
-    except NotImplementedError as refused:
-        return None if "named tensors" in str(refused) else f"names are refused: {refused}"
-    except Exception as refused:
-        return f"names are refused: {refused}"
+    except NotImplementedError as rejected:
+        return None if "named tensors" in str(rejected) else f"names are rejected: {rejected}"
+    except Exception as rejected:
+        return f"names are rejected: {rejected}"
     text = compared(expected, got)
     tensors, dims = call.tensors(), [a["dim"] and v is not None for a, v in zip(call.operator["args"], call.args, strict=True)]
     if text or not tensors or not tensors[0][0].size or not any(dims):
         return text
     try:
         by_name = answer(call, named=True, by_name=True)
-    except Exception as refused:
-        return f"dimensions by name are refused: {refused}"
+    except Exception as rejected:
+        return f"dimensions by name are rejected: {rejected}"
     if [t.names for t in flat(by_name)] != [t.names for t in flat(got)]:
         return f"dimensions by name give {[t.names for t in flat(by_name)]}, by position {[t.names for t in flat(got)]}"
     return compared(expected, by_name)

@@ -1,4 +1,4 @@
-"""Law 2: out= and in place give what the function gives, or are refused before anything is written."""
+"""Law 2: out= and in place give what the function gives, or are rejected before anything is written."""
 
 from dataclasses import replace
 
@@ -32,17 +32,17 @@ def check(library, call, rng):
 
 
 def judged(library, made, want, fits, tolerance=0.0):
-    """Makes the call: it must give what is wanted into tensors that fit, and may be refused otherwise."""
+    """Makes the call: it must give what is wanted into tensors that fit, and may be rejected otherwise."""
     got = library.run(made)
     if text := unsound(made, got):
         return f"{made.note}: {text}", made
     if want.status != OK:
-        return (f"{made.note}: the function is refused ({want.message}), this is not", made) if got.status == OK else ""
+        return (f"{made.note}: the function is rejected ({want.message}), this is not", made) if got.status == OK else ""
     if got.status != OK:
         # Indexed writes require that their inputs and outputs do not overlap (docs/differences.md).
         writes = made.operator["category"] == "index" and "itself" in made.note
         apart = writes and "refer to a single memory location" in got.message
-        return (f"{made.note}: refused, though the function answers: {got.message}", made) if fits and not apart else ""
+        return (f"{made.note}: rejected, though the function answers: {got.message}", made) if fits and not apart else ""
     places = [(-1 - i,) for i in range(len(made.outs))] or [(0,)]
     for i, (at, result) in enumerate(zip(places, want.results, strict=False)):
         at = at if at in got.tensors else next(other for t, other in made.tensors() if t is made.outs[i] and other in got.tensors)
@@ -97,7 +97,7 @@ def inplace(library, call, want, rng):
         if problem := judged(library, made, wanted, fits and "overlapping" not in made.note, step):
             return problem
     frozen = call.mapped(lambda t, at: replace(t, read_only=True) if at == (0,) else t)
-    return refused(library, replace(frozen, note="in place on read-only memory"), own)
+    return rejected(library, replace(frozen, note="in place on read-only memory"), own)
 
 
 def overlapping(call, own, t, at, rng, finish):
@@ -116,14 +116,14 @@ def overlapping(call, own, t, at, rng, finish):
     yield finish(replace(made, note=f"argument {at} overlapping the tensor written"))
 
 
-def refused(library, made, written):
+def rejected(library, made, written):
     """Memory that must not be written stays as it is, whatever the answer."""
     if not written.numel:
         return ""
     got = library.run(made)
     if text := unsound(made, got):
         return f"{made.note}: {text}", made
-    return (f"{made.note}: not refused", made) if got.status == OK else ""
+    return (f"{made.note}: not rejected", made) if got.status == OK else ""
 
 
 def out(library, call, want, rng):
@@ -205,11 +205,11 @@ def lost(library, call, results, rng):
         fit = outs[i]
         if fit.numel:
             outs[i] = replace(fit, read_only=True)
-            if problem := refused(library, replace(call, outs=outs, note="out= is read-only"), fit):
+            if problem := rejected(library, replace(call, outs=outs, note="out= is read-only"), fit):
                 return problem
         if fit.numel > 1:
             outs[i] = Tensor(Store(junk(rng, SIZES[r.dtype])), r.dtype, r.size, (0,) * len(r.size))
-            if problem := refused(library, replace(call, outs=outs, note="out= has all its elements at one place"), fit):
+            if problem := rejected(library, replace(call, outs=outs, note="out= has all its elements at one place"), fit):
                 return problem
     if len(results) > 1 and results[0].dtype == results[1].dtype and results[0].size == results[1].size:
         one = filled(results[0].dtype, results[0].size, rng)

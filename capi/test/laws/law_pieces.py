@@ -82,7 +82,7 @@ def compared(library, call, size, cuts, rng):
     for low, high in zip(cuts, cuts[1:], strict=False):
         piece = library.run(part(call, size, low, high))
         if piece.status != OK:
-            return f"positions {low} to {high} alone are refused: {piece.message}"
+            return f"positions {low} to {high} alone are rejected: {piece.message}"
         for r, p in zip(results, answers(call, piece), strict=True):
             axis = r.size.index(size)
             cut = replace(r, elements=np.take(r.elements, np.arange(low, high), axis), size=(*r.size[:axis], high - low, *r.size[axis + 1 :]))

@@ -67,7 +67,7 @@ def inferred(library, call, real):
     if got.status != OK:
         return (f"meta tensors: {text}", made) if (text := unsound(made, got)) else ""
     if real.status != OK:
-        return (f"meta tensors are answered, real ones refused: {real.message}", call) if from_geometry(real.message) else ""
+        return (f"meta tensors are answered, real ones rejected: {real.message}", call) if from_geometry(real.message) else ""
     for a, b in zip(flat(call, real), flat(made, got), strict=False):
         if makes_garbage(call):
             a = replace(a, elements=None)
@@ -77,7 +77,7 @@ def inferred(library, call, real):
 
 
 def from_geometry(message):
-    """Whether a refusal follows from dtypes and sizes, which meta tensors have too."""
+    """Whether a rejection follows from dtypes and sizes, which meta tensors have too."""
     return any(
         word in message
         for word in ("not implemented", "must match", "not supported", "expected all tensors", "can't be cast", "dimension out of range")

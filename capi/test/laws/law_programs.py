@@ -2,7 +2,7 @@
 and writes has.
 
 The model of a memory is a vector that every write makes anew; that of a view is the places of its elements there, which the view of the
-places makes. A program that writes over what a gradient needs may be refused, but not where what is saved may be written to.
+places makes. A program that writes over what a gradient needs may be rejected, but not where what is saved may be written to.
 """
 
 from contextlib import nullcontext
@@ -181,7 +181,7 @@ class Program:
         made = torch.utils.checkpoint.checkpoint(real, a.real, use_reentrant=False)
         self.held.append(whole(made, model(a.value())))
 
-    def compared(self, may_refuse):
+    def compared(self, may_fail):
         """What differs in the gradients; None where the program has none, or writes over what they need."""
         last = [m for m in self.held if m.real.requires_grad][-3:]
         for m in last:
@@ -196,7 +196,7 @@ class Program:
             if second:
                 want, got = self.seconds(want, self.twins), self.seconds(got, self.leaves)
         except RuntimeError as error:
-            if may_refuse and "modified by an inplace operation" in str(error):
+            if may_fail and "modified by an inplace operation" in str(error):
                 return None
             raise
         for i, (a, b) in enumerate(zip(got, want, strict=True)):
@@ -255,7 +255,7 @@ def under(setting, options, law, n):
         with SETTINGS[setting]():
             for _ in range(rng.randint(3, MOST)):
                 program.step()
-            return program.compared(may_refuse=setting not in COPIES), program.lines
+            return program.compared(may_fail=setting not in COPIES), program.lines
     except Exception as error:
         return f"{type(error).__name__}: {error}", program.lines
 

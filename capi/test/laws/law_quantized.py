@@ -1,5 +1,5 @@
 """Law 11: quantized operands, per tensor and per channel, whatever they lie like, give what their numbers give, quantized as the result is;
-or they are refused. A failing allocation is an error that leaves nothing behind."""
+or they are rejected. A failing allocation is an error that leaves nothing behind."""
 
 import time
 import traceback
@@ -13,7 +13,7 @@ from library import FORMS, Tensor
 import operators
 
 NAME = "quantized"
-HOST_ONLY = "devices have no kernels for quantized tensors, and refuse them by name"
+HOST_ONLY = "devices have no kernels for quantized tensors, and reject them by name"
 # Their results are garbage, random, or not about numbers.
 UNSEEN = (
     "empty",
@@ -133,8 +133,8 @@ def differs(call, rng):
     quantized, numbers = pairs(call, rng)
     try:
         got = operators.apply(call.operator, call.form, list(quantized))
-    except (RuntimeError, TypeError, ValueError, IndexError) as refused:
-        return f"an internal error: {refused}" if "internal error" in str(refused) else None
+    except (RuntimeError, TypeError, ValueError, IndexError) as rejected:
+        return f"an internal error: {rejected}" if "internal error" in str(rejected) else None
     want = operators.apply(call.operator, call.form, list(numbers))
     if text := compared(want, got, call.operator):
         return text

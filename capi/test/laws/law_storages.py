@@ -69,10 +69,10 @@ class Machine:
                 return ""
             made = c_void_p()
             status = getattr(self.library.c, c)(v.handle, *args, byref(made))
-            self.lines.append(f"v{len(self.variables)} = {c}(v{self.variables.index(v)}, {shown(args)})" + ("  # refused" if status else ""))
+            self.lines.append(f"v{len(self.variables)} = {c}(v{self.variables.index(v)}, {shown(args)})" + ("  # rejected" if status else ""))
             if status:
                 told = self.library.c.tensor_last_error().decode()
-                return "" if c in MAY_REFUSE else f"{c} is refused: {told}"
+                return "" if c in MAY_FAIL else f"{c} is rejected: {told}"
             self.variables.append(Variable(made, dtype, model, v.storage))
             return self.checked(self.variables[-1])
         c, args, change = self.write(v)
@@ -81,11 +81,11 @@ class Machine:
         before = [bytes(data) for _, data in self.storages]
         doubled = len(np.unique(v.positions)) < v.positions.size
         status = getattr(self.library.c, c)(v.handle, *args)
-        self.lines.append(f"{c}(v{self.variables.index(v)}, {shown(args)})" + ("  # refused" if status else ""))
+        self.lines.append(f"{c}(v{self.variables.index(v)}, {shown(args)})" + ("  # rejected" if status else ""))
         if not status:
             change()
         elif not doubled:
-            return f"{c} is refused: {self.library.c.tensor_last_error().decode()}"
+            return f"{c} is rejected: {self.library.c.tensor_last_error().decode()}"
         for i, (handle, data) in enumerate(self.storages):
             real = self.library.bytes_of(handle)
             if real != bytes(data):
@@ -220,7 +220,7 @@ class Machine:
 
 
 # Strides may not permit them; the state after an error is checked all the same.
-MAY_REFUSE = ("tensor_view", "tensor_view_dtype")
+MAY_FAIL = ("tensor_view", "tensor_view_dtype")
 
 
 def listed(values):

@@ -1,4 +1,4 @@
-"""Law: inside jvp and vmap, also of no batch elements, a call is answered or refused as outside: what is refused changes nothing, no tangent
+"""Law: inside jvp and vmap, also of no batch elements, a call is answered or rejected as outside: what is rejected changes nothing, no tangent
 and no batch element, and leaves no handle or byte; results have a dimension for the batch elements and the sizes that they have outside."""
 
 import copy
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from compare import unsound
 from hostile import LEFT_OUT
-from law_refusals import ALLOCATE, out, spoiled
+from law_errors import ALLOCATE, out, spoiled
 from library import OK, Device, Library, dense
 
 NAME = "transforms"
@@ -139,7 +139,7 @@ def check(library, call, rng):
         if text := unsound(made, got):
             return f"{made.note}: {text}", made
         if got.status != OK and inside.changed:
-            return f"{made.note}: refused, but {inside.changed} ({got.message})", made
+            return f"{made.note}: rejected, but {inside.changed} ({got.message})", made
         return ""
     if spoils or call.form["mode"] != "function" or not inside.mapped:
         return ""

@@ -10,7 +10,7 @@ NAME = "views"
 # Results of queries about strides, storages and addresses depend on them.
 SPEAKS_OF_LAYOUT = {
     **dict.fromkeys(("is_contiguous", "stride", "data_ptr", "lend", "is_set_to", "untyped_storage", "storage_offset"), "tells the layout"),
-    **dict.fromkeys(("view", "view_as", "view_as_complex", "view_as_real"), "refuses layouts"),
+    **dict.fromkeys(("view", "view_as", "view_as_complex", "view_as_real"), "rejects layouts"),
     **dict.fromkeys(("is_conj", "is_neg"), "tells how elements are read"),
     **dict.fromkeys(("as_strided", "as_strided_scatter", "set_", "resize_", "resize_as_"), "works on the storage, not on the elements"),
     **dict.fromkeys(

@@ -274,7 +274,7 @@ func (k *compiler) callPastAutograd() string {
 
 // rejectTracked adds no node: it returns an error for tensors that require grad, whose geometry the operator would change.
 func (k *compiler) rejectTracked() string {
-	return k.functionHead() + fmt.Sprintf("\tif err = refuseGrad(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Excluding(tensor.Gradient).%s(%s)\n}\n",
+	return k.functionHead() + fmt.Sprintf("\tif err = checkNoGrad(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Excluding(tensor.Gradient).%s(%s)\n}\n",
 		k.op.Name, k.recordedTensors(), k.f.name, k.f.argumentList())
 }
 
@@ -335,7 +335,7 @@ func (k *compiler) recordDecomposition() (string, error) {
 			arguments = append(arguments, p.name)
 		}
 	}
-	text += fmt.Sprintf("\tif err = checkRefused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n",
+	text += fmt.Sprintf("\tif err = checkPlainCall(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n",
 		k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
 	self, name := k.selfArgument()
 	named, err := k.operationName(fmt.Sprintf("composeFormula(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })",

@@ -31,7 +31,7 @@ func deviceWord(dtypes map[string]string) string {
 	case count["all"] == len(dtypes):
 		return ""
 	case count["none"] == len(dtypes):
-		return "refused"
+		return "unsupported"
 	}
 	return "partly"
 }
@@ -46,7 +46,7 @@ func generateDevices(out *output, ops []*schema.Operator, served map[string]map[
 	table.WriteString(docsBanner + "# Operators on CUDA devices\n\n")
 	fmt.Fprintf(&table, "The support of CUDA devices, by operator and dtype, for calls that the CPU supports: ✓ all calls, ◐ some calls, – no calls, which return an error; an empty cell means that the CPU does not support the dtype. "+
 		"The table is measured on the simulated device (`cuda/tests/served.py`) and verified by `cuda/tests/test_served.py`. Of %d operators, CUDA supports %d, %d partly, and %d not at all. If a device is available, `dispatch.table(name)` returns the same.\n",
-		len(served), counts[""], counts["partly"], counts["refused"])
+		len(served), counts[""], counts["partly"], counts["unsupported"])
 	table.WriteString("\n| operator |")
 	for _, d := range mainDTypes {
 		fmt.Fprintf(&table, " %v |", d)

@@ -33,7 +33,7 @@ func gradientForm(o *schema.Operator, f *function) string {
 	case f.table != "":
 		return "composite"
 	}
-	return "refused"
+	return "unsupported"
 }
 
 // generateDispatch writes the facts for DispatchTable that the backends do not contain.
@@ -69,7 +69,7 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 			continue // of no tensors
 		}
 		gradient := gradientForm(first[f.name], f)
-		named := o.NameRule() != "refuse"
+		named := o.NameRule() != "unsupported"
 		var dtypes uint32
 		for i, d := range dtype.All {
 			if o.Accepts(d) {
@@ -88,15 +88,15 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 			case f.table != "":
 				return "composite"
 			}
-			return "refused"
+			return "unsupported"
 		}
-		names := "refused"
+		names := "unsupported"
 		if named {
 			names = "rule"
 		}
 		ofQuantized := layer(quantized)
 		if f.isSparse() {
-			ofQuantized = "refused"
+			ofQuantized = "unsupported"
 		}
 		words[o.ID()] = []string{plainForm(f), names, layer(sparse), gradient, ofQuantized}
 	}

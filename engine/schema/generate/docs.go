@@ -20,7 +20,7 @@ var mainDTypes = []dtype.DType{
 // generateDTypes writes the operator × dtype table.
 func generateDTypes(out *output, ops []*schema.Operator) {
 	var table strings.Builder
-	fmt.Fprintf(&table, "%s# Operators, dtypes and dispatch keys\n\nThe dtypes that each operator accepts on the CPU, and its support for sparse, quantized, named and other tensors: kernel, composite (its intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or refused (an error). `dispatch.table(name)` returns the same. Every operator also infers dtype and shape on the meta device, except those with the tag syncs.\n\n",
+	fmt.Fprintf(&table, "%s# Operators, dtypes and dispatch keys\n\nThe dtypes that each operator accepts on the CPU, and its support for sparse, quantized, named and other tensors: kernel, composite (its intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or unsupported (an error). `dispatch.table(name)` returns the same. Every operator also infers dtype and shape on the meta device, except those with the tag syncs.\n\n",
 		docsBanner)
 	for _, tag := range slices.Sorted(maps.Keys(schema.Tags)) {
 		fmt.Fprintf(&table, "- **%s**: %s.\n", tag, schema.Tags[tag])

@@ -496,7 +496,7 @@ func (f *function) writeCall(b *strings.Builder) {
 
 func facadeBackend(all []*function, imports map[string]string) string {
 	var b strings.Builder
-	b.WriteString("\n// Backend is what a kind of tensors does with operators: nil where it has nothing, which is refused.\ntype Backend struct {\n")
+	b.WriteString("\n// Backend is what a kind of tensors does with operators: nil for unsupported operators.\ntype Backend struct {\n")
 	for _, f := range all {
 		if f.keysExpression() == "" && f.table == "" {
 			continue

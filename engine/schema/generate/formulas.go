@@ -53,11 +53,11 @@ func (k *compiler) failCompile(format string, args ...any) { panic(fmt.Errorf(fo
 func (k *compiler) compileFormula(text, typ string) (code string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			refused, ok := v.(error)
+			failed, ok := v.(error)
 			if !ok {
 				panic(v)
 			}
-			err = fmt.Errorf("derivatives: %s: %w", text, refused)
+			err = fmt.Errorf("derivatives: %s: %w", text, failed)
 		}
 	}()
 	e, err := parser.ParseExpr(text)

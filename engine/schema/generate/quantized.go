@@ -34,7 +34,7 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 		switch {
 		case own["quantized"+f.name]:
 		default:
-			if f.table != "" || slices.Contains([]string{"own", "steps", "refuse"}, rule) {
+			if f.table != "" || slices.Contains([]string{"own", "steps", "unsupported"}, rule) {
 				continue
 			}
 			text, err := (&quantizedFunction{o, f}).writeFunction()
@@ -97,13 +97,13 @@ func (q *quantizedFunction) resultConversions() (list, back string, err error) {
 
 func (q *quantizedFunction) writeFunction() (string, error) {
 	outs := len(q.f.params) - len(q.op.Args)
-	var arguments, operands, refused []string
+	var arguments, operands, absent []string
 	tensors, out, given := "", "nil", "_"
 	alone := !slices.ContainsFunc(q.f.params[outs:], func(p param) bool { return p.typ == tensorType })
 	for i, p := range q.f.params {
 		switch {
 		case i < outs && outs > 1:
-			arguments, refused = append(arguments, "nil"), append(refused, p.name)
+			arguments, absent = append(arguments, "nil"), append(absent, p.name)
 		case i < outs:
 			arguments, out, given = append(arguments, "out"), p.name, "out"
 		case p.typ == tensorType:
@@ -129,8 +129,8 @@ func (q *quantizedFunction) writeFunction() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if refused != nil {
-		text += fmt.Sprintf("\tif err = checkNoOut(%q, %s); err != nil {\n\t\treturn\n\t}\n", q.op.Name, strings.Join(refused, ", "))
+	if absent != nil {
+		text += fmt.Sprintf("\tif err = checkNoOut(%q, %s); err != nil {\n\t\treturn\n\t}\n", q.op.Name, strings.Join(absent, ", "))
 	}
 	return text + fmt.Sprintf("\treturn %s(%s(c, %q, %s, %s, func(%s *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {\n\t\treturn %s(c.%s(%s))\n\t}))\n}\n",
 		back, ruleFunction(q.op.QuantizedRule()), cmp.Or(q.op.Called, q.op.Name), out, tensors, given, list, q.f.name,

@@ -104,7 +104,7 @@ def candidates():
     return [chosen] if chosen else [os.path.join(folder, "libtensor.so") for folder in folders()]
 
 
-def refuse_other_pythons():
+def check_interpreter():
     """Raises an error in interpreters that the library does not support."""
     if "t" in getattr(sys, "abiflags", ""):  # direct calls count references themselves
         name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
@@ -116,7 +116,7 @@ def refuse_other_pythons():
 
 
 def load():
-    refuse_other_pythons()
+    check_interpreter()
     paths = candidates()
     problems = []
     for path in paths:

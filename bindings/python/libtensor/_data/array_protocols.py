@@ -65,7 +65,7 @@ class Lent:
     """The arrays that share memory with the tensors of a call, and the reason why one of them has no array."""
 
     def __init__(self):
-        self.owners, self.arrays, self.refused = [], [], None
+        self.owners, self.arrays, self.error = [], [], None
 
     def lend(self, value):
         """Replaces each tensor in a value by an array."""
@@ -98,7 +98,7 @@ class Lent:
                 raise TypeError("NumPy has no bfloat16; convert with float()")
             return to_numpy(tensor)
         except (BufferError, RuntimeError, TypeError) as error:
-            self.refused = str(error)  # the exception itself would form a reference cycle with this frame
+            self.error = str(error)  # the exception itself would form a reference cycle with this frame
             return None
 
     def kind(self):
@@ -148,7 +148,7 @@ def stand_in(name, lent, find, args, kwargs):
             raise array_functions.NotThere("out= is an array, which cannot take the result for this tensor")
         result = find(array_functions)(*tensors_of(args), **{key: tensors_of(value) for key, value in kwargs.items()})
     except array_functions.NotThere as missing:
-        raise TypeError(f"{name}(): {missing}. NumPy cannot compute it either: {lent.refused}") from None
+        raise TypeError(f"{name}(): {missing}. NumPy cannot compute it either: {lent.error}") from None
     return _overrides.converted(result, lent.kind())
 
 
@@ -171,7 +171,7 @@ def array_function(tensor, function, types, args, kwargs):
     lent, name = Lent(), function.__name__
     with no_grad() if name in TELL else nullcontext():
         arrays, named = lent.lend(args), lent.keywords(kwargs)
-    if lent.refused is not None:
+    if lent.error is not None:
         module = function.__module__
         return stand_in(f"{module}.{name}", lent, lambda table: table.function(f"{module}.{name}"), args, kwargs)
     if not lent.owners:  # numpy.zeros(2, like=tensor), or tensors inside objects that lend() does not search, which NumPy converts to arrays
@@ -208,7 +208,7 @@ def array_ufunc(tensor, ufunc, method, inputs, kwargs):
             return result
     lent = Lent()
     arrays, named = lent.lend(inputs), lent.keywords(kwargs)
-    if lent.refused is not None:
+    if lent.error is not None:
         called = f"numpy.{name}" if method == "__call__" else f"numpy.{name}.{method}"
         return stand_in(called, lent, lambda table: table.ufunc(ufunc, method), inputs, kwargs)
     result = lent.taken(getattr(ufunc, method)(*arrays, **named))

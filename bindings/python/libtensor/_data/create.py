@@ -120,7 +120,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
             made = _f.jvp_detach(obj)
         else:
             made, device = _dlpack.from_array(obj, dtype), device or default_device()
-            _dlpack.refuse_copy("asarray", copy, made, obj)
+            _dlpack.check_not_copied("asarray", copy, made, obj)
         if copy:
             return made.to(dtype=dtype, device=device, copy=True)
         converted = made.to(dtype=dtype, device=device)

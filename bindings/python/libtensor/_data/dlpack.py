@@ -68,13 +68,13 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     if isinstance(ext_tensor, Tensor) and ext_tensor.requires_grad:
         raise BufferError("from_dlpack(): Can't export tensors that require gradient, use tensor.detach()")
     made = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else consume(capsule_of(ext_tensor, copy))
-    refuse_copy("from_dlpack", copy, made, ext_tensor)
+    check_not_copied("from_dlpack", copy, made, ext_tensor)
     if device is not None:
         made = made.to(device)
     return made.clone() if copy and isinstance(ext_tensor, Tensor) else made
 
 
-def refuse_copy(function, copy, made, data):
+def check_not_copied(function, copy, made, data):
     """Raises BufferError if the memory was copied although it must not be."""
     if copy is not False or isinstance(data, Tensor):
         return
@@ -203,10 +203,10 @@ def find_from_tensor():
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("numpy(): NumPy is not installed; pip install numpy", name="numpy") from error
 
-    def refuse(tensor):
+    def raise_unsupported(tensor):
         raise BufferError("this NumPy does not support versioned DLPack")
 
-    from_tensor = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else refuse
+    from_tensor = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else raise_unsupported
 
 
 from_tensor: Any = None  # until NumPy is used

@@ -3,7 +3,7 @@
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from .._inert import identity, refuse
+from .._inert import declare_unsupported, identity
 from ..compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -86,4 +86,4 @@ def register_backend(compiler_fn=None, name=None, tags=()):
     return identity if compiler_fn is None else compiler_fn
 
 
-refuse(globals(), "libtensor has no compiler; call the function", "explain export aot_compile")
+declare_unsupported(globals(), "libtensor has no compiler; call the function", "explain export aot_compile")

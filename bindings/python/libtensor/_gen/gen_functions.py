@@ -2734,7 +2734,7 @@ def device_memory(device):
     """
 
 
-@_operator("device_allocations", results="blocks retries refusals")
+@_operator("device_allocations", results="blocks retries failures")
 def device_allocations(device):
     """Returns the number of memory blocks of `device` that tensors hold, of allocations that succeeded
     only after cached memory was released, and of allocations that failed.
@@ -10003,7 +10003,7 @@ def dispatch_table(name):
     """Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
     the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
     intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
-    `refused` (an error).
+    `unsupported` (an error).
     """
 
 

@@ -217,8 +217,8 @@ def once_differentiable(backward):
         outputs = made if isinstance(made, tuple) else (made,)
         message = f"trying to differentiate twice a function that was marked with @once_differentiable: {type(ctx).__name__}"
         tensors = [output for output in outputs if isinstance(output, Tensor)]
-        refusing = iter(DelayedError.apply(message, len(tensors), *tensors, *wanted) if tensors else ())
-        outputs = tuple(next(refusing) if isinstance(output, Tensor) else output for output in outputs)
+        delayed = iter(DelayedError.apply(message, len(tensors), *tensors, *wanted) if tensors else ())
+        outputs = tuple(next(delayed) if isinstance(output, Tensor) else output for output in outputs)
         return outputs if isinstance(made, tuple) else outputs[0]
 
     return once

@@ -177,14 +177,14 @@ class Node:
         return registered(_f.node_register_prehook, self._h, lambda given, _: replacements(fn, tuple(given), fn(tuple(given))))
 
 
-class Refusals(local):
+class HooksState(local):
     """The messages of disabled saved-tensor hooks of the thread; the innermost one is raised."""
 
     text = None
     depth = 0
 
 
-refusals = Refusals()
+hooks_state = HooksState()
 
 
 class saved_tensors_hooks:
@@ -201,14 +201,14 @@ class saved_tensors_hooks:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self):
-        if refusals.text is not None:
-            raise RuntimeError(refusals.text)
+        if hooks_state.text is not None:
+            raise RuntimeError(hooks_state.text)
         hooks = (self.pack_hook, self.unpack_hook)
         kept_by(lambda number: _f.push_saved_tensors_hooks(PACK, UNPACK, DELETER, number, DELETER), hooks)
-        refusals.depth += 1
+        hooks_state.depth += 1
 
     def __exit__(self, *_):
-        refusals.depth -= 1
+        hooks_state.depth -= 1
         _f.pop_saved_tensors_hooks()
 
 
@@ -225,13 +225,13 @@ class save_on_cpu(saved_tensors_hooks):
 @contextmanager
 def disable_saved_tensors_hooks(error_message):
     """Returns a context manager in which saved_tensors_hooks raises RuntimeError with the given message."""
-    if refusals.depth:
+    if hooks_state.depth:
         raise RuntimeError(error_message)
-    before, refusals.text = refusals.text, error_message
+    before, hooks_state.text = hooks_state.text, error_message
     try:
         yield
     finally:
-        refusals.text = before
+        hooks_state.text = before
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):

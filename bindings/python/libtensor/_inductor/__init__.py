@@ -1,6 +1,6 @@
 """Names of PyTorch's code generator: libtensor has none (torch.compiler)."""
 
-from .._inert import refuse
+from .._inert import declare_unsupported
 from . import config
 
 
@@ -14,4 +14,4 @@ def list_options():
     return []
 
 
-refuse(globals(), "libtensor has no compiler", "compile aot_compile aoti_compile_and_package aoti_load_package")
+declare_unsupported(globals(), "libtensor has no compiler", "compile aot_compile aoti_compile_and_package aoti_load_package")

@@ -32,7 +32,7 @@ def make_class(module, name, why):
     return type(name, (), body)
 
 
-def refuse(namespace: dict[str, Any], why: str, names: str) -> list[str]:
+def declare_unsupported(namespace: dict[str, Any], why: str, names: str) -> list[str]:
     """Adds names, separated by spaces, to a module: a class for a name in CapWords, otherwise a function. Their use raises
     NotImplementedError. Returns the list of the names, for __all__.
     """

@@ -2,15 +2,17 @@
 
 from typing import Any
 
-from . import refuse
+from . import declare_unsupported
 
 ROOT = __name__.partition(".")[0] + ".cuda"
 NAMED = {"__name__": ROOT}
 GRAPHS, POOLS = "CUDA graphs are not supported; call the function", "pools of memory are not supported; the library allocates"
-refuse(NAMED, GRAPHS, "CUDAGraph graph make_graphed_callables graph_pool_handle")
-refuse(NAMED, POOLS, "MemPool MemPoolContext CUDAPluggableAllocator use_mem_pool change_current_allocator memory_snapshot")
-refuse(NAMED, "measurements of the device are not supported; nvidia-smi shows them", "utilization temperature power_draw clock_rate memory_usage")
-refuse(NAMED, "the CUDA runtime is not exposed", "cudart current_blas_handle list_gpu_processes")
+declare_unsupported(NAMED, GRAPHS, "CUDAGraph graph make_graphed_callables graph_pool_handle")
+declare_unsupported(NAMED, POOLS, "MemPool MemPoolContext CUDAPluggableAllocator use_mem_pool change_current_allocator memory_snapshot")
+declare_unsupported(
+    NAMED, "measurements of the device are not supported; nvidia-smi shows them", "utilization temperature power_draw clock_rate memory_usage"
+)
+declare_unsupported(NAMED, "the CUDA runtime is not exposed", "cudart current_blas_handle list_gpu_processes")
 del NAMED["__name__"]
 
 

@@ -11,7 +11,7 @@ from .._base.overrides import NOBODY, dispatch, hook
 from .._core.tensor import Tensor
 from .._data.create import tensor
 from .._gen import gen_functions as _f
-from . import control_flow, losses, refuse
+from . import control_flow, declare_unsupported, losses
 from .compilation import compile
 
 ROOT = __name__.partition(".")[0]
@@ -305,13 +305,15 @@ NAMED |= {"legacy_contiguous_format": contiguous_format, "compile": compile}
 NAMED |= {name: getattr(losses, name) for name in losses.__all__}
 NAMED |= {"cond": control_flow.cond, "while_loop": control_flow.while_loop}
 control_flow.cond.__module__ = control_flow.while_loop.__module__ = ROOT
-_refused = {"__name__": ROOT}
-refuse(
-    _refused,
+_unsupported = {"__name__": ROOT}
+declare_unsupported(
+    _unsupported,
     SCRIPT,
     "ScriptObject ScriptFunction ScriptModule ScriptMethod Graph Node Value Block Argument CompilationUnit FunctionSchema ErrorReport",
 )
-refuse(_refused, SCRIPT, "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType AnyType ClassType")
-refuse(_refused, "torch.load() reads files", "PyTorchFileReader PyTorchFileWriter")
-refuse(_refused, "streams of any kind of device are not supported; torch.cuda has Stream and Event", "Stream Event")
-NAMED |= {name: value for name, value in _refused.items() if name != "__name__"}
+declare_unsupported(
+    _unsupported, SCRIPT, "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType AnyType ClassType"
+)
+declare_unsupported(_unsupported, "torch.load() reads files", "PyTorchFileReader PyTorchFileWriter")
+declare_unsupported(_unsupported, "streams of any kind of device are not supported; torch.cuda has Stream and Event", "Stream Event")
+NAMED |= {name: value for name, value in _unsupported.items() if name != "__name__"}

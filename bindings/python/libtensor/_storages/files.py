@@ -21,7 +21,7 @@ from .locations import restorer
 from .pickling import Survey, skipping
 from .serialize import as_read
 from .structure import Decoder
-from .unpickling import Restricted, allowed, in_python3, loader_of, read_archive, read_stream, refusal
+from .unpickling import Restricted, allowed, in_python3, loader_of, not_allowed_message, read_archive, read_stream
 
 TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class EmptyFileError(EOFError, NumPyFileError, UnpicklingError):
 
 
 @contextlib.contextmanager
-def refusing(kind, function):
+def raising(kind, function):
     """Raises the engine's errors for invalid files as errors of another class, with the name of a function."""
     try:
         with in_name_of(function):
@@ -302,13 +302,13 @@ def is_pickled(found):
 def load_weights(f, found, size, map_location, mmap, arguments):
     """Loads tensors, containers of them, and objects of allowed classes."""
     try:
-        with refusing(UnpicklingError, "load"):
+        with raising(UnpicklingError, "load"):
             return load_tensors(f, found, map_location, mmap)
     except UnpicklingError as error:
-        refused = re.search(r"the file refers to ([^ ]+), which is not allowed", str(error))
+        global_name = re.search(r"the file refers to ([^ ]+), which is not allowed", str(error))
         if not allowed or isinstance(error, EmptyFileError) or not is_pickled(found):
-            if refused:
-                raise UnpicklingError(f"{error}. {refusal(in_python3(refused[1]))}") from None
+            if global_name:
+                raise UnpicklingError(f"{error}. {not_allowed_message(in_python3(global_name[1]))}") from None
             raise
     try:
         return load_objects(f, found, size, map_location, mmap, Restricted, {"encoding": "utf-8"} | arguments)
@@ -333,7 +333,7 @@ def load_objects(f, found, size, map_location, mmap, unpickler, arguments):
             made = read_stream(file, size, restore, unpickler, arguments)
             leave(f, file.tell() - size)
             return made
-    with refusing(UnpicklingError, "load"):
+    with raising(UnpicklingError, "load"):
         if is_path(f):
             names, records = _f.archive_load(found, mmap=mmap or str(map_location) == "meta")
         else:
@@ -341,7 +341,7 @@ def load_objects(f, found, size, map_location, mmap, unpickler, arguments):
             names, records = _f.archive_load_bytes(found[:length])
             leave(f, length - size)
     if any(name.endswith("/constants.pkl") and name.count("/") == 1 for name in names):
-        with refusing(UnpicklingError, "load"):
+        with raising(UnpicklingError, "load"):
             return load_tensors(f, found, map_location, mmap)
     return read_archive(names, records, restore, unpickler, arguments)
 
@@ -458,7 +458,7 @@ def load_npy(f, *, mmap=False):
     """
     with_path("load_npy", mmap=mmap, f=f)
     found = opened(f, "load_npy", read_npy)
-    with refusing(NumPyFileError, "load_npy"):
+    with raising(NumPyFileError, "load_npy"):
         return _f.npy_load(found, mmap=mmap) if is_path(f) else _f.npy_load_bytes(found)
 
 
@@ -482,7 +482,7 @@ def read_npy(f, function):
             if end < grown.numel():
                 return data
         if told < 2:
-            with refusing(NumPyFileError, function):
+            with raising(NumPyFileError, function):
                 length = _f.npy_length(data)
     return data
 
@@ -502,6 +502,6 @@ def save_npz(tensors, f):
 def load_npz(f):
     """Loads all tensors of an .npz file, compressed or not, as a dict."""
     found = opened(f, "load_npz", read)
-    with refusing(NumPyFileError, "load_npz"):
+    with raising(NumPyFileError, "load_npz"):
         names, tensors = _f.npz_load(found) if is_path(f) else _f.npz_load_bytes(found)
     return dict(zip(names, tensors, strict=True))

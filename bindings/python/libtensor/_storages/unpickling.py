@@ -191,7 +191,7 @@ def in_python3(full):
     return f"{module}.{name}"
 
 
-def refusal(name):
+def not_allowed_message(name):
     """Returns the error message for a name that is not allowed, with the call that would allow it."""
     return (
         f"Weights only load failed. Unsupported global: GLOBAL {name} was not an allowed global by default. Please use "
@@ -225,7 +225,7 @@ class Restricted(pickle._Unpickler):
         if found is None:
             found, callable_ = by_default(module, name)
         if found is None:
-            raise pickle.UnpicklingError(f"load(): {refusal(full)}")
+            raise pickle.UnpicklingError(f"load(): {not_allowed_message(full)}")
         if callable_:
             self.functions.append(found)
         return found
@@ -264,7 +264,7 @@ class Restricted(pickle._Unpickler):
         if kind not in CONTAINERS and not self.own(kind):
             raise pickle.UnpicklingError(f"load(): Can only add items to a list, a dict or a set, but got {kind.__module__}.{kind.__qualname__}")
 
-    def refuse(self):
+    def raise_not_allowed(self):
         raise pickle.UnpicklingError("load(): Weights only load failed: the pickle uses an opcode that is not allowed")
 
 
@@ -277,8 +277,8 @@ CHECKS = {
     pickle.APPEND: lambda self: self.fill(self.stack[-2]),
     pickle.SETITEM: lambda self: self.fill(self.stack[-3]),
     **dict.fromkeys((pickle.APPENDS, pickle.SETITEMS, pickle.ADDITEMS), lambda self: self.fill(self.metastack[-1][-1])),
-    **dict.fromkeys((pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID), Restricted.refuse),
-    **dict.fromkeys((pickle.BYTEARRAY8, pickle.NEXT_BUFFER, pickle.READONLY_BUFFER), Restricted.refuse),
+    **dict.fromkeys((pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID), Restricted.raise_not_allowed),
+    **dict.fromkeys((pickle.BYTEARRAY8, pickle.NEXT_BUFFER, pickle.READONLY_BUFFER), Restricted.raise_not_allowed),
 }
 
 

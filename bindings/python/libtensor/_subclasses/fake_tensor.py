@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._inert import refuse
+from .._inert import declare_unsupported
 
 FakeTensor: Any
 FakeTensorMode: Any
@@ -22,6 +22,6 @@ def unset_fake_temporarily():
     return nullcontext()
 
 
-__all__ += refuse(
+__all__ += declare_unsupported(
     globals(), "tracing is not supported; tensors on the device meta have shapes and no elements", "FakeTensor FakeTensorMode FakeTensorConverter"
 )

@@ -189,7 +189,7 @@ def memory_stats(device=None):
     account = _account(device)
     if not account:
         return {}
-    blocks, retries, refusals = _f.device_allocations(_cuda(device))
+    blocks, retries, failures = _f.device_allocations(_cuda(device))
     return {
         "allocated_bytes.all.current": account.in_use,
         "allocated_bytes.all.peak": account.peak,
@@ -197,7 +197,7 @@ def memory_stats(device=None):
         "reserved_bytes.all.peak": account.reserved_peak,
         "allocation.all.current": blocks,
         "num_alloc_retries": retries,
-        "num_ooms": refusals,
+        "num_ooms": failures,
     }
 
 

@@ -10,7 +10,7 @@ import os
 from datetime import timedelta
 from typing import Any
 
-from .._inert import refuse
+from .._inert import declare_unsupported
 
 __all__ = ["Backend", "GroupMember", "ReduceOp", "default_pg_timeout", "get_node_local_rank", "group", "is_available", "is_backend_available"]
 __all__ += [
@@ -103,18 +103,28 @@ _ASKED = "get_rank get_world_size get_backend get_backend_config get_process_gro
 globals().update({name: _no_group(name) for name in _ASKED.split()})
 __all__ += _ASKED.split()
 
-__all__ += refuse(globals(), WHY, "ProcessGroup ProcessGroupGloo ProcessGroupNCCL Work Store FileStore HashStore PrefixStore TCPStore DeviceMesh")
-__all__ += refuse(globals(), WHY, "P2POp")
-__all__ += refuse(globals(), WHY, "GradBucket Reducer Logger DistBackendError DistError DistNetworkError DistStoreError QueueEmptyError")
-__all__ += refuse(globals(), WHY, "BackendConfig")
-__all__ += refuse(globals(), WHY, "init_process_group init_device_mesh new_group new_subgroups split_group barrier monitored_barrier send recv")
-__all__ += refuse(globals(), WHY, "isend irecv")
-__all__ += refuse(globals(), WHY, "all_gather all_gather_coalesced all_gather_into_tensor all_gather_object all_reduce all_reduce_coalesced")
-__all__ += refuse(globals(), WHY, "all_to_all")
-__all__ += refuse(globals(), WHY, "all_to_all_single batch_isend_irecv broadcast broadcast_object_list gather gather_object reduce reduce_scatter")
-__all__ += refuse(globals(), WHY, "scatter")
-__all__ += refuse(globals(), WHY, "reduce_scatter_tensor scatter_object_list send_object_list recv_object_list set_debug_level get_debug_level")
-refuse(globals(), WHY, "_all_gather_base _reduce_scatter_base _broadcast_coalesced")
+__all__ += declare_unsupported(
+    globals(), WHY, "ProcessGroup ProcessGroupGloo ProcessGroupNCCL Work Store FileStore HashStore PrefixStore TCPStore DeviceMesh"
+)
+__all__ += declare_unsupported(globals(), WHY, "P2POp")
+__all__ += declare_unsupported(globals(), WHY, "GradBucket Reducer Logger DistBackendError DistError DistNetworkError DistStoreError QueueEmptyError")
+__all__ += declare_unsupported(globals(), WHY, "BackendConfig")
+__all__ += declare_unsupported(
+    globals(), WHY, "init_process_group init_device_mesh new_group new_subgroups split_group barrier monitored_barrier send recv"
+)
+__all__ += declare_unsupported(globals(), WHY, "isend irecv")
+__all__ += declare_unsupported(
+    globals(), WHY, "all_gather all_gather_coalesced all_gather_into_tensor all_gather_object all_reduce all_reduce_coalesced"
+)
+__all__ += declare_unsupported(globals(), WHY, "all_to_all")
+__all__ += declare_unsupported(
+    globals(), WHY, "all_to_all_single batch_isend_irecv broadcast broadcast_object_list gather gather_object reduce reduce_scatter"
+)
+__all__ += declare_unsupported(globals(), WHY, "scatter")
+__all__ += declare_unsupported(
+    globals(), WHY, "reduce_scatter_tensor scatter_object_list send_object_list recv_object_list set_debug_level get_debug_level"
+)
+declare_unsupported(globals(), WHY, "_all_gather_base _reduce_scatter_base _broadcast_coalesced")
 
 
 def __getattr__(name: str) -> Any:

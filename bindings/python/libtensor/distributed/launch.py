@@ -1,6 +1,6 @@
 """Names of the launcher of processes, which is not supported."""
 
-from .._inert import refuse
+from .._inert import declare_unsupported
 from . import WHY
 
-__all__ = refuse(globals(), WHY, "launch main")
+__all__ = declare_unsupported(globals(), WHY, "launch main")

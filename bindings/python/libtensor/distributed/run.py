@@ -1,6 +1,6 @@
 """Names of the launcher of processes, which is not supported."""
 
-from .._inert import refuse
+from .._inert import declare_unsupported
 from . import WHY
 
-__all__ = refuse(globals(), WHY, "run main get_args_parser")
+__all__ = declare_unsupported(globals(), WHY, "run main get_args_parser")

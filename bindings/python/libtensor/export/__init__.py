@@ -6,7 +6,7 @@ Inputs and results can be tensors, numbers, strings and None, in lists, tuples, 
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from .._inert import refuse
+from .._inert import declare_unsupported
 from ..utils._pytree_nodes import register_dataclass as register_node
 from .dims import Dim, ShapesCollection, dims
 from .program import ExportedProgram, load
@@ -56,5 +56,5 @@ def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = Non
     register_node(cls, serialized_type_name=serialized_type_name or f"{cls.__module__}.{cls.__qualname__}")
 
 
-__all__ += refuse(globals(), WHY, "export_for_training draft_export unflatten")
-__all__ += refuse(globals(), WHY, "ModuleCallEntry ModuleCallSignature UnflattenedModule AdditionalInputs Constraint")
+__all__ += declare_unsupported(globals(), WHY, "export_for_training draft_export unflatten")
+__all__ += declare_unsupported(globals(), WHY, "ModuleCallEntry ModuleCallSignature UnflattenedModule AdditionalInputs Constraint")

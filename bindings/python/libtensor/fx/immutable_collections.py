@@ -12,13 +12,13 @@ HELP = (
 )
 
 
-def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def _raise_immutable(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError(f"'{type(self).__name__}' object does not support mutation. {HELP}")
 
 
 def _freeze(cls: type, methods: str) -> None:
     for name in methods.split():
-        setattr(cls, name, _refuse)
+        setattr(cls, name, _raise_immutable)
 
 
 class immutable_list(list):  # type: ignore[type-arg]

@@ -153,12 +153,12 @@ class TracerBase:
     def _key(self, key: Any) -> Any:
         made = self.create_arg(key)
 
-        def refuse(x: Any) -> Any:
+        def check_no_node(x: Any) -> Any:
             if isinstance(x, Node):
                 raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {made}")
             return x
 
-        map_aggregate(made, refuse)
+        map_aggregate(made, check_no_node)
         return made
 
     def to_bool(self, obj: "Proxy") -> bool:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from .. import nn
-from .._inert import identity, refuse, warn_once
+from .._inert import declare_unsupported, identity, warn_once
 from .._jit_internal import _overload, _overload_method, export, ignore, is_scripting, unused
 from ..futures import Future
 
@@ -218,8 +218,10 @@ def onednn_fusion_enabled() -> bool:
     return False
 
 
-refuse(globals(), "TorchScript is not supported; save the state_dict() of the module and build the module in Python", "save CompilationUnit")
-refuse(globals(), "TorchScript is not supported; save the state_dict() of the module and build the module in Python", "ScriptFunction")
+declare_unsupported(
+    globals(), "TorchScript is not supported; save the state_dict() of the module and build the module in Python", "save CompilationUnit"
+)
+declare_unsupported(globals(), "TorchScript is not supported; save the state_dict() of the module and build the module in Python", "ScriptFunction")
 __all__ += ["CompilationUnit", "save"]
 
 

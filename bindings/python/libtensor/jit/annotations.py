@@ -2,7 +2,7 @@
 
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035
 
-from .._inert import refuse
+from .._inert import declare_unsupported
 from .._jit_internal import BroadcastingList1, BroadcastingList2, BroadcastingList3, BroadcastingListCls
 from ..futures import Future
 
@@ -19,4 +19,4 @@ __all__ = [
     "Tuple",
     "Union",
 ]
-refuse(globals(), "TorchScript is not supported", "get_signature try_ann_to_type ann_to_type")
+declare_unsupported(globals(), "TorchScript is not supported", "get_signature try_ann_to_type ann_to_type")

@@ -372,7 +372,7 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: str
     hints = _hints(prototype_function)
     signature = inspect.signature(prototype_function)
 
-    def refuse(what: str) -> typing.NoReturn:
+    def fail(what: str) -> typing.NoReturn:
         raise ValueError(f"infer_schema(func): {what} Got func with signature {signature})")
 
     written = {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
@@ -380,38 +380,38 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: str
     items: list[str] = []
     for i, (name, p) in enumerate(signature.parameters.items()):
         if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
-            refuse("We do not support positional-only args, varargs, or varkwargs.")
+            fail("We do not support positional-only args, varargs, or varkwargs.")
         if p.kind is p.KEYWORD_ONLY and "*" not in items:
             items.append("*")
         if p.annotation is p.empty:
-            refuse(f"Parameter {name} must have a type annotation.")
+            fail(f"Parameter {name} must have a type annotation.")
         kind = _type_text(hints[name])
         if kind is None:
-            refuse(
+            fail(
                 f"Parameter {name} has unsupported type {hints[name]}. The valid types are: Tensor, int, float, bool, str, dtype, device, "
                 "int | float | bool, and Optional, list and Sequence of these."
             )
         if everything and kind.startswith("Tensor") or name in written:
             if not kind.startswith("Tensor"):
-                refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
+                fail(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
             kind = f"Tensor(a{i}!)" + kind.removeprefix("Tensor")
         default = ""
         if p.default is not p.empty:
             if p.default is not None and not isinstance(p.default, int | float | bool | str | _dtype | _device):
-                refuse(f"Parameter {name} has an unsupported default value type {type(p.default)}.")
+                fail(f"Parameter {name} has an unsupported default value type {type(p.default)}.")
             text = str(p.default).removeprefix("torch.") if isinstance(p.default, _dtype) else p.default
             default = "=" + (f'"{text}"' if isinstance(p.default, str | _device) else str(text))
         items.append(f"{kind} {name}{default}")
     unknown = set() if everything else written - set(signature.parameters)
     if unknown:
-        refuse(
+        fail(
             f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the names of all args that "
             f"the custom op mutates, or just the string 'unknown' if you don't "
             f"know."
         )
     if signature.return_annotation is signature.empty:
-        refuse("No return type annotation was provided. Please add one.")
-    return f"{op_name or ''}({', '.join(items)}) -> {_return_text(hints.get('return'), refuse)}"
+        fail("No return type annotation was provided. Please add one.")
+    return f"{op_name or ''}({', '.join(items)}) -> {_return_text(hints.get('return'), fail)}"
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -419,12 +419,12 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return {name: eval(value, names) if isinstance(value, str) else value for name, value in getattr(function, "__annotations__", {}).items()}
 
 
-def _return_text(annotation: Any, refuse: Callable[[str], typing.NoReturn]) -> str:
+def _return_text(annotation: Any, fail: Callable[[str], typing.NoReturn]) -> str:
     if annotation is None:
         return "()"
     if typing.get_origin(annotation) is tuple:
-        return "(" + ", ".join(_return_text(a, refuse) for a in typing.get_args(annotation)) + ")"
+        return "(" + ", ".join(_return_text(a, fail) for a in typing.get_args(annotation)) + ")"
     kind = _type_text(annotation)
     if kind not in RETURNS:
-        refuse(f"Return has unsupported type {annotation}. The valid types are: Tensor, list[Tensor], int, float, bool and int | float | bool.")
+        fail(f"Return has unsupported type {annotation}. The valid types are: Tensor, list[Tensor], int, float, bool and int | float | bool.")
     return str(kind)

@@ -10,7 +10,7 @@ from typing import Any
 
 import libtensor as torch
 
-from .._inert import refuse
+from .._inert import declare_unsupported
 
 __all__ = [
     "amax",
@@ -226,5 +226,7 @@ def is_masked_tensor(obj: Any) -> bool:
     return False
 
 
-__all__ += refuse(globals(), "masked tensors are not supported; pass the mask to the functions of torch.masked", "MaskedTensor masked_tensor")
-__all__ += refuse(globals(), "masked tensors are not supported; pass the mask to the functions of torch.masked", "as_masked_tensor")
+__all__ += declare_unsupported(
+    globals(), "masked tensors are not supported; pass the mask to the functions of torch.masked", "MaskedTensor masked_tensor"
+)
+__all__ += declare_unsupported(globals(), "masked tensors are not supported; pass the mask to the functions of torch.masked", "as_masked_tensor")

@@ -178,7 +178,7 @@ class UninitializedTensorMixin:
         )
 
 
-def _refuse(name: str) -> None:
+def _define_uninitialized(name: str) -> None:
     def method(self: UninitializedTensorMixin, *args: Any, **kwargs: Any) -> Any:
         raise self._uninitialized(name)
 
@@ -191,7 +191,7 @@ for _name in (
     *("detach", "clone", "numel", "nelement", "dim", "ndimension", "contiguous", "tolist", "stride", "element_size", "bfloat16"),
     *("type", "storage_offset", "numpy", "__len__", "__bool__"),
 ):
-    _refuse(_name)
+    _define_uninitialized(_name)
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):

@@ -3,7 +3,7 @@
 import enum
 from typing import Any
 
-from .._inert import refuse
+from .._inert import declare_unsupported
 
 __all__ = [
     "OnnxExporterError",
@@ -49,7 +49,15 @@ def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> Non
     """Does nothing: nothing is exported."""
 
 
-__all__ += refuse(globals(), "the export to ONNX is not supported; export with PyTorch from the state_dict() of the module", "export dynamo_export")
-__all__ += refuse(globals(), "the export to ONNX is not supported; export with PyTorch from the state_dict() of the module", "ONNXProgram")
-__all__ += refuse(globals(), "the export to ONNX is not supported; export with PyTorch from the state_dict() of the module", "ExportOptions")
-__all__ += refuse(globals(), "the export to ONNX is not supported; export with PyTorch from the state_dict() of the module", "JitScalarType")
+__all__ += declare_unsupported(
+    globals(), "the export to ONNX is not supported; export with PyTorch from the state_dict() of the module", "export dynamo_export"
+)
+__all__ += declare_unsupported(
+    globals(), "the export to ONNX is not supported; export with PyTorch from the state_dict() of the module", "ONNXProgram"
+)
+__all__ += declare_unsupported(
+    globals(), "the export to ONNX is not supported; export with PyTorch from the state_dict() of the module", "ExportOptions"
+)
+__all__ += declare_unsupported(
+    globals(), "the export to ONNX is not supported; export with PyTorch from the state_dict() of the module", "JitScalarType"
+)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from .._inert import identity, refuse
+from .._inert import declare_unsupported, identity
 
 _onnx_unsupported = None
 
@@ -14,4 +14,6 @@ def parse_args(*descriptors: Any) -> Callable[..., Any]:
 
 
 quantized_args = parse_args
-refuse(globals(), "the export to ONNX is not supported", "_get_tensor_rank _get_tensor_sizes _maybe_get_const _is_none _unimplemented _get_const")
+declare_unsupported(
+    globals(), "the export to ONNX is not supported", "_get_tensor_rank _get_tensor_sizes _maybe_get_const _is_none _unimplemented _get_const"
+)

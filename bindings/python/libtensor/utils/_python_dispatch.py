@@ -10,7 +10,7 @@ from typing import Any
 from .. import ops
 from .._base import overrides
 from .._core.tensor import Tensor
-from .._inert import refuse
+from .._inert import declare_unsupported
 
 list_values: Any = overrides.values
 _state: Any = overrides.state
@@ -78,7 +78,7 @@ def _dispatch_subclass(cls: Any, function: Any, args: tuple[Any, ...], kwargs: d
         return lower(function, args, kwargs, emit)
 
 
-def _make_refusal(name: str) -> Any:
+def _make_unsupported(name: str) -> Any:
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{name}(): {type(self).__name__} receives operators, and its instances have no elements of their own")
 
@@ -91,7 +91,7 @@ def enable_subclass(cls: Any) -> None:
     overrides.lowered = _dispatch_subclass
     for name in READS:
         if getattr(cls, name) is getattr(Tensor, name):
-            setattr(cls, name, _make_refusal(name))
+            setattr(cls, name, _make_unsupported(name))
     if cls.__torch_function__ is overrides.disabled_torch_function:
         cls.__torch_function__ = classmethod(overrides.torch_function)  # by which calls reach __torch_dispatch__
 
@@ -132,4 +132,4 @@ def _disable_current_modes() -> Iterator[list[Any]]:
         _state.modes = before
 
 
-refuse(globals(), "dispatching operators to Python is not supported", "transform_subclass return_and_correct_aliasing")
+declare_unsupported(globals(), "dispatching operators to Python is not supported", "transform_subclass return_and_correct_aliasing")

@@ -1,6 +1,6 @@
 """Names of C++ and CUDA extensions, which are not supported."""
 
-from .._inert import refuse as _refuse
+from .._inert import declare_unsupported as _declare_unsupported
 
 CUDA_HOME = CUDNN_HOME = ROCM_HOME = SYCL_HOME = None
 IS_HIP_EXTENSION = False
@@ -11,7 +11,7 @@ def is_ninja_available() -> bool:
     return False
 
 
-__all__ = _refuse(
+__all__ = _declare_unsupported(
     globals(),
     "extensions in C++ and CUDA use the C++ interface of PyTorch, which libtensor does not have; its own interface is include/tensor.h",
     "BuildExtension CppExtension CUDAExtension SyclExtension check_compiler_ok_for_platform get_compiler_abi_compatibility_and_version "

@@ -6,7 +6,7 @@ from functools import wraps
 from typing import Any
 
 from ... import func
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import make_functional as _modules
 from ..make_functional import FunctionalModule, FunctionalModuleWithBuffers
 
@@ -35,4 +35,4 @@ vmap = _deprecate(func.vmap, "torch.vmap")
 make_functional = _deprecate(_modules.make_functional, "torch.func.functional_call")
 make_functional_with_buffers = _deprecate(_modules.make_functional_with_buffers, "torch.func.functional_call")
 combine_state_for_ensemble = _deprecate(_modules.combine_state_for_ensemble, "torch.func.stack_module_state")
-__all__ += refuse(globals(), "operators are not traced; torch.fx.symbolic_trace traces modules", "make_fx")
+__all__ += declare_unsupported(globals(), "operators are not traced; torch.fx.symbolic_trace traces modules", "make_fx")

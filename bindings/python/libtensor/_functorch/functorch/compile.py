@@ -1,8 +1,8 @@
 """Names of functorch.compile: graphs are not compiled."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 
-__all__ = refuse(
+__all__ = declare_unsupported(
     globals(),
     "graphs are not compiled",
     "aot_function aot_module aot_module_simplified compiled_function compiled_module debug_compile default_decompositions default_partition "

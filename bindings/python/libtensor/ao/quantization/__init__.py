@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from ...nn import Identity
 from .dynamic import default_dynamic_qconfig, per_channel_dynamic_qconfig, quantize_dynamic
 
@@ -26,7 +26,9 @@ class DeQuantStub(QuantStub):
 
 
 __all__ = ["DeQuantStub", "QuantStub", "default_dynamic_qconfig", "per_channel_dynamic_qconfig", "quantize_dynamic"]
-__all__ += refuse(globals(), WHY, "quantize quantize_qat prepare prepare_qat convert fuse_modules fuse_modules_qat")
-__all__ += refuse(globals(), WHY, "get_default_qconfig")
-__all__ += refuse(globals(), WHY, "get_default_qat_qconfig get_default_qconfig_mapping QConfig QConfigMapping ObserverBase MinMaxObserver")
-__all__ += refuse(globals(), WHY, "FakeQuantize")
+__all__ += declare_unsupported(globals(), WHY, "quantize quantize_qat prepare prepare_qat convert fuse_modules fuse_modules_qat")
+__all__ += declare_unsupported(globals(), WHY, "get_default_qconfig")
+__all__ += declare_unsupported(
+    globals(), WHY, "get_default_qat_qconfig get_default_qconfig_mapping QConfig QConfigMapping ObserverBase MinMaxObserver"
+)
+__all__ += declare_unsupported(globals(), WHY, "FakeQuantize")

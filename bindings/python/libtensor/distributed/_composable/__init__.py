@@ -1,6 +1,6 @@
 """Names of modules that are spread over processes, which are not supported."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = refuse(globals(), WHY, "checkpoint contract replicate")
+__all__ = declare_unsupported(globals(), WHY, "checkpoint contract replicate")

@@ -1,7 +1,7 @@
 """Names of algorithms of several processes, which are not supported."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 from . import join as join
 
-__all__ = refuse(globals(), WHY, "Join JoinHook Joinable")
+__all__ = declare_unsupported(globals(), WHY, "Join JoinHook Joinable")

@@ -1,6 +1,6 @@
 """Names of plans of writing files, which are not supported."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = refuse(globals(), WHY, "DefaultLoadPlanner DefaultSavePlanner")
+__all__ = declare_unsupported(globals(), WHY, "DefaultLoadPlanner DefaultSavePlanner")

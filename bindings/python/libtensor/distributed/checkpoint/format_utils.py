@@ -1,6 +1,6 @@
 """Names of conversions of files of several processes, which are not supported."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = refuse(globals(), WHY, "dcp_to_torch_save torch_save_to_dcp")
+__all__ = declare_unsupported(globals(), WHY, "dcp_to_torch_save torch_save_to_dcp")

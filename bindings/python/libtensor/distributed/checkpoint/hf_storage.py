@@ -1,6 +1,6 @@
 """Names of files of several processes, which are not supported."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = refuse(globals(), WHY, "HuggingFaceStorageReader HuggingFaceStorageWriter")
+__all__ = declare_unsupported(globals(), WHY, "HuggingFaceStorageReader HuggingFaceStorageWriter")

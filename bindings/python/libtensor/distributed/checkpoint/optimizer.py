@@ -1,6 +1,6 @@
 """Names of files of optimizers in several processes, which are not supported."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = refuse(globals(), WHY, "load_sharded_optimizer_state_dict")
+__all__ = declare_unsupported(globals(), WHY, "load_sharded_optimizer_state_dict")

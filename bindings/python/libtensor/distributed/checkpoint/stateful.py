@@ -1,6 +1,6 @@
 """The name of a protocol of objects with a state."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = refuse(globals(), WHY, "Stateful")
+__all__ = declare_unsupported(globals(), WHY, "Stateful")

@@ -1,6 +1,6 @@
 """The name of a GradScaler of several processes, which is not supported."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = refuse(globals(), WHY, "ShardedGradScaler")
+__all__ = declare_unsupported(globals(), WHY, "ShardedGradScaler")

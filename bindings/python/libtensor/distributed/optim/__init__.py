@@ -1,6 +1,6 @@
 """Names of optimizers of several processes, which are not supported."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = refuse(globals(), WHY, "DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer")
+__all__ = declare_unsupported(globals(), WHY, "DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer")

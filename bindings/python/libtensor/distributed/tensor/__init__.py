@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
 DTensor: Any
 distribute_tensor: Any
 distribute_module: Any
 
-__all__ = refuse(globals(), WHY, "DTensor DeviceMesh Placement Shard Replicate Partial distribute_tensor distribute_module init_device_mesh zeros")
-__all__ += refuse(globals(), WHY, "ones empty full rand randn")
+__all__ = declare_unsupported(
+    globals(), WHY, "DTensor DeviceMesh Placement Shard Replicate Partial distribute_tensor distribute_module init_device_mesh zeros"
+)
+__all__ += declare_unsupported(globals(), WHY, "ones empty full rand randn")

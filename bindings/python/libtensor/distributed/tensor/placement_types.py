@@ -1,6 +1,6 @@
 """How tensors are spread over processes."""
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = refuse(globals(), WHY, "Placement Shard Replicate Partial _StridedShard DTensorSpec TensorMeta")
+__all__ = declare_unsupported(globals(), WHY, "Placement Shard Replicate Partial _StridedShard DTensorSpec TensorMeta")

@@ -14,7 +14,7 @@ from typing import Any
 
 from ... import Tensor, empty, is_autocast_enabled
 from ..._base import overrides
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from ...nn import Module, Parameter
 from ...utils import _pytree as pytree
 from ...utils._python_dispatch import TorchDispatchMode, _disable_current_modes
@@ -244,4 +244,4 @@ def _is_flat(result: Any) -> bool:
     return isinstance(result, list | tuple) and not any(pytree.tree_structure(v).num_children for v in result)
 
 
-refuse(globals(), "tracing of subclasses of Tensor is not supported", "wrapper_and_args_for_make_fx")
+declare_unsupported(globals(), "tracing of subclasses of Tensor is not supported", "wrapper_and_args_for_make_fx")

@@ -254,7 +254,7 @@ class RNN(RNNBase):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        _refuse_projection(type(self), kwargs)
+        _check_no_projection(type(self), kwargs)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         mode = f"RNN_{nonlinearity.upper()}"
@@ -262,7 +262,7 @@ class RNN(RNNBase):
         self.nonlinearity = nonlinearity
 
 
-def _refuse_projection(kind: type, others: dict[str, Any]) -> None:
+def _check_no_projection(kind: type, others: dict[str, Any]) -> None:
     if "proj_size" in others:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
     if others:
@@ -356,7 +356,7 @@ class GRU(RNNBase):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        _refuse_projection(type(self), kwargs)
+        _check_no_projection(type(self), kwargs)
         super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
 
 

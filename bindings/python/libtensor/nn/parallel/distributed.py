@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ..._inert import refuse
+from ..._inert import declare_unsupported
 from ...distributed import WHY
 
 DistributedDataParallel: Any
 
-__all__ = refuse(globals(), WHY, "DistributedDataParallel")
+__all__ = declare_unsupported(globals(), WHY, "DistributedDataParallel")

@@ -173,10 +173,10 @@ def _inject_new_class(module: Module) -> None:
             replica.__dict__ = copy.deepcopy(self.__dict__, memo)
         return memo[id(self)]
 
-    def refuse(self: Any) -> Any:
+    def raise_error(self: Any) -> Any:
         raise RuntimeError("Serialization of parametrized modules is only supported through state_dict().")
 
-    body: dict[str, Any] = {"__getstate__": refuse}
+    body: dict[str, Any] = {"__getstate__": raise_error}
     if not hasattr(kind, "__deepcopy__"):
         body["__deepcopy__"] = deep_copy
     module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), body)

@@ -1,4 +1,4 @@
-"""Law 3: a refused call changes nothing: no value, no geometry, no count of writes, no handle, no byte in use."""
+"""Law 3: a rejected call changes nothing: no value, no geometry, no count of writes, no handle, no byte in use."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from compare import unsound
 from inputs import apart, dense, numbers
 from library import ABSENT, CUDA, DTYPES, Store, Tensor, row_major
 
-NAME = "refusals"
+NAME = "errors"
 INTS = (-(2**63) + 1, 2**63 - 1, -1, 0, 1, 2, 5, -7, 63, 64, 65, 10**6, 2**31, 2**32, 2**40, 2**62)
 FLOATS = ("nan", "inf", "-inf", "-1.0", "0.0", "1e308", "0.5")
 TEXTS = ("", "none", "sum", "floor", "é", "x" * 300, "[0]", "cuda:9")
