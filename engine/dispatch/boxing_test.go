@@ -13,7 +13,7 @@ import (
 // Every operator with a listed signature converts calls as reflection does, in both directions, with a result and with an error.
 func TestListedSignaturesConvertAsReflection(t *testing.T) {
 	covered := map[reflect.Type]bool{}
-	for i := range operators {
+	for i := range Operators() {
 		o := &operators[i]
 		of := reflect.TypeOf(o.whole)
 		if _, listed := signatures[of]; !listed {

@@ -69,11 +69,16 @@ const (
 	Linear      // in all tensors that have derivatives, at once
 	Multilinear // linear in each of them, with the others constant
 	Derived     // a composite operator with a derivative formula for the whole
+	GradientRule
+	AnyKind         // a call does not depend on the kinds of its tensors
+	CUDAPartly      // CUDA devices support some calls
+	CUDAUnsupported // CUDA devices support no call
 )
 
-// Operator describes an operator of boxed calls.
+// Operator describes an operator of the dispatcher.
 type Operator struct {
 	Name     string
+	ids      string // the names of the operator and its aliases in the schema, such as max.dim, with a space between
 	category uint8  // in categories
 	names    string // of the parameters, with a space between
 	Outs     int    // parameters before the entry's: tensors for the results, or nil
@@ -81,6 +86,7 @@ type Operator struct {
 	dims     uint32 // parameters that are dimensions of the first tensor
 	nameRule uint8  // in nameRules
 	facts    Facts
+	dtypes   uint32 // a bit for each dtype that it takes
 	method   string // of the dispatcher, and the field of Backend
 	whole    any    // the dispatcher's method: a function of a Context and the parameters that returns the results and an error
 	steps    *Backend
@@ -148,8 +154,8 @@ func (o *Operator) Writes(i int) bool { return o.writes&(1<<i) != 0 }
 // IsDim reports whether a parameter is a dimension of the first tensor, or several.
 func (o *Operator) IsDim(i int) bool { return o.dims&(1<<i) != 0 }
 
-// Operators that calls are boxed of.
-func Operators() []Operator { return operators[:] }
+// Operators returns the operators that calls are boxed of.
+func Operators() []Operator { return operators[:len(operators)-unboxed] }
 
 // backendFields maps the names of Backend's fields to their indices.
 var backendFields = sync.OnceValue(func() map[string]int {
@@ -164,7 +170,7 @@ var backendFields = sync.OnceValue(func() map[string]int {
 // BoxedBackend returns a Backend that routes every operator for which serves(o) is true to the boxed function does.
 func BoxedBackend(does Boxed, serves func(o *Operator) bool) (b Backend) {
 	backend, places := reflect.ValueOf(&b).Elem(), backendFields()
-	for i := range operators {
+	for i := range Operators() {
 		o := &operators[i]
 		if !serves(o) {
 			continue

@@ -21,7 +21,7 @@ func readServed() (served map[string]map[string]string, err error) {
 	return served, err
 }
 
-// deviceWord returns the support of a device for an operator: "" for all calls, or if unknown, partly or `rejected`.
+// deviceWord returns the support of a device for an operator: "" for all calls, or if unknown, partly or `unsupported`.
 func deviceWord(dtypes map[string]string) string {
 	count := map[string]int{}
 	for _, word := range dtypes {

@@ -8,12 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
 // The implementation of an operator for a tensor kind is one of the words kernel, composite (the decomposition runs on tensors of the
-// kind), rule (specific to the kind), constant (no gradient flows through it) or `rejected`.
+// kind), rule (specific to the kind), constant (no gradient flows through it) or `unsupported`.
 
 // plainForm returns the word for plain tensors.
 func plainForm(f *function) string {
@@ -36,7 +35,7 @@ func gradientForm(o *schema.Operator, f *function) string {
 	return "unsupported"
 }
 
-// generateDispatch writes the facts for DispatchTable that the backends do not contain.
+// generateDispatch writes the dispatcher's table of operators, and collects what the reference shows of their implementations.
 func generateDispatch(out *output, ops []*schema.Operator, all []*function) error {
 	byGo, first := map[string]*function{}, map[string]*schema.Operator{}
 	for _, f := range all {
@@ -59,9 +58,11 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 	if err != nil {
 		return err
 	}
+	if err := generateOperators(out, ops, all, served); err != nil {
+		return err
+	}
 	ops = schema.Public(ops)
 	generateDevices(out, ops, served)
-	var rows strings.Builder
 	words := map[string][]string{}
 	for _, o := range ops {
 		f := byGo[o.GoName()]
@@ -70,15 +71,6 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 		}
 		gradient := gradientForm(first[f.name], f)
 		named := o.NameRule() != "unsupported"
-		var dtypes uint32
-		for i, d := range dtype.All {
-			if o.Accepts(d) {
-				dtypes |= 1 << i
-			}
-		}
-		line := fmt.Sprintf("%s %s %s %s %t %t %t %#x %s", o.ID(), f.name, plainForm(f), gradient, named, f.any, o.Tagged("syncs"), dtypes,
-			deviceWord(served[o.ID()]))
-		rows.WriteString(strings.TrimSpace(line) + "\n")
 		layer := func(rules map[string]bool) string {
 			switch {
 			case f.any:
@@ -101,8 +93,6 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 		words[o.ID()] = []string{plainForm(f), names, layer(sparse), gradient, ofQuantized}
 	}
 	out.kinds = words
-	out.write(facadeDir+"/gen_dispatch.go", fileHead(
-		"\n// entryLines are the operators of tensors, in the order of the schema: the fields of an entry on each line. A table of strings would be larger.\nconst entryLines = `"+rows.String()+"`\n", nil))
 	return nil
 }
 

@@ -70,7 +70,6 @@ func generateFacade(out *output, ops []*schema.Operator) error {
 	if err := sparseUnary(out, ops, all); err != nil {
 		return err
 	}
-	generateBoxed(out, ops, all)
 	if err := generateAutocast(out, ops, all, policies); err != nil {
 		return err
 	}
