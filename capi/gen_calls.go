@@ -17,4635 +17,3344 @@ import (
 
 // calls is indexed by lt_frame.op, in the order of gen_numbers.h.
 var calls = [...]func(dispatch.Context, frame) error{
-	// H
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.AdjointMatrix(f.readTensor(0))) },
-	// T
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.TransposeAll(f.readTensor(0))) },
-	// abs
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Abs(f.findOutput(0), f.readTensor(0))) },
-	// absolute
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Abs(f.findOutput(0), f.readTensor(0))) },
-	// acos
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acos(f.findOutput(0), f.readTensor(0))) },
-	// acosh
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acosh(f.findOutput(0), f.readTensor(0))) },
-	// adaptive_avg_pool1d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AdaptiveAvgPool1d(f.readTensor(0), f.readInts(1)))
 	},
-	// adaptive_max_pool1d
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.AdaptiveMaxPool1d(f.readTensor(0), f.readInts(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// add
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Add(f.findOutput(0), f.readOperand(0), f.readOperand(1), f.readScalar(2)))
 	},
-	// addbmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Addbmm(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3), f.readScalar(4)))
 	},
-	// addcdiv
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Addcdiv(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3)))
 	},
-	// addcmul
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Addcmul(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3)))
 	},
-	// addmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Addmm(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3), f.readScalar(4)))
 	},
-	// addmv
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Addmv(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3), f.readScalar(4)))
 	},
-	// addr
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Addr(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3), f.readScalar(4)))
 	},
-	// adjoint
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Adjoint(f.readTensor(0))) },
-	// affine_grid_generator
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AffineGridGenerator(f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// alias_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AliasCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// align_as
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AlignAs(f.readTensor(0), f.readTensor(1)))
 	},
-	// align_tensors
 	func(c dispatch.Context, f frame) error { return f.setList(c.AlignTensors(f.readTensors(0))) },
-	// align_to
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.AlignTo(f.readTensor(0), f.readStrs(1))) },
-	// all
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.All(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// allclose
 	func(c dispatch.Context, f frame) error {
 		return f.setBool(c.Allclose(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readFloat(3), f.readBool(4)))
 	},
-	// alpha_dropout
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AlphaDropout(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// amax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Amax(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// amin
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Amin(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// aminmax
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Aminmax(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readIntOptional(1), f.readBool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	// angle
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Angle(f.findOutput(0), f.readTensor(0))) },
-	// any
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Any(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// arange
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Arange(f.findOutput(0), f.readScalar(0), f.readDtype(1), f.readLayout(2), f.readDevice(3)))
 	},
-	// arange.start
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ArangeStart(f.findOutput(0), f.readScalar(0), f.readScalar(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// arange.start_step
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ArangeStartStep(f.findOutput(0), f.readScalar(0), f.readScalar(1), f.readScalar(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// arccos
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acos(f.findOutput(0), f.readTensor(0))) },
-	// arccosh
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acosh(f.findOutput(0), f.readTensor(0))) },
-	// archive_load
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.ArchiveLoad(f.readStr(0), f.readBool(1))
 		return f.setMixed(err, r0, r1)
 	},
-	// archive_load_bytes
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.ArchiveLoadBytes(f.readTensor(0))
 		return f.setMixed(err, r0, r1)
 	},
-	// archive_save
 	func(c dispatch.Context, f frame) error {
 		return c.ArchiveSave(f.readStr(0), f.readStrs(1), f.readTensors(2))
 	},
-	// archive_save_bytes
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ArchiveSaveBytes(f.readStrs(0), f.readTensors(1)))
 	},
-	// arcsin
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Asin(f.findOutput(0), f.readTensor(0))) },
-	// arcsinh
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Asinh(f.findOutput(0), f.readTensor(0))) },
-	// arctan
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atan(f.findOutput(0), f.readTensor(0))) },
-	// arctan2
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Atan2(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// arctanh
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atanh(f.findOutput(0), f.readTensor(0))) },
-	// argmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Argmax(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readBool(2)))
 	},
-	// argmin
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Argmin(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readBool(2)))
 	},
-	// argsort
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Argsort(f.readTensor(0), f.readInt(1), f.readBool(2)))
 	},
-	// argsort.stable
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ArgsortStable(f.readTensor(0), f.readBool(1), f.readInt(2), f.readBool(3)))
 	},
-	// argwhere
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Argwhere(f.readTensor(0))) },
-	// as_strided
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AsStrided(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readIntOptional(3)))
 	},
-	// as_strided_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AsStridedCopy(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readIntOptional(3)))
 	},
-	// as_strided_scatter
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AsStridedScatter(f.readTensor(0), f.readTensor(1), f.readInts(2), f.readInts(3), f.readIntOptional(4)))
 	},
-	// asin
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Asin(f.findOutput(0), f.readTensor(0))) },
-	// asinh
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Asinh(f.findOutput(0), f.readTensor(0))) },
-	// atan
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atan(f.findOutput(0), f.readTensor(0))) },
-	// atan2
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Atan2(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// atanh
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atanh(f.findOutput(0), f.readTensor(0))) },
-	// atleast_1d
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atleast1d(f.readTensor(0))) },
-	// atleast_1d.sequence
 	func(c dispatch.Context, f frame) error { return f.setList(c.Atleast1dSequence(f.readTensors(0))) },
-	// atleast_2d
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atleast2d(f.readTensor(0))) },
-	// atleast_2d.sequence
 	func(c dispatch.Context, f frame) error { return f.setList(c.Atleast2dSequence(f.readTensors(0))) },
-	// atleast_3d
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Atleast3d(f.readTensor(0))) },
-	// atleast_3d.sequence
 	func(c dispatch.Context, f frame) error { return f.setList(c.Atleast3dSequence(f.readTensors(0))) },
-	// autocast_decrement_nesting
 	func(c dispatch.Context, f frame) error { return f.setInt(c.AutocastDecrementNesting()) },
-	// autocast_increment_nesting
 	func(c dispatch.Context, f frame) error { return f.setInt(c.AutocastIncrementNesting()) },
-	// autograd_grad
 	func(c dispatch.Context, f frame) error {
 		return f.setList(autograd.AutogradGrad(c, f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readBoolOptional(3), f.readBool(4), f.readBool(5), f.readBool(6)))
 	},
-	// avg_pool1d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AvgPool1d(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readBool(4), f.readBool(5)))
 	},
-	// backward
 	func(c dispatch.Context, f frame) error {
 		return autograd.Backward(c, f.readTensors(0), f.readTensors(1), f.readBoolOptional(2), f.readBool(3), f.readTensors(4))
 	},
-	// baddbmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Baddbmm(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3), f.readScalar(4)))
 	},
-	// bartlett_window
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BartlettWindow(f.readInt(0), f.readBool(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// batch_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BatchNorm(f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readTensorOptional(4), f.readBool(5), f.readFloat(6), f.readFloat(7), f.readBool(8)))
 	},
-	// bernoulli
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Bernoulli(f.findOutput(0), f.readTensor(0), f.readGeneratorOptional(1)))
 	},
-	// bernoulli.p
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BernoulliP(f.readTensor(0), f.readFloat(1), f.readGeneratorOptional(2)))
 	},
-	// bernoulli_
 	func(c dispatch.Context, f frame) error {
 		err := c.FillBernoulli(f.readTensor(0), f.readFloat(1), f.readGeneratorOptional(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// bernoulli_.tensor
 	func(c dispatch.Context, f frame) error {
 		err := c.FillBernoulliEach(f.readTensor(0), f.readTensor(1), f.readGeneratorOptional(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// bilinear
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnBilinear(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensorOptional(3)))
 	},
-	// bincount
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Bincount(f.readTensor(0), f.readTensorOptional(1), f.readInt(2)))
 	},
-	// binomial
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Binomial(f.readTensor(0), f.readTensor(1), f.readGeneratorOptional(2)))
 	},
-	// bitwise_and
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BitwiseAnd(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// bitwise_left_shift
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BitwiseLeftShift(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// bitwise_not
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BitwiseNot(f.findOutput(0), f.readTensor(0)))
 	},
-	// bitwise_or
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BitwiseOr(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// bitwise_right_shift
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BitwiseRightShift(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// bitwise_xor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BitwiseXor(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// blackman_window
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BlackmanWindow(f.readInt(0), f.readBool(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// block_diag
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.BlockDiag(f.readTensors(0))) },
-	// bmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Bmm(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// broadcast_tensors
 	func(c dispatch.Context, f frame) error { return f.setList(c.BroadcastTensors(f.readTensors(0))) },
-	// broadcast_to
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.BroadcastTo(f.readTensor(0), f.readInts(1)))
 	},
-	// bucketize
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Bucketize(f.findOutput(0), f.readOperand(0), f.readTensor(1), f.readBool(2), f.readBool(3)))
 	},
-	// can_cast
 	func(c dispatch.Context, f frame) error { return f.setBool(c.CanCast(f.readDtype(0), f.readDtype(1))) },
-	// cartesian_prod
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.CartesianProd(f.readTensors(0))) },
-	// cat
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cat(f.findOutput(0), f.readTensors(0), f.readInt(1)))
 	},
-	// cauchy_
 	func(c dispatch.Context, f frame) error {
 		err := c.FillCauchy(f.readTensor(0), f.readFloat(1), f.readFloat(2), f.readGeneratorOptional(3))
 		f.refreshTensor(0)
 		return err
 	},
-	// ccol_indices
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.CcolIndices(f.readTensor(0))) },
-	// ccol_indices_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CcolIndicesCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// cdist
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cdist(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readStr(3)))
 	},
-	// ceil
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Ceil(f.findOutput(0), f.readTensor(0))) },
-	// celu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Celu(f.findOutput(0), f.readTensor(0), f.readFloat(1)))
 	},
-	// chain_matmul
 	warnDeprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ChainMatmul(f.findOutput(0), f.readTensors(0)))
 	}),
-	// channel_shuffle
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ChannelShuffle(f.readTensor(0), f.readInt(1)))
 	},
-	// cholesky
 	warnDeprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cholesky(f.findOutput(0), f.readTensor(0), f.readBool(1)))
 	}),
-	// cholesky_inverse
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CholeskyInverse(f.findOutput(0), f.readTensor(0), f.readBool(1)))
 	},
-	// cholesky_solve
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CholeskySolve(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readBool(2)))
 	},
-	// choose_qparams_per_tensor
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.ChooseQparamsPerTensor(f.readTensor(0), f.readBool(1))
 		return f.setMixed(err, r0, r1)
 	},
-	// chunk
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.Chunk(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// clamp
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Clamp(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readScalar(2)))
 	},
-	// clamp.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ClampTensor(f.findOutput(0), f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2)))
 	},
-	// clamp_max
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ClampMax(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// clamp_min
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ClampMin(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// clear_autocast_cache
 	func(c dispatch.Context, f frame) error { return c.ClearAutocastCache() },
-	// clip
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Clamp(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readScalar(2)))
 	},
-	// clip.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ClampTensor(f.findOutput(0), f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2)))
 	},
-	// clone
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Clone(f.readTensor(0), f.readFormat(1))) },
-	// coalesce
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Coalesce(f.readTensor(0))) },
-	// col_indices
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.ColIndices(f.readTensor(0))) },
-	// col_indices_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ColIndicesCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// column_stack
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ColumnStack(f.findOutput(0), f.readTensors(0)))
 	},
-	// combinations
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Combinations(f.readTensor(0), f.readInt(1), f.readBool(2)))
 	},
-	// complex.parts
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ComplexParts(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// concat
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cat(f.findOutput(0), f.readTensors(0), f.readInt(1)))
 	},
-	// concatenate
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cat(f.findOutput(0), f.readTensors(0), f.readInt(1)))
 	},
-	// conj
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Conj(f.readTensor(0))) },
-	// conj_physical
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ConjPhysical(f.findOutput(0), f.readTensor(0)))
 	},
-	// constant_pad_nd
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ConstantPadNd(f.readTensor(0), f.readInts(1), f.readScalar(2)))
 	},
-	// contiguous
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Contiguous(f.readTensor(0), f.readFormat(1)))
 	},
-	// conv1d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Conv1d(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readInts(4), f.readInts(5), f.readInt(6)))
 	},
-	// conv1d.padding
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Conv1dPadding(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readStr(4), f.readInts(5), f.readInt(6)))
 	},
-	// conv2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Conv2d(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readInts(4), f.readInts(5), f.readInt(6)))
 	},
-	// conv2d.padding
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Conv2dPadding(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readStr(4), f.readInts(5), f.readInt(6)))
 	},
-	// conv3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Conv3d(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readInts(4), f.readInts(5), f.readInt(6)))
 	},
-	// conv3d.padding
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Conv3dPadding(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readStr(4), f.readInts(5), f.readInt(6)))
 	},
-	// conv_tbc
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ConvTbc(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInt(3)))
 	},
-	// conv_transpose1d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ConvTranspose1d(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readInts(4), f.readInts(5), f.readInt(6), f.readInts(7)))
 	},
-	// conv_transpose2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ConvTranspose2d(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readInts(4), f.readInts(5), f.readInt(6), f.readInts(7)))
 	},
-	// conv_transpose3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ConvTranspose3d(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readInts(4), f.readInts(5), f.readInt(6), f.readInts(7)))
 	},
-	// convert_weight_to_int4pack_for_cpu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ConvertWeightToInt4packForCpu(f.readTensor(0), f.readInt(1)))
 	},
-	// coo_indices
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.RawIndices(f.readTensor(0))) },
-	// coo_values
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.RawValues(f.readTensor(0))) },
-	// copy_
 	func(c dispatch.Context, f frame) error {
 		err := c.Copy(f.readTensor(0), f.readOperand(1), f.readBool(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// copysign
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Copysign(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// corrcoef
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Corrcoef(f.readTensor(0))) },
-	// cos
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Cos(f.findOutput(0), f.readTensor(0))) },
-	// cosh
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Cosh(f.findOutput(0), f.readTensor(0))) },
-	// cosine_similarity
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CosineSimilarity(f.readTensor(0), f.readTensor(1), f.readInt(2), f.readFloat(3)))
 	},
-	// count_nonzero
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CountNonzero(f.readTensor(0), f.readInts(1)))
 	},
-	// cov
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cov(f.readTensor(0), f.readInt(1), f.readTensorOptional(2), f.readTensorOptional(3)))
 	},
-	// cpu_tier
 	func(c dispatch.Context, f frame) error { return f.setStr(ops.CpuTier()) },
-	// cross
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cross(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readIntOptional(2)))
 	},
-	// crow_indices
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.CrowIndices(f.readTensor(0))) },
-	// crow_indices_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CrowIndicesCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// csr_sddmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CsrSddmm(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensor(3)))
 	},
-	// csr_spadd
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.CsrSpadd(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensor(3), f.readTensor(4), f.readTensor(5), f.readInt(6))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// csr_spgemm
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.CsrSpgemm(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensor(3), f.readTensor(4), f.readTensor(5), f.readInt(6))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// csr_spmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CsrSpmm(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readTensor(3)))
 	},
-	// ctc_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CtcLoss(f.readTensor(0), f.readTensor(1), f.readInts(2), f.readInts(3), f.readInt(4), f.readInt(5), f.readBool(6)))
 	},
-	// ctc_loss.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CtcLossTensor(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensor(3), f.readInt(4), f.readInt(5), f.readBool(6)))
 	},
-	// cummax
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Cummax(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// cummin
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Cummin(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// cumprod
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cumprod(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// cumsum
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cumsum(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// cumulative_trapezoid
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CumulativeTrapezoid(f.readTensor(0), f.readScalar(1), f.readInt(2)))
 	},
-	// cumulative_trapezoid.x
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.CumulativeTrapezoidX(f.readTensor(0), f.readTensor(1), f.readInt(2)))
 	},
-	// data_ptr
 	func(c dispatch.Context, f frame) error { return f.setPointer(c.DataPtr(f.readTensor(0))) },
-	// default_generator
 	func(c dispatch.Context, f frame) error { return f.setGenerator(ops.DefaultGenerator()) },
-	// default_generator.device
 	func(c dispatch.Context, f frame) error {
 		return f.setGenerator(ops.DefaultGeneratorOf(f.readDevice(0)))
 	},
-	// deg2rad
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Deg2rad(f.findOutput(0), f.readTensor(0)))
 	},
-	// dense_dim
 	func(c dispatch.Context, f frame) error { return f.setInt(c.DenseDim(f.readTensor(0))) },
-	// dequantize
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Dequantize(f.readTensor(0))) },
-	// dequantize.tensors
 	func(c dispatch.Context, f frame) error { return f.setList(c.DequantizeTensors(f.readTensors(0))) },
-	// det
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgDet(f.findOutput(0), f.readTensor(0)))
 	},
-	// detach
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Detach(f.readTensor(0))) },
-	// detach_
 	func(c dispatch.Context, f frame) error {
 		err := autograd.DetachInplace(c, f.readTensor(0))
 		f.refreshTensor(0)
 		return err
 	},
-	// detach_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.DetachCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// device_absence
 	func(c dispatch.Context, f frame) error { return f.setStr(ops.DeviceAbsence(f.readStr(0))) },
-	// device_allocations
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := ops.DeviceAllocations(f.readDevice(0))
 		return f.setInts(err, r0, r1, r2)
 	},
-	// device_attribute
 	func(c dispatch.Context, f frame) error {
 		return f.setInt(ops.DeviceAttribute(f.readDevice(0), f.readStr(1)))
 	},
-	// device_can_access_peer
 	func(c dispatch.Context, f frame) error {
 		return f.setBool(ops.DeviceCanAccessPeer(f.readDevice(0), f.readDevice(1)))
 	},
-	// device_count
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.DeviceCount(f.readStr(0))) },
-	// device_current
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.DeviceCurrent(f.readStr(0))) },
-	// device_memory
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, r4, r5, r6, err := ops.DeviceMemory(f.readDevice(0))
 		return f.setInts(err, r0, r1, r2, r3, r4, r5, r6)
 	},
-	// device_name
 	func(c dispatch.Context, f frame) error { return f.setStr(ops.DeviceName(f.readDevice(0))) },
-	// device_of_pointer
 	func(c dispatch.Context, f frame) error {
 		return f.setDevice(ops.DeviceOfPointer(f.readStr(0), f.readPointer(1)))
 	},
-	// device_reset_peak_memory
 	func(c dispatch.Context, f frame) error { return ops.DeviceResetPeakMemory(f.readDevice(0)) },
-	// device_set_current
 	func(c dispatch.Context, f frame) error { return ops.DeviceSetCurrent(f.readDevice(0)) },
-	// device_set_memory_limit
 	func(c dispatch.Context, f frame) error {
 		return ops.DeviceSetMemoryLimit(f.readDevice(0), f.readInt(1))
 	},
-	// device_synchronize
 	func(c dispatch.Context, f frame) error { return ops.DeviceSynchronize(f.readDevice(0)) },
-	// device_uuid
 	func(c dispatch.Context, f frame) error { return f.setStr(ops.DeviceUuid(f.readDevice(0))) },
-	// diag
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Diag(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// diag_embed
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.DiagEmbed(f.readTensor(0), f.readInt(1), f.readInt(2), f.readInt(3)))
 	},
-	// diagflat
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Diagflat(f.readTensor(0), f.readInt(1))) },
-	// diagonal
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Diagonal(f.readTensor(0), f.readInt(1), f.readInt(2), f.readInt(3)))
 	},
-	// diagonal.outdim
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.DiagonalOutdim(f.readTensor(0), f.readStr(1), f.readInt(2), f.readInt(3), f.readInt(4)))
 	},
-	// diagonal_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.DiagonalCopy(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2), f.readInt(3)))
 	},
-	// diagonal_scatter
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.DiagonalScatter(f.readTensor(0), f.readTensor(1), f.readInt(2), f.readInt(3), f.readInt(4)))
 	},
-	// diff
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Diff(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2), f.readTensorOptional(3), f.readTensorOptional(4)))
 	},
-	// digamma
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Digamma(f.findOutput(0), f.readTensor(0)))
 	},
-	// dim_by_name
 	func(c dispatch.Context, f frame) error { return f.setInt(c.DimByName(f.readTensor(0), f.readStr(1))) },
-	// dirichlet_grad
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.DirichletGrad(f.readTensor(0), f.readTensor(1), f.readTensor(2)))
 	},
-	// dispatch_table
 	func(c dispatch.Context, f frame) error { return f.setStr(c.DispatchTable(f.readStr(0))) },
-	// dist
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Dist(f.readTensor(0), f.readTensor(1), f.readScalar(2)))
 	},
-	// div
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Div(f.findOutput(0), f.readOperand(0), f.readOperand(1), f.readStrOptional(2)))
 	},
-	// divide
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Div(f.findOutput(0), f.readOperand(0), f.readOperand(1), f.readStrOptional(2)))
 	},
-	// dot
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Dot(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// dropout
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Dropout(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// dsmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Mm(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// dsplit
 	func(c dispatch.Context, f frame) error { return f.setList(c.Dsplit(f.readTensor(0), f.readInt(1))) },
-	// dsplit.indices
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.DsplitIndices(f.readTensor(0), f.readInts(1)))
 	},
-	// dstack
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Dstack(f.findOutput(0), f.readTensors(0)))
 	},
-	// einsum
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Einsum(f.readStr(0), f.readTensors(1))) },
-	// embedding
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Embedding(f.readTensor(0), f.readTensor(1), f.readInt(2), f.readBool(3), f.readBool(4)))
 	},
-	// embedding_bag
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, err := c.EmbeddingBag(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readBool(3), f.readInt(4), f.readBool(5), f.readTensorOptional(6), f.readBool(7), f.readIntOptional(8))
 		return f.setTensors(err, r0, r1, r2, r3)
 	},
-	// embedding_renorm_
 	func(c dispatch.Context, f frame) error {
 		err := c.EmbeddingRenorm(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readFloat(3))
 		f.refreshTensor(0)
 		return err
 	},
-	// empty
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Empty(f.findOutput(0), f.readInts(0), f.readDtype(1), f.readLayout(2), f.readDevice(3), f.readFormat(4)))
 	},
-	// empty_affine_quantized
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.EmptyAffineQuantized(f.readInts(0), f.readDtype(1), f.readLayout(2), f.readDevice(3), f.readFloat(4), f.readInt(5)))
 	},
-	// empty_cache
 	func(c dispatch.Context, f frame) error { return ops.EmptyCache() },
-	// empty_like
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.EmptyLike(f.readTensor(0), f.readDtype(1), f.readLayout(2), f.readDevice(3), f.readFormat(4)))
 	},
-	// empty_per_channel_affine_quantized
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.EmptyPerChannelAffineQuantized(f.readInts(0), f.readTensor(1), f.readTensor(2), f.readInt(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// empty_permuted
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.EmptyPermuted(f.readInts(0), f.readInts(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// empty_strided
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.EmptyStrided(f.readInts(0), f.readInts(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// eq
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Eq(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// equal
 	func(c dispatch.Context, f frame) error { return f.setBool(c.Equal(f.readTensor(0), f.readTensor(1))) },
-	// erf
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erf(f.findOutput(0), f.readTensor(0))) },
-	// erfc
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erfc(f.findOutput(0), f.readTensor(0))) },
-	// erfinv
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Erfinv(f.findOutput(0), f.readTensor(0)))
 	},
-	// event_elapsed_time
 	func(c dispatch.Context, f frame) error {
 		return f.setFloat(ops.EventElapsedTime(f.readInt(0), f.readInt(1)))
 	},
-	// event_free
 	func(c dispatch.Context, f frame) error { return ops.EventFree(f.readInt(0)) },
-	// event_handle
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.EventHandle(f.readInt(0))) },
-	// event_new
 	func(c dispatch.Context, f frame) error {
 		return f.setInt(ops.EventNew(f.readDevice(0), f.readBool(1), f.readBool(2)))
 	},
-	// event_query
 	func(c dispatch.Context, f frame) error { return f.setBool(ops.EventQuery(f.readInt(0))) },
-	// event_record
 	func(c dispatch.Context, f frame) error { return ops.EventRecord(f.readInt(0), f.readInt(1)) },
-	// event_synchronize
 	func(c dispatch.Context, f frame) error { return ops.EventSynchronize(f.readInt(0)) },
-	// exp
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Exp(f.findOutput(0), f.readTensor(0))) },
-	// exp2
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Exp2(f.findOutput(0), f.readTensor(0))) },
-	// expand
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Expand(f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// expand_as
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ExpandAs(f.readTensor(0), f.readTensor(1)))
 	},
-	// expand_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ExpandCopy(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// expm1
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Expm1(f.findOutput(0), f.readTensor(0))) },
-	// exponential_
 	func(c dispatch.Context, f frame) error {
 		err := c.FillExponential(f.readTensor(0), f.readFloat(1), f.readGeneratorOptional(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// eye
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Eye(f.findOutput(0), f.readInt(0), f.readDtype(1), f.readLayout(2), f.readDevice(3)))
 	},
-	// eye.m
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.EyeM(f.findOutput(0), f.readInt(0), f.readInt(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// fail_allocation
 	func(c dispatch.Context, f frame) error { return ops.FailAllocation(f.readInt(0)) },
-	// fake_quantize_learnable_per_channel_affine
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FakeQuantizeLearnablePerChannelAffine(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInt(3), f.readInt(4), f.readInt(5), f.readFloat(6)))
 	},
-	// fake_quantize_learnable_per_tensor_affine
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FakeQuantizeLearnablePerTensorAffine(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInt(3), f.readInt(4), f.readFloat(5)))
 	},
-	// fake_quantize_per_channel_affine
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FakeQuantizePerChannelAffine(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInt(3), f.readInt(4), f.readInt(5)))
 	},
-	// fake_quantize_per_channel_affine_cachemask
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.FakeQuantizePerChannelAffineCachemask(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInt(3), f.readInt(4), f.readInt(5))
 		return f.setTensors(err, r0, r1)
 	},
-	// fake_quantize_per_tensor_affine
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FakeQuantizePerTensorAffine(f.readTensor(0), f.readFloat(1), f.readInt(2), f.readInt(3), f.readInt(4)))
 	},
-	// fake_quantize_per_tensor_affine.tensor_qparams
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FakeQuantizePerTensorAffineTensorQparams(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInt(3), f.readInt(4)))
 	},
-	// fake_quantize_per_tensor_affine_cachemask
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.FakeQuantizePerTensorAffineCachemask(f.readTensor(0), f.readFloat(1), f.readInt(2), f.readInt(3), f.readInt(4))
 		return f.setTensors(err, r0, r1)
 	},
-	// feature_alpha_dropout
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FeatureAlphaDropout(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// feature_dropout
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FeatureDropout(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// fft.fft
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftFft(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readInt(2), f.readStrOptional(3)))
 	},
-	// fft.fft2
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftFft2(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.fftfreq
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftFftfreq(f.findOutput(0), f.readInt(0), f.readFloat(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// fft.fftn
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftFftn(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.fftshift
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftFftshift(f.readTensor(0), f.readInts(1)))
 	},
-	// fft.hfft
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftHfft(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readInt(2), f.readStrOptional(3)))
 	},
-	// fft.hfft2
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftHfft2(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.hfftn
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftHfftn(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.ifft
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIfft(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readInt(2), f.readStrOptional(3)))
 	},
-	// fft.ifft2
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIfft2(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.ifftn
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIfftn(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.ifftshift
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIfftshift(f.readTensor(0), f.readInts(1)))
 	},
-	// fft.ihfft
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIhfft(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readInt(2), f.readStrOptional(3)))
 	},
-	// fft.ihfft2
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIhfft2(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.ihfftn
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIhfftn(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.irfft
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIrfft(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readInt(2), f.readStrOptional(3)))
 	},
-	// fft.irfft2
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIrfft2(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.irfftn
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftIrfftn(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.rfft
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftRfft(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readInt(2), f.readStrOptional(3)))
 	},
-	// fft.rfft2
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftRfft2(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft.rfftfreq
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftRfftfreq(f.findOutput(0), f.readInt(0), f.readFloat(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// fft.rfftn
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftRfftn(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readStrOptional(3)))
 	},
-	// fft_c2c
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftC2c(f.readTensor(0), f.readInts(1), f.readBool(2), f.readFloat(3)))
 	},
-	// fft_c2r
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftC2r(f.readTensor(0), f.readInt(1), f.readInt(2), f.readFloat(3)))
 	},
-	// fft_r2c
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FftR2c(f.readTensor(0), f.readInts(1), f.readBool(2), f.readFloat(3)))
 	},
-	// file_write
 	func(c dispatch.Context, f frame) error { return c.FileWrite(f.readStr(0), f.readTensor(1)) },
-	// fill
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Fill(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// fill_diagonal_
 	func(c dispatch.Context, f frame) error {
 		err := c.FillDiagonal(f.readTensor(0), f.readScalar(1), f.readBool(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// fix
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Trunc(f.findOutput(0), f.readTensor(0))) },
-	// flatten
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Flatten(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// flatten.dims
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FlattenDims(f.readTensor(0), f.readInts(1), f.readStr(2)))
 	},
-	// flatten.out_dim
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FlattenOutDim(f.readTensor(0), f.readInt(1), f.readInt(2), f.readStr(3)))
 	},
-	// flip
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Flip(f.readTensor(0), f.readInts(1))) },
-	// fliplr
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Fliplr(f.readTensor(0))) },
-	// flipud
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Flipud(f.readTensor(0))) },
-	// float_power
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FloatPower(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// floor
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Floor(f.findOutput(0), f.readTensor(0))) },
-	// floor_divide
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FloorDivide(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// fmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Fmax(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// fmin
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Fmin(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// fmod
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Fmod(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// foreach_abs
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachAbs(f.readTensors(0))) },
-	// foreach_abs_
 	func(c dispatch.Context, f frame) error { return c.ForeachAbsInPlace(f.readTensors(0)) },
-	// foreach_acos
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachAcos(f.readTensors(0))) },
-	// foreach_acos_
 	func(c dispatch.Context, f frame) error { return c.ForeachAcosInPlace(f.readTensors(0)) },
-	// foreach_add.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddList(f.readTensors(0), f.readTensors(1), f.readScalar(2)))
 	},
-	// foreach_add.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddScalar(f.readTensors(0), f.readScalar(1)))
 	},
-	// foreach_add.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddScalars(f.readTensors(0), f.readScalars(1)))
 	},
-	// foreach_add.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddTensor(f.readTensors(0), f.readTensor(1), f.readScalar(2)))
 	},
-	// foreach_add_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddListInPlace(f.readTensors(0), f.readTensors(1), f.readScalar(2))
 	},
-	// foreach_add_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddScalarInPlace(f.readTensors(0), f.readScalar(1))
 	},
-	// foreach_add_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddScalarsInPlace(f.readTensors(0), f.readScalars(1))
 	},
-	// foreach_add_.tensor
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddTensorInPlace(f.readTensors(0), f.readTensor(1), f.readScalar(2))
 	},
-	// foreach_addcdiv.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddcdivScalar(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readScalar(3)))
 	},
-	// foreach_addcdiv.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddcdivScalars(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readScalars(3)))
 	},
-	// foreach_addcdiv.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddcdivTensor(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readTensor(3)))
 	},
-	// foreach_addcdiv_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcdivScalarInPlace(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readScalar(3))
 	},
-	// foreach_addcdiv_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcdivScalarsInPlace(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readScalars(3))
 	},
-	// foreach_addcdiv_.tensor
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcdivTensorInPlace(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readTensor(3))
 	},
-	// foreach_addcmul.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddcmulScalar(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readScalar(3)))
 	},
-	// foreach_addcmul.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddcmulScalars(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readScalars(3)))
 	},
-	// foreach_addcmul.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachAddcmulTensor(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readTensor(3)))
 	},
-	// foreach_addcmul_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcmulScalarInPlace(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readScalar(3))
 	},
-	// foreach_addcmul_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcmulScalarsInPlace(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readScalars(3))
 	},
-	// foreach_addcmul_.tensor
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachAddcmulTensorInPlace(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readTensor(3))
 	},
-	// foreach_asin
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachAsin(f.readTensors(0))) },
-	// foreach_asin_
 	func(c dispatch.Context, f frame) error { return c.ForeachAsinInPlace(f.readTensors(0)) },
-	// foreach_atan
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachAtan(f.readTensors(0))) },
-	// foreach_atan_
 	func(c dispatch.Context, f frame) error { return c.ForeachAtanInPlace(f.readTensors(0)) },
-	// foreach_ceil
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachCeil(f.readTensors(0))) },
-	// foreach_ceil_
 	func(c dispatch.Context, f frame) error { return c.ForeachCeilInPlace(f.readTensors(0)) },
-	// foreach_clamp_max.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachClampMaxList(f.readTensors(0), f.readTensors(1)))
 	},
-	// foreach_clamp_max.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachClampMaxScalar(f.readTensors(0), f.readScalar(1)))
 	},
-	// foreach_clamp_max.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachClampMaxScalars(f.readTensors(0), f.readScalars(1)))
 	},
-	// foreach_clamp_max_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMaxListInPlace(f.readTensors(0), f.readTensors(1))
 	},
-	// foreach_clamp_max_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMaxScalarInPlace(f.readTensors(0), f.readScalar(1))
 	},
-	// foreach_clamp_max_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMaxScalarsInPlace(f.readTensors(0), f.readScalars(1))
 	},
-	// foreach_clamp_min.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachClampMinList(f.readTensors(0), f.readTensors(1)))
 	},
-	// foreach_clamp_min.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachClampMinScalar(f.readTensors(0), f.readScalar(1)))
 	},
-	// foreach_clamp_min.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachClampMinScalars(f.readTensors(0), f.readScalars(1)))
 	},
-	// foreach_clamp_min_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMinListInPlace(f.readTensors(0), f.readTensors(1))
 	},
-	// foreach_clamp_min_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMinScalarInPlace(f.readTensors(0), f.readScalar(1))
 	},
-	// foreach_clamp_min_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachClampMinScalarsInPlace(f.readTensors(0), f.readScalars(1))
 	},
-	// foreach_clone
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachClone(f.readTensors(0), f.readFormat(1)))
 	},
-	// foreach_copy_
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachCopyInPlace(f.readTensors(0), f.readTensors(1), f.readBool(2))
 	},
-	// foreach_cos
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachCos(f.readTensors(0))) },
-	// foreach_cos_
 	func(c dispatch.Context, f frame) error { return c.ForeachCosInPlace(f.readTensors(0)) },
-	// foreach_cosh
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachCosh(f.readTensors(0))) },
-	// foreach_cosh_
 	func(c dispatch.Context, f frame) error { return c.ForeachCoshInPlace(f.readTensors(0)) },
-	// foreach_div.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachDivList(f.readTensors(0), f.readTensors(1)))
 	},
-	// foreach_div.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachDivScalar(f.readTensors(0), f.readScalar(1)))
 	},
-	// foreach_div.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachDivScalars(f.readTensors(0), f.readScalars(1)))
 	},
-	// foreach_div.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachDivTensor(f.readTensors(0), f.readTensor(1)))
 	},
-	// foreach_div_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachDivListInPlace(f.readTensors(0), f.readTensors(1))
 	},
-	// foreach_div_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachDivScalarInPlace(f.readTensors(0), f.readScalar(1))
 	},
-	// foreach_div_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachDivScalarsInPlace(f.readTensors(0), f.readScalars(1))
 	},
-	// foreach_div_.tensor
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachDivTensorInPlace(f.readTensors(0), f.readTensor(1))
 	},
-	// foreach_erf
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachErf(f.readTensors(0))) },
-	// foreach_erf_
 	func(c dispatch.Context, f frame) error { return c.ForeachErfInPlace(f.readTensors(0)) },
-	// foreach_erfc
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachErfc(f.readTensors(0))) },
-	// foreach_erfc_
 	func(c dispatch.Context, f frame) error { return c.ForeachErfcInPlace(f.readTensors(0)) },
-	// foreach_exp
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachExp(f.readTensors(0))) },
-	// foreach_exp_
 	func(c dispatch.Context, f frame) error { return c.ForeachExpInPlace(f.readTensors(0)) },
-	// foreach_expm1
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachExpm1(f.readTensors(0))) },
-	// foreach_expm1_
 	func(c dispatch.Context, f frame) error { return c.ForeachExpm1InPlace(f.readTensors(0)) },
-	// foreach_floor
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachFloor(f.readTensors(0))) },
-	// foreach_floor_
 	func(c dispatch.Context, f frame) error { return c.ForeachFloorInPlace(f.readTensors(0)) },
-	// foreach_frac
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachFrac(f.readTensors(0))) },
-	// foreach_frac_
 	func(c dispatch.Context, f frame) error { return c.ForeachFracInPlace(f.readTensors(0)) },
-	// foreach_lerp.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachLerpList(f.readTensors(0), f.readTensors(1), f.readTensors(2)))
 	},
-	// foreach_lerp.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachLerpScalar(f.readTensors(0), f.readTensors(1), f.readScalar(2)))
 	},
-	// foreach_lerp.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachLerpScalars(f.readTensors(0), f.readTensors(1), f.readScalars(2)))
 	},
-	// foreach_lerp_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachLerpListInPlace(f.readTensors(0), f.readTensors(1), f.readTensors(2))
 	},
-	// foreach_lerp_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachLerpScalarInPlace(f.readTensors(0), f.readTensors(1), f.readScalar(2))
 	},
-	// foreach_lerp_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachLerpScalarsInPlace(f.readTensors(0), f.readTensors(1), f.readScalars(2))
 	},
-	// foreach_lgamma
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLgamma(f.readTensors(0))) },
-	// foreach_lgamma_
 	func(c dispatch.Context, f frame) error { return c.ForeachLgammaInPlace(f.readTensors(0)) },
-	// foreach_log
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLog(f.readTensors(0))) },
-	// foreach_log10
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLog10(f.readTensors(0))) },
-	// foreach_log10_
 	func(c dispatch.Context, f frame) error { return c.ForeachLog10InPlace(f.readTensors(0)) },
-	// foreach_log1p
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLog1p(f.readTensors(0))) },
-	// foreach_log1p_
 	func(c dispatch.Context, f frame) error { return c.ForeachLog1pInPlace(f.readTensors(0)) },
-	// foreach_log2
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachLog2(f.readTensors(0))) },
-	// foreach_log2_
 	func(c dispatch.Context, f frame) error { return c.ForeachLog2InPlace(f.readTensors(0)) },
-	// foreach_log_
 	func(c dispatch.Context, f frame) error { return c.ForeachLogInPlace(f.readTensors(0)) },
-	// foreach_max
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachMax(f.readTensors(0))) },
-	// foreach_maximum.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMaximumList(f.readTensors(0), f.readTensors(1)))
 	},
-	// foreach_maximum.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMaximumScalar(f.readTensors(0), f.readScalar(1)))
 	},
-	// foreach_maximum.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMaximumScalars(f.readTensors(0), f.readScalars(1)))
 	},
-	// foreach_maximum_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMaximumListInPlace(f.readTensors(0), f.readTensors(1))
 	},
-	// foreach_maximum_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMaximumScalarInPlace(f.readTensors(0), f.readScalar(1))
 	},
-	// foreach_maximum_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMaximumScalarsInPlace(f.readTensors(0), f.readScalars(1))
 	},
-	// foreach_minimum.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMinimumList(f.readTensors(0), f.readTensors(1)))
 	},
-	// foreach_minimum.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMinimumScalar(f.readTensors(0), f.readScalar(1)))
 	},
-	// foreach_minimum.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMinimumScalars(f.readTensors(0), f.readScalars(1)))
 	},
-	// foreach_minimum_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMinimumListInPlace(f.readTensors(0), f.readTensors(1))
 	},
-	// foreach_minimum_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMinimumScalarInPlace(f.readTensors(0), f.readScalar(1))
 	},
-	// foreach_minimum_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMinimumScalarsInPlace(f.readTensors(0), f.readScalars(1))
 	},
-	// foreach_mm
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMm(f.readTensors(0), f.readTensors(1)))
 	},
-	// foreach_mul.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMulList(f.readTensors(0), f.readTensors(1)))
 	},
-	// foreach_mul.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMulScalar(f.readTensors(0), f.readScalar(1)))
 	},
-	// foreach_mul.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMulScalars(f.readTensors(0), f.readScalars(1)))
 	},
-	// foreach_mul.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachMulTensor(f.readTensors(0), f.readTensor(1)))
 	},
-	// foreach_mul_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMulListInPlace(f.readTensors(0), f.readTensors(1))
 	},
-	// foreach_mul_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMulScalarInPlace(f.readTensors(0), f.readScalar(1))
 	},
-	// foreach_mul_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMulScalarsInPlace(f.readTensors(0), f.readScalars(1))
 	},
-	// foreach_mul_.tensor
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachMulTensorInPlace(f.readTensors(0), f.readTensor(1))
 	},
-	// foreach_neg
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachNeg(f.readTensors(0))) },
-	// foreach_neg_
 	func(c dispatch.Context, f frame) error { return c.ForeachNegInPlace(f.readTensors(0)) },
-	// foreach_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachNorm(f.readTensors(0), f.readScalar(1), f.readDtype(2)))
 	},
-	// foreach_pow.base
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachPowBase(f.readScalar(0), f.readTensors(1)))
 	},
-	// foreach_pow.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachPowList(f.readTensors(0), f.readTensors(1)))
 	},
-	// foreach_pow.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachPowScalar(f.readTensors(0), f.readScalar(1)))
 	},
-	// foreach_pow.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachPowScalars(f.readTensors(0), f.readScalars(1)))
 	},
-	// foreach_pow_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachPowListInPlace(f.readTensors(0), f.readTensors(1))
 	},
-	// foreach_pow_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachPowScalarInPlace(f.readTensors(0), f.readScalar(1))
 	},
-	// foreach_pow_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachPowScalarsInPlace(f.readTensors(0), f.readScalars(1))
 	},
-	// foreach_reciprocal
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachReciprocal(f.readTensors(0))) },
-	// foreach_reciprocal_
 	func(c dispatch.Context, f frame) error { return c.ForeachReciprocalInPlace(f.readTensors(0)) },
-	// foreach_round
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachRound(f.readTensors(0))) },
-	// foreach_round_
 	func(c dispatch.Context, f frame) error { return c.ForeachRoundInPlace(f.readTensors(0)) },
-	// foreach_rsqrt
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachRsqrt(f.readTensors(0))) },
-	// foreach_rsqrt_
 	func(c dispatch.Context, f frame) error { return c.ForeachRsqrtInPlace(f.readTensors(0)) },
-	// foreach_sigmoid
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSigmoid(f.readTensors(0))) },
-	// foreach_sigmoid_
 	func(c dispatch.Context, f frame) error { return c.ForeachSigmoidInPlace(f.readTensors(0)) },
-	// foreach_sign
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSign(f.readTensors(0))) },
-	// foreach_sign_
 	func(c dispatch.Context, f frame) error { return c.ForeachSignInPlace(f.readTensors(0)) },
-	// foreach_sin
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSin(f.readTensors(0))) },
-	// foreach_sin_
 	func(c dispatch.Context, f frame) error { return c.ForeachSinInPlace(f.readTensors(0)) },
-	// foreach_sinh
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSinh(f.readTensors(0))) },
-	// foreach_sinh_
 	func(c dispatch.Context, f frame) error { return c.ForeachSinhInPlace(f.readTensors(0)) },
-	// foreach_sqrt
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachSqrt(f.readTensors(0))) },
-	// foreach_sqrt_
 	func(c dispatch.Context, f frame) error { return c.ForeachSqrtInPlace(f.readTensors(0)) },
-	// foreach_sub.list
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachSubList(f.readTensors(0), f.readTensors(1), f.readScalar(2)))
 	},
-	// foreach_sub.scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachSubScalar(f.readTensors(0), f.readScalar(1)))
 	},
-	// foreach_sub.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.ForeachSubScalars(f.readTensors(0), f.readScalars(1)))
 	},
-	// foreach_sub_.list
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachSubListInPlace(f.readTensors(0), f.readTensors(1), f.readScalar(2))
 	},
-	// foreach_sub_.scalar
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachSubScalarInPlace(f.readTensors(0), f.readScalar(1))
 	},
-	// foreach_sub_.scalars
 	func(c dispatch.Context, f frame) error {
 		return c.ForeachSubScalarsInPlace(f.readTensors(0), f.readScalars(1))
 	},
-	// foreach_tan
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachTan(f.readTensors(0))) },
-	// foreach_tan_
 	func(c dispatch.Context, f frame) error { return c.ForeachTanInPlace(f.readTensors(0)) },
-	// foreach_tanh
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachTanh(f.readTensors(0))) },
-	// foreach_tanh_
 	func(c dispatch.Context, f frame) error { return c.ForeachTanhInPlace(f.readTensors(0)) },
-	// foreach_trunc
 	func(c dispatch.Context, f frame) error { return f.setList(c.ForeachTrunc(f.readTensors(0))) },
-	// foreach_trunc_
 	func(c dispatch.Context, f frame) error { return c.ForeachTruncInPlace(f.readTensors(0)) },
-	// foreach_zero_
 	func(c dispatch.Context, f frame) error { return c.ForeachZeroInPlace(f.readTensors(0)) },
-	// frac
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Frac(f.findOutput(0), f.readTensor(0))) },
-	// frexp
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Frexp(f.findOutput(0), f.findOutput(1), f.readTensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	// frobenius_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FrobeniusNorm(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// from_blob
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FromBlob(f.readPointer(0), f.readInt(1), f.readDtype(2), f.readInts(3), f.readInts(4), f.readPointer(5), f.readPointer(6), f.readBool(7)))
 	},
-	// from_blob.on
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FromBlobOn(f.readDevice(0), f.readPointer(1), f.readInt(2), f.readDtype(3), f.readInts(4), f.readInts(5), f.readPointer(6), f.readPointer(7), f.readBool(8)))
 	},
-	// from_data
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FromData(f.readPointer(0), f.readInts(1), f.readDtype(2)))
 	},
-	// from_file
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FromFile(f.readStr(0), f.readBoolOptional(1), f.readIntOptional(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// full
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Full(f.findOutput(0), f.readInts(0), f.readScalar(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// full_like
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FullLike(f.readTensor(0), f.readScalar(1), f.readDtype(2), f.readLayout(3), f.readDevice(4), f.readFormat(5)))
 	},
-	// fused_adagrad_
 	func(c dispatch.Context, f frame) error {
 		return c.FusedAdagrad(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readTensors(3), f.readFloat(4), f.readFloat(5), f.readFloat(6), f.readFloat(7), f.readBool(8), f.readTensorOptional(9), f.readTensorOptional(10))
 	},
-	// fused_adam_
 	func(c dispatch.Context, f frame) error {
 		return c.FusedAdam(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readTensors(3), f.readTensors(4), f.readTensors(5), f.readFloat(6), f.readFloat(7), f.readFloat(8), f.readFloat(9), f.readFloat(10), f.readBool(11), f.readBool(12), f.readTensorOptional(13), f.readTensorOptional(14))
 	},
-	// fused_adamw_
 	func(c dispatch.Context, f frame) error {
 		return c.FusedAdamw(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readTensors(3), f.readTensors(4), f.readTensors(5), f.readFloat(6), f.readFloat(7), f.readFloat(8), f.readFloat(9), f.readFloat(10), f.readBool(11), f.readBool(12), f.readTensorOptional(13), f.readTensorOptional(14))
 	},
-	// fused_sgd_
 	func(c dispatch.Context, f frame) error {
 		return c.FusedSgd(f.readTensors(0), f.readTensors(1), f.readTensors(2), f.readFloat(3), f.readFloat(4), f.readFloat(5), f.readFloat(6), f.readBool(7), f.readBool(8), f.readBool(9), f.readTensorOptional(10), f.readTensorOptional(11))
 	},
-	// gather
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Gather(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readBool(3)))
 	},
-	// gcd
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Gcd(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// ge
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Ge(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// generator_clone
 	func(c dispatch.Context, f frame) error { return f.setGenerator(ops.GeneratorClone(f.readGenerator(0))) },
-	// generator_device
 	func(c dispatch.Context, f frame) error { return f.setDevice(ops.GeneratorDevice(f.readGenerator(0))) },
-	// generator_engine
 	func(c dispatch.Context, f frame) error { return f.setStr(ops.GeneratorEngine(f.readGenerator(0))) },
-	// generator_get_offset
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.GeneratorGetOffset(f.readGenerator(0))) },
-	// generator_get_state
 	func(c dispatch.Context, f frame) error { return f.setTensor(ops.GeneratorGetState(f.readGenerator(0))) },
-	// generator_initial_seed
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.GeneratorInitialSeed(f.readGenerator(0))) },
-	// generator_manual_seed
 	func(c dispatch.Context, f frame) error {
 		return ops.GeneratorManualSeed(f.readGenerator(0), f.readInt(1))
 	},
-	// generator_new
 	func(c dispatch.Context, f frame) error {
 		return f.setGenerator(ops.GeneratorNew(f.readDevice(0), f.readStr(1)))
 	},
-	// generator_seed
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.GeneratorSeed(f.readGenerator(0))) },
-	// generator_set_offset
 	func(c dispatch.Context, f frame) error {
 		return ops.GeneratorSetOffset(f.readGenerator(0), f.readInt(1))
 	},
-	// generator_set_state
 	func(c dispatch.Context, f frame) error {
 		return c.GeneratorSetState(f.readGenerator(0), f.readTensor(1))
 	},
-	// geometric_
 	func(c dispatch.Context, f frame) error {
 		err := c.FillGeometric(f.readTensor(0), f.readFloat(1), f.readGeneratorOptional(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// geqrf
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Geqrf(f.findOutput(0), f.findOutput(1), f.readTensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	// ger
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Outer(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// get_autocast_dtype
 	func(c dispatch.Context, f frame) error { return f.setDtype(c.GetAutocastDtype(f.readStr(0))) },
-	// get_default_device
 	func(c dispatch.Context, f frame) error { return f.setDevice(c.GetDefaultDevice()) },
-	// get_default_dtype
 	func(c dispatch.Context, f frame) error { return f.setDtype(ops.GetDefaultDtype()) },
-	// get_float32_matmul_precision
 	func(c dispatch.Context, f frame) error { return f.setStr(ops.GetFloat32MatmulPrecision()) },
-	// get_num_threads
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.GetNumThreads()) },
-	// get_version
 	func(c dispatch.Context, f frame) error { return f.setInt(autograd.GetVersion(c, f.readTensor(0))) },
-	// gguf_dequantize
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.GgufDequantize(f.readTensor(0), f.readStr(1), f.readDtype(2)))
 	},
-	// gguf_linear
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.GgufLinear(f.readTensor(0), f.readTensor(1), f.readStr(2), f.readTensorOptional(3)))
 	},
-	// gguf_load
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, err := c.GgufLoad(f.readTensor(0))
 		return f.setMixed(err, r0, r1, r2, r3)
 	},
-	// gguf_load_file
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, err := c.GgufLoadFile(f.readStr(0), f.readStrs(1), f.readBool(2))
 		return f.setMixed(err, r0, r1, r2, r3)
 	},
-	// grad
 	func(c dispatch.Context, f frame) error { return f.setTensor(autograd.Grad(c, f.readTensor(0))) },
-	// grad_fn
 	func(c dispatch.Context, f frame) error { return f.setNode(autograd.GradFn(c, f.readTensor(0))) },
-	// grad_fn_name
 	func(c dispatch.Context, f frame) error { return f.setStr(autograd.GradFnName(c, f.readTensor(0))) },
-	// gradient
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.Gradient(f.readTensor(0), f.readScalar(1), f.readInts(2), f.readInt(3)))
 	},
-	// gradient.scalars
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.GradientScalars(f.readTensor(0), f.readScalars(1), f.readInts(2), f.readInt(3)))
 	},
-	// gradient.tensors
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.GradientTensors(f.readTensor(0), f.readTensors(1), f.readInts(2), f.readInt(3)))
 	},
-	// gradient_edge
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := autograd.GradientEdge(c, f.readTensor(0))
 		return f.setMixed(err, r0, r1)
 	},
-	// graph_reads
 	func(c dispatch.Context, f frame) error {
 		return f.setList(autograd.GraphReads(c, f.readTensors(0), f.readTensors(1)))
 	},
-	// graph_writes
 	func(c dispatch.Context, f frame) error {
 		return f.setList(autograd.GraphWrites(c, f.readTensors(0), f.readTensors(1), f.readBool(2)))
 	},
-	// greater
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Gt(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// greater_equal
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Ge(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// grid_sampler
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.GridSampler(f.readTensor(0), f.readTensor(1), f.readInt(2), f.readInt(3), f.readBool(4)))
 	},
-	// grid_sampler_2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.GridSampler2d(f.readTensor(0), f.readTensor(1), f.readInt(2), f.readInt(3), f.readBool(4)))
 	},
-	// grid_sampler_3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.GridSampler3d(f.readTensor(0), f.readTensor(1), f.readInt(2), f.readInt(3), f.readBool(4)))
 	},
-	// group_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.GroupNorm(f.readTensor(0), f.readInt(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readFloat(4), f.readBool(5)))
 	},
-	// gru
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Gru(f.readTensor(0), f.readTensor(1), f.readTensors(2), f.readBool(3), f.readInt(4), f.readFloat(5), f.readBool(6), f.readBool(7), f.readBool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	// gru.data
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.GruData(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensors(3), f.readBool(4), f.readInt(5), f.readFloat(6), f.readBool(7), f.readBool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	// gru_cell
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.GruCell(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensor(3), f.readTensorOptional(4), f.readTensorOptional(5)))
 	},
-	// gt
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Gt(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// hamming_window
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.HammingWindow(f.readInt(0), f.readBool(1), f.readFloat(2), f.readFloat(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// hann_window
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.HannWindow(f.readInt(0), f.readBool(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// hardshrink
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Hardshrink(f.findOutput(0), f.readTensor(0), f.readFloat(1)))
 	},
-	// heaviside
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Heaviside(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// histc
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Histc(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readScalar(2), f.readScalar(3)))
 	},
-	// histogram
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Histogram(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1), f.readFloats(2), f.readTensorOptional(3), f.readBool(4))
 		return f.setTensors(err, r0, r1)
 	},
-	// histogram.edges
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.HistogramEdges(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readBool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	// histogramdd
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.Histogramdd(f.readTensor(0), f.readInts(1), f.readFloats(2), f.readTensorOptional(3), f.readBool(4)))
 	},
-	// histogramdd.edges
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.HistogramddEdges(f.readTensor(0), f.readTensors(1), f.readFloats(2), f.readTensorOptional(3), f.readBool(4)))
 	},
-	// hsmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Hspmm(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// hsplit
 	func(c dispatch.Context, f frame) error { return f.setList(c.Hsplit(f.readTensor(0), f.readInt(1))) },
-	// hsplit.indices
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.HsplitIndices(f.readTensor(0), f.readInts(1)))
 	},
-	// hspmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Hspmm(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// hstack
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Hstack(f.findOutput(0), f.readTensors(0)))
 	},
-	// hypot
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Hypot(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// i0
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.I0(f.findOutput(0), f.readTensor(0))) },
-	// igamma
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Igamma(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// igammac
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Igammac(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// imag
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Imag(f.readTensor(0))) },
-	// increment_version
 	func(c dispatch.Context, f frame) error { return autograd.IncrementVersion(c, f.readTensor(0)) },
-	// index_add
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.IndexAdd(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readTensor(3), f.readScalar(4)))
 	},
-	// index_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.IndexCopy(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readTensor(3)))
 	},
-	// index_fill
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.IndexFill(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readOperand(3)))
 	},
-	// index_get
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.IndexGet(f.readTensor(0), f.readIndex(1)))
 	},
-	// index_put
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.IndexPut(f.findOutput(0), f.readTensor(0), f.readTensors(1), f.readTensor(2), f.readBool(3)))
 	},
-	// index_reduce
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.IndexReduce(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readTensor(3), f.readStr(4), f.readBool(5)))
 	},
-	// index_select
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.IndexSelect(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2)))
 	},
-	// index_set_
 	func(c dispatch.Context, f frame) error {
 		err := c.IndexSet(f.readTensor(0), f.readIndex(1), f.readTensor(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// index_set_scalar_
 	func(c dispatch.Context, f frame) error {
 		err := c.IndexSetScalar(f.readTensor(0), f.readIndex(1), f.readScalar(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// indices
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Indices(f.readTensor(0))) },
-	// indices_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.IndicesCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// inner
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Inner(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// instance_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.InstanceNorm(f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readTensorOptional(4), f.readBool(5), f.readFloat(6), f.readFloat(7), f.readBool(8)))
 	},
-	// int_mm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.IntMm(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// int_repr
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.IntRepr(f.readTensor(0))) },
-	// inverse
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgInv(f.findOutput(0), f.readTensor(0)))
 	},
-	// is_anomaly_check_nan_enabled
 	func(c dispatch.Context, f frame) error { return f.setBool(autograd.IsAnomalyCheckNanEnabled(c)) },
-	// is_anomaly_enabled
 	func(c dispatch.Context, f frame) error { return f.setBool(autograd.IsAnomalyEnabled(c)) },
-	// is_autocast_cache_enabled
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsAutocastCacheEnabled()) },
-	// is_autocast_enabled
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsAutocastEnabled(f.readStr(0))) },
-	// is_coalesced
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsCoalesced(f.readTensor(0))) },
-	// is_conj
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsConj(f.readTensor(0))) },
-	// is_contiguous
 	func(c dispatch.Context, f frame) error {
 		return f.setBool(c.IsContiguous(f.readTensor(0), f.readFormat(1)))
 	},
-	// is_grad
 	func(c dispatch.Context, f frame) error {
 		return f.setBool(autograd.IsGrad(c, f.readTensor(0), f.readTensor(1)))
 	},
-	// is_grad_enabled
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsGradEnabled()) },
-	// is_inference
 	func(c dispatch.Context, f frame) error { return f.setBool(autograd.IsInference(c, f.readTensor(0))) },
-	// is_inference_mode_enabled
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsInferenceModeEnabled()) },
-	// is_leaf
 	func(c dispatch.Context, f frame) error { return f.setBool(autograd.IsLeaf(c, f.readTensor(0))) },
-	// is_neg
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsNeg(f.readTensor(0))) },
-	// is_nonzero
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsNonzero(f.readTensor(0))) },
-	// is_pinned
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsPinned(f.readUnbackedTensor(0))) },
-	// is_quantized
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsQuantized(f.readTensor(0))) },
-	// is_read_only
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsReadOnly(f.readUnbackedTensor(0))) },
-	// is_same_size
 	func(c dispatch.Context, f frame) error {
 		return f.setBool(c.IsSameSize(f.readTensor(0), f.readTensor(1)))
 	},
-	// is_set_to
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsSetTo(f.readTensor(0), f.readTensor(1))) },
-	// is_shared
 	func(c dispatch.Context, f frame) error { return f.setBool(c.IsShared(f.readUnbackedTensor(0))) },
-	// is_warn_always_enabled
 	func(c dispatch.Context, f frame) error { return f.setBool(ops.IsWarnAlwaysEnabled()) },
-	// isclose
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Isclose(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readFloat(3), f.readBool(4)))
 	},
-	// isfinite
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isfinite(f.readTensor(0))) },
-	// isin
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Isin(f.findOutput(0), f.readOperand(0), f.readOperand(1), f.readBool(2), f.readBool(3)))
 	},
-	// isinf
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isinf(f.readTensor(0))) },
-	// isnan
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isnan(f.readTensor(0))) },
-	// isneginf
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Isneginf(f.findOutput(0), f.readTensor(0)))
 	},
-	// isposinf
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Isposinf(f.findOutput(0), f.readTensor(0)))
 	},
-	// isreal
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Isreal(f.readTensor(0))) },
-	// istft
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Istft(f.readTensor(0), f.readInt(1), f.readIntOptional(2), f.readIntOptional(3), f.readTensorOptional(4), f.readBool(5), f.readBool(6), f.readBoolOptional(7), f.readIntOptional(8), f.readBool(9)))
 	},
-	// item
 	func(c dispatch.Context, f frame) error { return f.setScalar(c.Item(f.readTensor(0))) },
-	// jvp_begin
 	func(c dispatch.Context, f frame) error { return f.setInt(c.JvpBegin()) },
-	// jvp_detach
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.JvpDetach(f.readTensor(0))) },
-	// jvp_end
 	func(c dispatch.Context, f frame) error { return c.JvpEnd(f.readInt(0)) },
-	// jvp_input
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.JvpInput(f.readTensor(0), f.readBool(1)))
 	},
-	// jvp_level
 	func(c dispatch.Context, f frame) error { return f.setInt(c.JvpLevel(f.readTensor(0))) },
-	// jvp_primal
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.JvpPrimal(f.readTensor(0), f.readInt(1)))
 	},
-	// jvp_tangent
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.JvpTangent(f.readTensor(0), f.readInt(1)))
 	},
-	// jvp_wrap
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.JvpWrap(f.readTensor(0), f.readTensor(1), f.readInt(2)))
 	},
-	// kaiser_window
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.KaiserWindow(f.readInt(0), f.readBool(1), f.readFloat(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// kron
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Kron(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// kthvalue
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Kthvalue(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1), f.readInt(2), f.readBool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	// layer_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LayerNorm(f.readTensor(0), f.readInts(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readFloat(4), f.readBool(5)))
 	},
-	// lcm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Lcm(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// ldexp
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Ldexp(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// le
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Le(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// lend
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Lend(f.readTensor(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	// lerp
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Lerp(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readOperand(2)))
 	},
-	// less
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Lt(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// less_equal
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Le(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// lgamma
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Lgamma(f.findOutput(0), f.readTensor(0)))
 	},
-	// linalg.cholesky
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgCholesky(f.findOutput(0), f.readTensor(0), f.readBool(1)))
 	},
-	// linalg.cholesky_ex
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgCholeskyEx(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readBool(1), f.readBool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.cond
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgCond(f.findOutput(0), f.readTensor(0), f.readScalar(1)))
 	},
-	// linalg.cond.p_str
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgCondPStr(f.findOutput(0), f.readTensor(0), f.readStr(1)))
 	},
-	// linalg.cross
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgCross(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readInt(2)))
 	},
-	// linalg.det
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgDet(f.findOutput(0), f.readTensor(0)))
 	},
-	// linalg.diagonal
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgDiagonal(f.readTensor(0), f.readInt(1), f.readInt(2), f.readInt(3)))
 	},
-	// linalg.eig
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgEig(f.findOutput(0), f.findOutput(1), f.readTensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.eigh
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgEigh(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readStr(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.eigvals
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgEigvals(f.findOutput(0), f.readTensor(0)))
 	},
-	// linalg.eigvalsh
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgEigvalsh(f.findOutput(0), f.readTensor(0), f.readStr(1)))
 	},
-	// linalg.householder_product
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgHouseholderProduct(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// linalg.inv
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgInv(f.findOutput(0), f.readTensor(0)))
 	},
-	// linalg.inv_ex
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgInvEx(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readBool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.ldl_factor
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgLdlFactor(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readBool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.ldl_factor_ex
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LinalgLdlFactorEx(f.findOutput(0), f.findOutput(1), f.findOutput(2), f.readTensor(0), f.readBool(1), f.readBool(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// linalg.ldl_solve
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgLdlSolve(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readBool(3)))
 	},
-	// linalg.lstsq
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, err := c.LinalgLstsq(f.findOutput(0), f.findOutput(1), f.findOutput(2), f.findOutput(3), f.readTensor(0), f.readTensor(1), f.readFloatOptional(2), f.readStrOptional(3))
 		return f.setTensors(err, r0, r1, r2, r3)
 	},
-	// linalg.lu
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LinalgLu(f.findOutput(0), f.findOutput(1), f.findOutput(2), f.readTensor(0), f.readBool(1))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// linalg.lu_factor
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgLuFactor(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readBool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.lu_factor_ex
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LinalgLuFactorEx(f.findOutput(0), f.findOutput(1), f.findOutput(2), f.readTensor(0), f.readBool(1), f.readBool(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// linalg.lu_solve
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgLuSolve(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readBool(3), f.readBool(4)))
 	},
-	// linalg.matmul
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Matmul(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// linalg.matrix_exp
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgMatrixExp(f.readTensor(0))) },
-	// linalg.matrix_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMatrixNorm(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readInts(2), f.readBool(3), f.readDtype(4)))
 	},
-	// linalg.matrix_norm.str_ord
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMatrixNormStrOrd(f.findOutput(0), f.readTensor(0), f.readStr(1), f.readInts(2), f.readBool(3), f.readDtype(4)))
 	},
-	// linalg.matrix_power
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMatrixPower(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// linalg.matrix_rank
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMatrixRank(f.findOutput(0), f.readTensor(0), f.readFloatOptional(1), f.readFloatOptional(2), f.readBool(3)))
 	},
-	// linalg.matrix_rank.atol_rtol_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMatrixRankAtolRtolTensor(f.findOutput(0), f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2), f.readBool(3)))
 	},
-	// linalg.matrix_rank.tol
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMatrixRankTol(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2)))
 	},
-	// linalg.matrix_rank.tol_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMatrixRankTolTensor(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readBool(2)))
 	},
-	// linalg.matrix_sqrth
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMatrixSqrth(f.findOutput(0), f.readTensor(0)))
 	},
-	// linalg.multi_dot
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMultiDot(f.findOutput(0), f.readTensors(0)))
 	},
-	// linalg.norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgNorm(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readInts(2), f.readBool(3), f.readDtype(4)))
 	},
-	// linalg.norm.ord_str
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgNormOrdStr(f.findOutput(0), f.readTensor(0), f.readStr(1), f.readInts(2), f.readBool(3), f.readDtype(4)))
 	},
-	// linalg.pinv
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgPinv(f.findOutput(0), f.readTensor(0), f.readFloatOptional(1), f.readFloatOptional(2), f.readBool(3)))
 	},
-	// linalg.pinv.atol_rtol_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgPinvAtolRtolTensor(f.findOutput(0), f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2), f.readBool(3)))
 	},
-	// linalg.pinv.rcond
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgPinvRcond(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2)))
 	},
-	// linalg.pinv.rcond_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgPinvRcondTensor(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readBool(2)))
 	},
-	// linalg.polar
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgPolar(f.findOutput(0), f.findOutput(1), f.readTensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.qr
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgQr(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readStr(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.slogdet
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgSlogdet(f.findOutput(0), f.findOutput(1), f.readTensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.solve
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgSolve(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readBool(2)))
 	},
-	// linalg.solve_ex
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgSolveEx(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readTensor(1), f.readBool(2), f.readBool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	// linalg.solve_triangular
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgSolveTriangular(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readBool(2), f.readBool(3), f.readBool(4)))
 	},
-	// linalg.svd
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LinalgSvd(f.findOutput(0), f.findOutput(1), f.findOutput(2), f.readTensor(0), f.readBool(1), f.readStrOptional(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// linalg.svdvals
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgSvdvals(f.findOutput(0), f.readTensor(0), f.readStrOptional(1)))
 	},
-	// linalg.tensorinv
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgTensorinv(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// linalg.tensorsolve
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgTensorsolve(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readInts(2)))
 	},
-	// linalg.vander
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgVander(f.readTensor(0), f.readIntOptional(1)))
 	},
-	// linalg.vecdot
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgVecdot(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readInt(2)))
 	},
-	// linalg.vector_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgVectorNorm(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readInts(2), f.readBool(3), f.readDtype(4)))
 	},
-	// linspace
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Linspace(f.findOutput(0), f.readScalar(0), f.readScalar(1), f.readInt(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// linspace.scalar_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinspaceScalarTensor(f.findOutput(0), f.readScalar(0), f.readTensor(1), f.readInt(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// linspace.tensor_scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinspaceTensorScalar(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readInt(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// linspace.tensor_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinspaceTensorTensor(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readInt(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// load
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Load(f.readStr(0), f.readStrOptional(1), f.readBool(2))
 		return f.setMixed(err, r0, r1)
 	},
-	// load_bytes
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LoadBytes(f.readTensor(0), f.readStrOptional(1))
 		return f.setMixed(err, r0, r1)
 	},
-	// load_dict
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LoadDict(f.readStr(0), f.readStrOptional(1), f.readBool(2))
 		return f.setMixed(err, r0, r1)
 	},
-	// lobpcg
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Lobpcg(f.readTensor(0), f.readIntOptional(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readIntOptional(4), f.readTensorOptional(5), f.readIntOptional(6), f.readFloatOptional(7), f.readBoolOptional(8), f.readStrOptional(9))
 		return f.setTensors(err, r0, r1)
 	},
-	// log
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log(f.findOutput(0), f.readTensor(0))) },
-	// log10
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log10(f.findOutput(0), f.readTensor(0))) },
-	// log1p
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log1p(f.findOutput(0), f.readTensor(0))) },
-	// log2
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log2(f.findOutput(0), f.readTensor(0))) },
-	// log_normal_
 	func(c dispatch.Context, f frame) error {
 		err := c.FillLogNormal(f.readTensor(0), f.readFloat(1), f.readFloat(2), f.readGeneratorOptional(3))
 		f.refreshTensor(0)
 		return err
 	},
-	// log_softmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogSoftmax(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// logaddexp
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Logaddexp(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// logaddexp2
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Logaddexp2(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// logcumsumexp
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Logcumsumexp(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// logdet
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Logdet(f.readTensor(0))) },
-	// logical_and
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogicalAnd(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// logical_not
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogicalNot(f.findOutput(0), f.readTensor(0)))
 	},
-	// logical_or
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogicalOr(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// logical_xor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogicalXor(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// logit
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Logit(f.findOutput(0), f.readTensor(0), f.readFloatOptional(1)))
 	},
-	// logspace
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Logspace(f.findOutput(0), f.readScalar(0), f.readScalar(1), f.readInt(2), f.readFloat(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// logspace.scalar_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogspaceScalarTensor(f.findOutput(0), f.readScalar(0), f.readTensor(1), f.readInt(2), f.readFloat(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// logspace.tensor_scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogspaceTensorScalar(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readInt(2), f.readFloat(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// logspace.tensor_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogspaceTensorTensor(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readInt(2), f.readFloat(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// logsumexp
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Logsumexp(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// lstm
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Lstm(f.readTensor(0), f.readTensors(1), f.readTensors(2), f.readBool(3), f.readInt(4), f.readFloat(5), f.readBool(6), f.readBool(7), f.readBool(8))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// lstm.data
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LstmData(f.readTensor(0), f.readTensor(1), f.readTensors(2), f.readTensors(3), f.readBool(4), f.readInt(5), f.readFloat(6), f.readBool(7), f.readBool(8))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// lstm_cell
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LstmCell(f.readTensor(0), f.readTensors(1), f.readTensor(2), f.readTensor(3), f.readTensorOptional(4), f.readTensorOptional(5))
 		return f.setTensors(err, r0, r1)
 	},
-	// lt
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Lt(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// lu
 	warnDeprecated("lu", "use linalg.lu_factor, or linalg.lu_factor_ex", func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Lu(f.readTensor(0), f.readBool(1))
 		return f.setTensors(err, r0, r1, r2)
 	}),
-	// lu_solve
 	warnDeprecated("lu_solve", "use linalg.lu_solve, whose last argument is the first one here", func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LuSolve(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2)))
 	}),
-	// lu_unpack
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.LuUnpack(f.findOutput(0), f.findOutput(1), f.findOutput(2), f.readTensor(0), f.readTensor(1), f.readBool(2), f.readBool(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// lyapunov
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Lyapunov(f.readTensor(0), f.readTensor(1)))
 	},
-	// mH
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Adjoint(f.readTensor(0))) },
-	// mT
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.TransposeLast(f.readTensor(0))) },
-	// make_per_channel_quantized_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MakePerChannelQuantizedTensor(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInt(3)))
 	},
-	// make_per_tensor_quantized_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MakePerTensorQuantizedTensor(f.readTensor(0), f.readFloat(1), f.readInt(2)))
 	},
-	// manual_seed
 	func(c dispatch.Context, f frame) error { return ops.ManualSeed(f.readInt(0)) },
-	// mark_coalesced_
 	func(c dispatch.Context, f frame) error {
 		err := c.MarkCoalesced(f.readTensor(0), f.readBool(1))
 		f.refreshTensor(0)
 		return err
 	},
-	// masked_fill
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MaskedFill(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readOperand(2)))
 	},
-	// masked_scatter
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MaskedScatter(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2)))
 	},
-	// masked_select
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MaskedSelect(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// matmul
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Matmul(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// matrix_exp
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.LinalgMatrixExp(f.readTensor(0))) },
-	// matrix_power
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgMatrixPower(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// max
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Max(f.findOutput(0), f.readTensor(0))) },
-	// max.dim
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.MaxDim(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1), f.readBool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	// max.other
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Maximum(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// max_pool1d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MaxPool1d(f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readBool(5)))
 	},
-	// max_pool1d_with_indices
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.MaxPool1dWithIndices(f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readBool(5))
 		return f.setTensors(err, r0, r1)
 	},
-	// max_pool2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MaxPool2d(f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readBool(5)))
 	},
-	// max_pool3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MaxPool3d(f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readBool(5)))
 	},
-	// maximum
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Maximum(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// mean
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Mean(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2), f.readDtype(3)))
 	},
-	// median
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Median(f.readTensor(0))) },
-	// median.dim
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.MedianDim(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1), f.readBool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	// memory_stats
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, r3, r4, r5, err := ops.MemoryStats()
 		return f.setInts(err, r0, r1, r2, r3, r4, r5)
 	},
-	// memory_stats_of
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := ops.MemoryStatsOf(f.readDtype(0))
 		return f.setInts(err, r0, r1, r2)
 	},
-	// memory_summary
 	func(c dispatch.Context, f frame) error { return f.setStr(ops.MemorySummary()) },
-	// meshgrid
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.Meshgrid(f.readTensors(0), f.readStrOptional(1)))
 	},
-	// min
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Min(f.findOutput(0), f.readTensor(0))) },
-	// min.dim
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.MinDim(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1), f.readBool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	// min.other
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Minimum(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// minimum
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Minimum(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// mm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Mm(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// mode
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Mode(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1), f.readBool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	// moveaxis
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Movedim(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// moveaxis.list
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MovedimList(f.readTensor(0), f.readInts(1), f.readInts(2)))
 	},
-	// movedim
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Movedim(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// movedim.list
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.MovedimList(f.readTensor(0), f.readInts(1), f.readInts(2)))
 	},
-	// msort
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Msort(f.findOutput(0), f.readTensor(0))) },
-	// mul
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Mul(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// multinomial
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Multinomial(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// multiply
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Mul(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// mv
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Mv(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// mvlgamma
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Mvlgamma(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// names
 	func(c dispatch.Context, f frame) error {
 		r0, err := c.Names(f.readTensor(0))
 		return f.setMixed(err, r0)
 	},
-	// nan_to_num
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NanToNum(f.findOutput(0), f.readTensor(0), f.readFloatOptional(1), f.readFloatOptional(2), f.readFloatOptional(3)))
 	},
-	// nanmean
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Nanmean(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2), f.readDtype(3)))
 	},
-	// nanmedian
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Nanmedian(f.readTensor(0))) },
-	// nanmedian.dim
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NanmedianDim(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1), f.readBool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	// nanquantile
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Nanquantile(f.findOutput(0), f.readTensor(0), f.readOperand(1), f.readIntOptional(2), f.readBool(3), f.readStr(4)))
 	},
-	// nansum
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Nansum(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2), f.readDtype(3)))
 	},
-	// narrow
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Narrow(f.readTensor(0), f.readInt(1), f.readInt(2), f.readInt(3)))
 	},
-	// narrow.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NarrowTensor(f.readTensor(0), f.readInt(1), f.readTensor(2), f.readInt(3)))
 	},
-	// narrow_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NarrowCopy(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2), f.readInt(3)))
 	},
-	// native_batch_norm
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.NativeBatchNorm(f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readTensorOptional(4), f.readBool(5), f.readFloat(6), f.readFloat(7))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// native_channel_shuffle
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ChannelShuffle(f.readTensor(0), f.readInt(1)))
 	},
-	// native_group_norm
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.NativeGroupNorm(f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2), f.readInt(3), f.readInt(4), f.readInt(5), f.readInt(6), f.readFloat(7))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// native_layer_norm
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.NativeLayerNorm(f.readTensor(0), f.readInts(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readFloat(4))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// ne
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Ne(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// neg
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Neg(f.findOutput(0), f.readTensor(0))) },
-	// neg_view
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NegView(f.readTensor(0))) },
-	// negative
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Neg(f.findOutput(0), f.readTensor(0))) },
-	// new_empty
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NewEmpty(f.readTensor(0), f.readInts(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// new_empty_strided
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NewEmptyStrided(f.readTensor(0), f.readInts(1), f.readInts(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// new_full
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NewFull(f.readTensor(0), f.readInts(1), f.readScalar(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// new_handle
 	func(c dispatch.Context, f frame) error { return f.setTensor(autograd.NewHandle(c, f.readTensor(0))) },
-	// new_ones
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NewOnes(f.readTensor(0), f.readInts(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// new_zeros
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NewZeros(f.readTensor(0), f.readInts(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// nextafter
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Nextafter(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// nn.adaptive_avg_pool2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnAdaptiveAvgPool2d(f.readTensor(0), f.readInts(1)))
 	},
-	// nn.adaptive_avg_pool3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnAdaptiveAvgPool3d(f.readTensor(0), f.readInts(1)))
 	},
-	// nn.adaptive_max_pool2d_with_indices
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnAdaptiveMaxPool2dWithIndices(f.readTensor(0), f.readInts(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// nn.adaptive_max_pool3d_with_indices
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnAdaptiveMaxPool3dWithIndices(f.readTensor(0), f.readInts(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// nn.affine_grid
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnAffineGrid(f.readTensor(0), f.readInts(1), f.readBoolOptional(2)))
 	},
-	// nn.alpha_dropout
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.AlphaDropout(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// nn.avg_pool2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnAvgPool2d(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readBool(4), f.readBool(5), f.readIntOptional(6)))
 	},
-	// nn.avg_pool3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnAvgPool3d(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readBool(4), f.readBool(5), f.readIntOptional(6)))
 	},
-	// nn.batch_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnBatchNorm(f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readTensorOptional(4), f.readBool(5), f.readFloat(6), f.readFloat(7)))
 	},
-	// nn.binary_cross_entropy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnBinaryCrossEntropy(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readBoolOptional(3), f.readBoolOptional(4), f.readStr(5)))
 	},
-	// nn.binary_cross_entropy_with_logits
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnBinaryCrossEntropyWithLogits(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readBoolOptional(3), f.readBoolOptional(4), f.readStr(5), f.readTensorOptional(6)))
 	},
-	// nn.cosine_embedding_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnCosineEmbeddingLoss(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readFloat(3), f.readBoolOptional(4), f.readBoolOptional(5), f.readStr(6)))
 	},
-	// nn.cross_entropy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnCrossEntropy(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readBoolOptional(3), f.readInt(4), f.readBoolOptional(5), f.readStr(6), f.readFloat(7)))
 	},
-	// nn.ctc_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnCtcLoss(f.readTensor(0), f.readTensor(1), f.readInts(2), f.readInts(3), f.readInt(4), f.readStr(5), f.readBool(6)))
 	},
-	// nn.ctc_loss.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnCtcLossTensor(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensor(3), f.readInt(4), f.readStr(5), f.readBool(6)))
 	},
-	// nn.dropout
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Dropout(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// nn.dropout1d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnDropout1d(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// nn.dropout2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnDropout2d(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// nn.dropout3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnDropout3d(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// nn.elu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnElu(f.findOutput(0), f.readTensor(0), f.readFloat(1)))
 	},
-	// nn.embedding
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnEmbedding(f.readTensor(0), f.readTensor(1), f.readIntOptional(2), f.readFloatOptional(3), f.readFloat(4), f.readBool(5), f.readBool(6)))
 	},
-	// nn.embedding_bag
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnEmbeddingBag(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readFloatOptional(3), f.readFloat(4), f.readBool(5), f.readStr(6), f.readBool(7), f.readTensorOptional(8), f.readBool(9), f.readIntOptional(10)))
 	},
-	// nn.feature_alpha_dropout
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FeatureAlphaDropout(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readBool(2), f.readGeneratorOptional(3)))
 	},
-	// nn.fold
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnFold(f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readInts(5)))
 	},
-	// nn.fractional_max_pool2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnFractionalMaxPool2d(f.readTensor(0), f.readInts(1), f.readInts(2), f.readFloats(3), f.readTensorOptional(4), f.readGeneratorOptional(5)))
 	},
-	// nn.fractional_max_pool2d_with_indices
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnFractionalMaxPool2dWithIndices(f.readTensor(0), f.readInts(1), f.readInts(2), f.readFloats(3), f.readTensorOptional(4), f.readGeneratorOptional(5))
 		return f.setTensors(err, r0, r1)
 	},
-	// nn.fractional_max_pool3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnFractionalMaxPool3d(f.readTensor(0), f.readInts(1), f.readInts(2), f.readFloats(3), f.readTensorOptional(4), f.readGeneratorOptional(5)))
 	},
-	// nn.fractional_max_pool3d_with_indices
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnFractionalMaxPool3dWithIndices(f.readTensor(0), f.readInts(1), f.readInts(2), f.readFloats(3), f.readTensorOptional(4), f.readGeneratorOptional(5))
 		return f.setTensors(err, r0, r1)
 	},
-	// nn.gaussian_nll_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnGaussianNllLoss(f.readTensor(0), f.readTensor(1), f.readOperand(2), f.readBool(3), f.readFloat(4), f.readStr(5)))
 	},
-	// nn.gelu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnGelu(f.findOutput(0), f.readTensor(0), f.readStr(1)))
 	},
-	// nn.glu
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnGlu(f.readTensor(0), f.readInt(1))) },
-	// nn.grid_sample
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnGridSample(f.readTensor(0), f.readTensor(1), f.readStr(2), f.readStr(3), f.readBoolOptional(4)))
 	},
-	// nn.group_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnGroupNorm(f.readTensor(0), f.readInt(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readFloat(4)))
 	},
-	// nn.gumbel_softmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnGumbelSoftmax(f.readTensor(0), f.readFloat(1), f.readBool(2), f.readFloat(3), f.readInt(4), f.readGeneratorOptional(5)))
 	},
-	// nn.hardsigmoid
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnHardsigmoid(f.findOutput(0), f.readTensor(0)))
 	},
-	// nn.hardswish
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnHardswish(f.findOutput(0), f.readTensor(0)))
 	},
-	// nn.hardtanh
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnHardtanh(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readScalar(2)))
 	},
-	// nn.hinge_embedding_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnHingeEmbeddingLoss(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readBoolOptional(3), f.readBoolOptional(4), f.readStr(5)))
 	},
-	// nn.huber_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnHuberLoss(f.readTensor(0), f.readTensor(1), f.readStr(2), f.readFloat(3), f.readTensorOptional(4)))
 	},
-	// nn.instance_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnInstanceNorm(f.readTensor(0), f.readTensorOptional(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readTensorOptional(4), f.readBool(5), f.readFloat(6), f.readFloat(7)))
 	},
-	// nn.interpolate
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnInterpolate(f.readTensor(0), f.readInts(1), f.readFloats(2), f.readStr(3), f.readBoolOptional(4), f.readBoolOptional(5), f.readBool(6)))
 	},
-	// nn.kl_div
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnKlDiv(f.readTensor(0), f.readTensor(1), f.readBoolOptional(2), f.readBoolOptional(3), f.readStr(4), f.readBool(5)))
 	},
-	// nn.l1_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnL1Loss(f.readTensor(0), f.readTensor(1), f.readBoolOptional(2), f.readBoolOptional(3), f.readStr(4), f.readTensorOptional(5)))
 	},
-	// nn.layer_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnLayerNorm(f.readTensor(0), f.readInts(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readFloat(4)))
 	},
-	// nn.leaky_relu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnLeakyRelu(f.findOutput(0), f.readTensor(0), f.readFloat(1)))
 	},
-	// nn.linear
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnLinear(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensorOptional(2)))
 	},
-	// nn.linear_cross_entropy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnLinearCrossEntropy(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensorOptional(3), f.readTensorOptional(4), f.readStr(5), f.readIntOptional(6), f.readFloat(7), f.readIntOptional(8)))
 	},
-	// nn.local_response_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnLocalResponseNorm(f.readTensor(0), f.readInt(1), f.readFloat(2), f.readFloat(3), f.readFloat(4)))
 	},
-	// nn.log_softmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogSoftmax(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// nn.logsigmoid
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnLogsigmoid(f.findOutput(0), f.readTensor(0)))
 	},
-	// nn.lp_pool1d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnLpPool1d(f.readTensor(0), f.readFloat(1), f.readInts(2), f.readInts(3), f.readBool(4)))
 	},
-	// nn.lp_pool2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnLpPool2d(f.readTensor(0), f.readFloat(1), f.readInts(2), f.readInts(3), f.readBool(4)))
 	},
-	// nn.lp_pool3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnLpPool3d(f.readTensor(0), f.readFloat(1), f.readInts(2), f.readInts(3), f.readBool(4)))
 	},
-	// nn.margin_ranking_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnMarginRankingLoss(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readFloat(3), f.readBoolOptional(4), f.readBoolOptional(5), f.readStr(6)))
 	},
-	// nn.max_pool2d_with_indices
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnMaxPool2dWithIndices(f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readBool(5))
 		return f.setTensors(err, r0, r1)
 	},
-	// nn.max_pool3d_with_indices
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnMaxPool3dWithIndices(f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readBool(5))
 		return f.setTensors(err, r0, r1)
 	},
-	// nn.max_unpool1d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnMaxUnpool1d(f.readTensor(0), f.readTensor(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readInts(5)))
 	},
-	// nn.max_unpool2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnMaxUnpool2d(f.readTensor(0), f.readTensor(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readInts(5)))
 	},
-	// nn.max_unpool3d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnMaxUnpool3d(f.readTensor(0), f.readTensor(1), f.readInts(2), f.readInts(3), f.readInts(4), f.readInts(5)))
 	},
-	// nn.mish
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnMish(f.findOutput(0), f.readTensor(0)))
 	},
-	// nn.mse_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnMseLoss(f.readTensor(0), f.readTensor(1), f.readBoolOptional(2), f.readBoolOptional(3), f.readStr(4), f.readTensorOptional(5)))
 	},
-	// nn.multi_head_attention_forward
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NnMultiHeadAttentionForward(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInt(3), f.readInt(4), f.readTensorOptional(5), f.readTensorOptional(6), f.readTensorOptional(7), f.readTensorOptional(8), f.readBool(9), f.readFloat(10), f.readTensor(11), f.readTensorOptional(12), f.readBool(13), f.readTensorOptional(14), f.readBool(15), f.readTensorOptional(16), f.readBool(17), f.readTensorOptional(18), f.readTensorOptional(19), f.readTensorOptional(20), f.readTensorOptional(21), f.readTensorOptional(22), f.readBool(23), f.readBool(24))
 		return f.setTensors(err, r0, r1)
 	},
-	// nn.multi_margin_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnMultiMarginLoss(f.readTensor(0), f.readTensor(1), f.readInt(2), f.readFloat(3), f.readTensorOptional(4), f.readBoolOptional(5), f.readBoolOptional(6), f.readStr(7)))
 	},
-	// nn.multilabel_margin_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnMultilabelMarginLoss(f.readTensor(0), f.readTensor(1), f.readBoolOptional(2), f.readBoolOptional(3), f.readStr(4)))
 	},
-	// nn.multilabel_soft_margin_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnMultilabelSoftMarginLoss(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readBoolOptional(3), f.readBoolOptional(4), f.readStr(5)))
 	},
-	// nn.nll_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnNllLoss(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readBoolOptional(3), f.readInt(4), f.readBoolOptional(5), f.readStr(6)))
 	},
-	// nn.normalize
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnNormalize(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readInts(2), f.readFloat(3)))
 	},
-	// nn.one_hot
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnOneHot(f.readTensor(0), f.readInt(1))) },
-	// nn.pad
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnPad(f.readTensor(0), f.readInts(1), f.readStr(2), f.readFloatOptional(3)))
 	},
-	// nn.poisson_nll_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnPoissonNllLoss(f.readTensor(0), f.readTensor(1), f.readBool(2), f.readBool(3), f.readBoolOptional(4), f.readFloat(5), f.readBoolOptional(6), f.readStr(7)))
 	},
-	// nn.relu6
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnRelu6(f.findOutput(0), f.readTensor(0)))
 	},
-	// nn.rms_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RmsNorm(f.readTensor(0), f.readInts(1), f.readTensorOptional(2), f.readFloatOptional(3)))
 	},
-	// nn.scaled_dot_product_attention
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnScaledDotProductAttention(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensorOptional(3), f.readFloat(4), f.readBool(5), f.readFloatOptional(6), f.readBool(7)))
 	},
-	// nn.silu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnSilu(f.findOutput(0), f.readTensor(0)))
 	},
-	// nn.smooth_l1_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnSmoothL1Loss(f.readTensor(0), f.readTensor(1), f.readBoolOptional(2), f.readBoolOptional(3), f.readStr(4), f.readFloat(5)))
 	},
-	// nn.soft_margin_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnSoftMarginLoss(f.readTensor(0), f.readTensor(1), f.readBoolOptional(2), f.readBoolOptional(3), f.readStr(4)))
 	},
-	// nn.softmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Softmax(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// nn.softmin
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnSoftmin(f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// nn.softplus
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnSoftplus(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readFloat(2)))
 	},
-	// nn.softshrink
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnSoftshrink(f.findOutput(0), f.readTensor(0), f.readFloat(1)))
 	},
-	// nn.softsign
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnSoftsign(f.readTensor(0))) },
-	// nn.tanhshrink
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NnTanhshrink(f.readTensor(0))) },
-	// nn.triplet_margin_loss
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnTripletMarginLoss(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readFloat(3), f.readFloat(4), f.readFloat(5), f.readBool(6), f.readBoolOptional(7), f.readBoolOptional(8), f.readStr(9)))
 	},
-	// nn.unfold
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnUnfold(f.readTensor(0), f.readInts(1), f.readInts(2), f.readInts(3), f.readInts(4)))
 	},
-	// nn.upsample
 	warnDeprecated("nn.upsample", "use interpolate", func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnUpsample(f.readTensor(0), f.readInts(1), f.readFloats(2), f.readStr(3), f.readBoolOptional(4)))
 	}),
-	// nn.upsample_bilinear
 	warnDeprecated("nn.upsample_bilinear", "use interpolate", func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnUpsampleBilinear(f.readTensor(0), f.readInts(1), f.readFloats(2)))
 	}),
-	// nn.upsample_nearest
 	warnDeprecated("nn.upsample_nearest", "use interpolate", func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NnUpsampleNearest(f.readTensor(0), f.readInts(1), f.readFloats(2)))
 	}),
-	// nnz
 	func(c dispatch.Context, f frame) error { return f.setInt(c.Nnz(f.readTensor(0))) },
-	// node_call
 	func(c dispatch.Context, f frame) error {
 		defer f.freeEagerly()
 		return f.setList(autograd.NodeCall(c, f.readNode(0), f.readTensors(1)))
 	},
-	// node_context
 	func(c dispatch.Context, f frame) error { return f.setPointer(autograd.NodeContext(c, f.readNode(0))) },
-	// node_edge
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := autograd.NodeEdge(c, f.readNode(0), f.readInt(1))
 		return f.setMixed(err, r0, r1)
 	},
-	// node_edges
 	func(c dispatch.Context, f frame) error { return f.setInt(autograd.NodeEdges(c, f.readNode(0))) },
-	// node_id
 	func(c dispatch.Context, f frame) error { return f.setInt(autograd.NodeId(c, f.readNode(0))) },
-	// node_name
 	func(c dispatch.Context, f frame) error { return f.setStr(autograd.NodeName(c, f.readNode(0))) },
-	// node_pack_saved
 	func(c dispatch.Context, f frame) error {
 		return autograd.NodePackSaved(c, f.readNode(0), f.readStr(1), f.readInt(2), f.readPointer(3), f.readPointer(4), f.readPointer(5), f.readPointer(6), f.readPointer(7))
 	},
-	// node_register_hook
 	func(c dispatch.Context, f frame) error {
 		return f.setInt(autograd.NodeRegisterHook(c, f.readNode(0), f.readPointer(1), f.readPointer(2), f.readPointer(3)))
 	},
-	// node_register_prehook
 	func(c dispatch.Context, f frame) error {
 		return f.setInt(autograd.NodeRegisterPrehook(c, f.readNode(0), f.readPointer(1), f.readPointer(2), f.readPointer(3)))
 	},
-	// node_result
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(autograd.NodeResult(c, f.readNode(0), f.readInt(1)))
 	},
-	// node_saved
 	func(c dispatch.Context, f frame) error { return f.setList(autograd.NodeSaved(c, f.readNode(0))) },
-	// node_saved_as
 	func(c dispatch.Context, f frame) error {
 		return f.setList(autograd.NodeSavedAs(c, f.readNode(0), f.readStr(1)))
 	},
-	// node_saved_names
 	func(c dispatch.Context, f frame) error { return f.setStr(autograd.NodeSavedNames(c, f.readNode(0))) },
-	// node_set_context
 	func(c dispatch.Context, f frame) error {
 		return autograd.NodeSetContext(c, f.readNode(0), f.readPointer(1), f.readPointer(2))
 	},
-	// node_variable
 	func(c dispatch.Context, f frame) error { return f.setTensor(autograd.NodeVariable(c, f.readNode(0))) },
-	// node_weak
 	func(c dispatch.Context, f frame) error { return f.setNode(autograd.NodeWeak(c, f.readNode(0))) },
-	// nonzero
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Nonzero(f.findOutput(0), f.readTensor(0)))
 	},
-	// nonzero_numpy
 	func(c dispatch.Context, f frame) error { return f.setList(c.NonzeroNumpy(f.readTensor(0))) },
-	// nonzero_static
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NonzeroStatic(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Norm(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readInts(2), f.readBool(3), f.readDtype(4)))
 	},
-	// norm.name
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NormName(f.findOutput(0), f.readTensor(0), f.readStr(1), f.readInts(2), f.readBool(3), f.readDtype(4)))
 	},
-	// normal.size
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NormalSize(f.findOutput(0), f.readFloat(0), f.readFloat(1), f.readInts(2), f.readGeneratorOptional(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// normal.tensors
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NormalTensors(f.findOutput(0), f.readOperand(0), f.readOperand(1), f.readGeneratorOptional(2)))
 	},
-	// normal_
 	func(c dispatch.Context, f frame) error {
 		err := c.FillNormal(f.readTensor(0), f.readFloat(1), f.readFloat(2), f.readGeneratorOptional(3))
 		f.refreshTensor(0)
 		return err
 	},
-	// not_equal
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Ne(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
-	// npy_length
 	func(c dispatch.Context, f frame) error { return f.setInt(c.NpyLength(f.readTensor(0))) },
-	// npy_load
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpyLoad(f.readStr(0), f.readBool(1))) },
-	// npy_load_bytes
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpyLoadBytes(f.readTensor(0))) },
-	// npy_save
 	func(c dispatch.Context, f frame) error { return c.NpySave(f.readStr(0), f.readTensor(1)) },
-	// npy_save_bytes
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpySaveBytes(f.readTensor(0))) },
-	// npz_load
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NpzLoad(f.readStr(0))
 		return f.setMixed(err, r0, r1)
 	},
-	// npz_load_bytes
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.NpzLoadBytes(f.readTensor(0))
 		return f.setMixed(err, r0, r1)
 	},
-	// npz_save
 	func(c dispatch.Context, f frame) error {
 		return c.NpzSave(f.readStr(0), f.readStrs(1), f.readTensors(2))
 	},
-	// npz_save_bytes
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NpzSaveBytes(f.readStrs(0), f.readTensors(1)))
 	},
-	// nuclear_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.NuclearNorm(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// ones
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Ones(f.findOutput(0), f.readInts(0), f.readDtype(1), f.readLayout(2), f.readDevice(3)))
 	},
-	// ones_like
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.OnesLike(f.readTensor(0), f.readDtype(1), f.readLayout(2), f.readDevice(3), f.readFormat(4)))
 	},
-	// orgqr
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LinalgHouseholderProduct(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// ormqr
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Ormqr(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readBool(3), f.readBool(4)))
 	},
-	// outer
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Outer(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// output_nr
 	func(c dispatch.Context, f frame) error { return f.setInt(autograd.OutputNr(c, f.readTensor(0))) },
-	// pack_padded_sequence
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.PackPaddedSequence(f.readTensor(0), f.readTensor(1), f.readBool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	// pad_packed_sequence
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.PadPackedSequence(f.readTensor(0), f.readTensor(1), f.readBool(2), f.readScalar(3), f.readInt(4))
 		return f.setTensors(err, r0, r1)
 	},
-	// pairwise_distance
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.PairwiseDistance(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readFloat(3), f.readBool(4)))
 	},
-	// parse_device
 	func(c dispatch.Context, f frame) error { return f.setDevice(ops.ParseDevice(f.readStr(0))) },
-	// pca_lowrank
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.PcaLowrank(f.readTensor(0), f.readIntOptional(1), f.readBool(2), f.readInt(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// pdist
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Pdist(f.readTensor(0), f.readFloat(1))) },
-	// permute
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Permute(f.readTensor(0), f.readInts(1))) },
-	// permute_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.PermuteCopy(f.findOutput(0), f.readTensor(0), f.readInts(1)))
 	},
-	// pickle_rename
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.PickleRename(f.readTensor(0), f.readStr(1), f.readStr(2)))
 	},
-	// pin_memory
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.PinMemory(f.readUnbackedTensor(0))) },
-	// pinverse
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Pinverse(f.readTensor(0), f.readFloat(1)))
 	},
-	// pivots_permutation
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.PivotsPermutation(f.readTensor(0), f.readInt(1)))
 	},
-	// pixel_shuffle
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.PixelShuffle(f.readTensor(0), f.readInt(1)))
 	},
-	// pixel_unshuffle
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.PixelUnshuffle(f.readTensor(0), f.readInt(1)))
 	},
-	// poisson
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Poisson(f.readTensor(0), f.readGeneratorOptional(1)))
 	},
-	// polar
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Polar(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// polygamma
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Polygamma(f.findOutput(0), f.readInt(0), f.readTensor(1)))
 	},
-	// pop_saved_tensors_hooks
 	func(c dispatch.Context, f frame) error { return autograd.PopSavedTensorsHooks(c) },
-	// positive
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Positive(f.readTensor(0))) },
-	// pow
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Pow(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// prelu
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Prelu(f.readTensor(0), f.readTensor(1))) },
-	// prod
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Prod(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readBool(2), f.readDtype(3)))
 	},
-	// promote_types
 	func(c dispatch.Context, f frame) error {
 		return f.setDtype(c.PromoteTypes(f.readDtype(0), f.readDtype(1)))
 	},
-	// push_saved_tensors_hooks
 	func(c dispatch.Context, f frame) error {
 		return autograd.PushSavedTensorsHooks(c, f.readPointer(0), f.readPointer(1), f.readPointer(2), f.readPointer(3), f.readPointer(4))
 	},
-	// put
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Put(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readBool(3)))
 	},
-	// q_per_channel_axis
 	func(c dispatch.Context, f frame) error { return f.setInt(c.QPerChannelAxis(f.readTensor(0))) },
-	// q_per_channel_scales
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.QPerChannelScales(f.readTensor(0))) },
-	// q_per_channel_zero_points
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.QPerChannelZeroPoints(f.readTensor(0))) },
-	// q_scale
 	func(c dispatch.Context, f frame) error { return f.setFloat(c.QScale(f.readTensor(0))) },
-	// q_zero_point
 	func(c dispatch.Context, f frame) error { return f.setInt(c.QZeroPoint(f.readTensor(0))) },
-	// qr
 	warnDeprecated("qr", "use linalg.qr, whose mode is \"reduced\" or \"complete\" for some", func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Qr(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readBool(1))
 		return f.setTensors(err, r0, r1)
 	}),
-	// qscheme
 	func(c dispatch.Context, f frame) error { return f.setStr(c.Qscheme(f.readTensor(0))) },
-	// quantile
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Quantile(f.findOutput(0), f.readTensor(0), f.readOperand(1), f.readIntOptional(2), f.readBool(3), f.readStr(4)))
 	},
-	// quantize_per_channel
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizePerChannel(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInt(3), f.readDtype(4)))
 	},
-	// quantize_per_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizePerTensor(f.readTensor(0), f.readFloat(1), f.readInt(2), f.readDtype(3)))
 	},
-	// quantize_per_tensor.tensor_qparams
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizePerTensorTensorQparams(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readDtype(3)))
 	},
-	// quantize_per_tensor.tensors
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.QuantizePerTensorTensors(f.readTensors(0), f.readTensor(1), f.readTensor(2), f.readDtype(3)))
 	},
-	// quantize_per_tensor_dynamic
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizePerTensorDynamic(f.readTensor(0), f.readDtype(1), f.readBool(2)))
 	},
-	// quantized.add
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedAdd(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readInt(3)))
 	},
-	// quantized.add_relu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedAddRelu(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readInt(3)))
 	},
-	// quantized.add_scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedAddScalar(f.readTensor(0), f.readScalar(1)))
 	},
-	// quantized.add_scalar_relu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedAddScalarRelu(f.readTensor(0), f.readScalar(1)))
 	},
-	// quantized.cat
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedCat(f.readTensors(0), f.readInt(1), f.readFloatOptional(2), f.readIntOptional(3)))
 	},
-	// quantized.conv2d
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedConv2d(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readInts(4), f.readInts(5), f.readInt(6), f.readFloat(7), f.readInt(8)))
 	},
-	// quantized.conv2d_relu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedConv2dRelu(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readInts(3), f.readInts(4), f.readInts(5), f.readInt(6), f.readFloat(7), f.readInt(8)))
 	},
-	// quantized.linear
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedLinear(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readFloat(3), f.readInt(4), f.readTensorOptional(5)))
 	},
-	// quantized.linear_dynamic
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedLinearDynamic(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readBool(3), f.readTensorOptional(4)))
 	},
-	// quantized.linear_pack
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.QuantizedLinearPack(f.readTensor(0))) },
-	// quantized.linear_relu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedLinearRelu(f.readTensor(0), f.readTensor(1), f.readTensorOptional(2), f.readFloat(3), f.readInt(4), f.readTensorOptional(5)))
 	},
-	// quantized.matmul
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedMatmul(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readInt(3)))
 	},
-	// quantized.mul
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedMul(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readInt(3)))
 	},
-	// quantized.mul_relu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedMulRelu(f.readTensor(0), f.readTensor(1), f.readFloat(2), f.readInt(3)))
 	},
-	// quantized.mul_scalar
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedMulScalar(f.readTensor(0), f.readScalar(1)))
 	},
-	// quantized.mul_scalar_relu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.QuantizedMulScalarRelu(f.readTensor(0), f.readScalar(1)))
 	},
-	// quantized.relu6
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.QuantizedRelu6(f.readTensor(0))) },
-	// rad2deg
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Rad2deg(f.findOutput(0), f.readTensor(0)))
 	},
-	// rand
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Rand(f.findOutput(0), f.readInts(0), f.readGeneratorOptional(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// rand_like
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RandLike(f.readTensor(0), f.readGeneratorOptional(1), f.readDtype(2), f.readLayout(3), f.readDevice(4), f.readFormat(5)))
 	},
-	// randint
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Randint(f.findOutput(0), f.readInt(0), f.readInt(1), f.readInts(2), f.readGeneratorOptional(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// randint.high
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RandintHigh(f.findOutput(0), f.readInt(0), f.readInts(1), f.readGeneratorOptional(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// randint_like
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RandintLike(f.readTensor(0), f.readInt(1), f.readInt(2), f.readGeneratorOptional(3), f.readDtype(4), f.readLayout(5), f.readDevice(6), f.readFormat(7)))
 	},
-	// randint_like.high
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RandintLikeHigh(f.readTensor(0), f.readInt(1), f.readGeneratorOptional(2), f.readDtype(3), f.readLayout(4), f.readDevice(5), f.readFormat(6)))
 	},
-	// randn
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Randn(f.findOutput(0), f.readInts(0), f.readGeneratorOptional(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// randn_like
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RandnLike(f.readTensor(0), f.readGeneratorOptional(1), f.readDtype(2), f.readLayout(3), f.readDevice(4), f.readFormat(5)))
 	},
-	// random_
 	func(c dispatch.Context, f frame) error {
 		err := c.FillRandom(f.readTensor(0), f.readGeneratorOptional(1))
 		f.refreshTensor(0)
 		return err
 	},
-	// random_.from
 	func(c dispatch.Context, f frame) error {
 		err := c.FillRandomFrom(f.readTensor(0), f.readInt(1), f.readIntOptional(2), f.readGeneratorOptional(3))
 		f.refreshTensor(0)
 		return err
 	},
-	// random_.to
 	func(c dispatch.Context, f frame) error {
 		err := c.FillRandomTo(f.readTensor(0), f.readInt(1), f.readGeneratorOptional(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// randperm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Randperm(f.findOutput(0), f.readInt(0), f.readGeneratorOptional(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// range
 	warnDeprecated("range", "use arange, whose end is not included", func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Range(f.findOutput(0), f.readScalar(0), f.readScalar(1), f.readScalar(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	}),
-	// ravel
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Ravel(f.readTensor(0))) },
-	// real
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Real(f.readTensor(0))) },
-	// reciprocal
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Reciprocal(f.findOutput(0), f.readTensor(0)))
 	},
-	// record_function
 	func(c dispatch.Context, f frame) error {
 		defer f.freeEagerly()
 		return f.setNode(autograd.RecordFunction(c, f.readStr(0), f.readTensors(1), f.readTensors(2), f.readInts(3), f.readTensors(4), f.readBool(5), f.readPointer(6), f.readPointer(7), f.readPointer(8)))
 	},
-	// record_function_weak
 	func(c dispatch.Context, f frame) error {
 		defer f.freeEagerly()
 		return f.setNode(autograd.RecordFunctionWeak(c, f.readStr(0), f.readTensors(1), f.readTensors(2), f.readInts(3), f.readTensors(4), f.readBool(5), f.readPointer(6), f.readPointer(7), f.readPointer(8)))
 	},
-	// record_stream
 	func(c dispatch.Context, f frame) error { return c.RecordStream(f.readUnbackedTensor(0), f.readInt(1)) },
-	// refine_names
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RefineNames(f.readTensor(0), f.readStrs(1)))
 	},
-	// register_hook
 	func(c dispatch.Context, f frame) error {
 		return f.setInt(autograd.RegisterHook(c, f.readTensor(0), f.readPointer(1), f.readPointer(2), f.readPointer(3)))
 	},
-	// register_multi_grad_hook
 	func(c dispatch.Context, f frame) error {
 		return f.setInt(autograd.RegisterMultiGradHook(c, f.readTensors(0), f.readBool(1), f.readPointer(2), f.readPointer(3), f.readPointer(4)))
 	},
-	// register_post_accumulate_grad_hook
 	func(c dispatch.Context, f frame) error {
 		return f.setInt(autograd.RegisterPostAccumulateGradHook(c, f.readTensor(0), f.readPointer(1), f.readPointer(2), f.readPointer(3)))
 	},
-	// relu
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Relu(f.findOutput(0), f.readTensor(0))) },
-	// remainder
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Remainder(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// remove_hook
 	func(c dispatch.Context, f frame) error { return autograd.RemoveHook(c, f.readInt(0)) },
-	// rename
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Rename(f.readTensor(0), f.readStrs(1))) },
-	// rename_
 	func(c dispatch.Context, f frame) error {
 		err := c.RenameInPlace(f.readTensor(0), f.readStrs(1))
 		f.refreshTensor(0)
 		return err
 	},
-	// renorm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Renorm(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readInt(2), f.readScalar(3)))
 	},
-	// repeat
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Repeat(f.readTensor(0), f.readInts(1))) },
-	// repeat_interleave
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RepeatInterleave(f.readTensor(0), f.readIntOptional(1)))
 	},
-	// repeat_interleave.int
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RepeatInterleaveSelf(f.readTensor(0), f.readInt(1), f.readIntOptional(2), f.readIntOptional(3)))
 	},
-	// repeat_interleave.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RepeatInterleaveTensor(f.readTensor(0), f.readTensor(1), f.readIntOptional(2), f.readIntOptional(3)))
 	},
-	// requires_grad
 	func(c dispatch.Context, f frame) error { return f.setBool(autograd.RequiresGrad(c, f.readTensor(0))) },
-	// reset_peak_memory_stats
 	func(c dispatch.Context, f frame) error { return ops.ResetPeakMemoryStats() },
-	// reshape
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Reshape(f.readTensor(0), f.readInts(1))) },
-	// reshape_as
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ReshapeAs(f.readTensor(0), f.readTensor(1)))
 	},
-	// resize_
 	func(c dispatch.Context, f frame) error {
 		err := c.Resize(f.readUnbackedTensor(0), f.readInts(1), f.readFormat(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// resize_as_
 	func(c dispatch.Context, f frame) error {
 		err := c.ResizeAs(f.readUnbackedTensor(0), f.readTensor(1), f.readFormat(2))
 		f.refreshTensor(0)
 		return err
 	},
-	// resize_as_sparse_
 	func(c dispatch.Context, f frame) error {
 		err := c.ResizeAsSparse(f.readTensor(0), f.readTensor(1))
 		f.refreshTensor(0)
 		return err
 	},
-	// resolve_conj
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.ResolveConj(f.readTensor(0))) },
-	// resolve_neg
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.ResolveNeg(f.readTensor(0))) },
-	// result_type
 	func(c dispatch.Context, f frame) error {
 		return f.setDtype(c.ResultType(f.readOperand(0), f.readOperand(1)))
 	},
-	// retain_grad
 	func(c dispatch.Context, f frame) error { return autograd.RetainGrad(c, f.readTensor(0)) },
-	// retains_grad
 	func(c dispatch.Context, f frame) error { return f.setBool(autograd.RetainsGrad(c, f.readTensor(0))) },
-	// rms_norm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RmsNorm(f.readTensor(0), f.readInts(1), f.readTensorOptional(2), f.readFloatOptional(3)))
 	},
-	// rnn_relu
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.RnnRelu(f.readTensor(0), f.readTensor(1), f.readTensors(2), f.readBool(3), f.readInt(4), f.readFloat(5), f.readBool(6), f.readBool(7), f.readBool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	// rnn_relu.data
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.RnnReluData(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensors(3), f.readBool(4), f.readInt(5), f.readFloat(6), f.readBool(7), f.readBool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	// rnn_relu_cell
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RnnReluCell(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensor(3), f.readTensorOptional(4), f.readTensorOptional(5)))
 	},
-	// rnn_tanh
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.RnnTanh(f.readTensor(0), f.readTensor(1), f.readTensors(2), f.readBool(3), f.readInt(4), f.readFloat(5), f.readBool(6), f.readBool(7), f.readBool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	// rnn_tanh.data
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.RnnTanhData(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensors(3), f.readBool(4), f.readInt(5), f.readFloat(6), f.readBool(7), f.readBool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	// rnn_tanh_cell
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RnnTanhCell(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readTensor(3), f.readTensorOptional(4), f.readTensorOptional(5)))
 	},
-	// roll
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Roll(f.readTensor(0), f.readInts(1), f.readInts(2)))
 	},
-	// rot90
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Rot90(f.readTensor(0), f.readInt(1), f.readInts(2)))
 	},
-	// round
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Round(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// row_indices
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.RowIndices(f.readTensor(0))) },
-	// row_indices_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.RowIndicesCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// row_stack
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Vstack(f.findOutput(0), f.readTensors(0)))
 	},
-	// rrelu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Rrelu(f.findOutput(0), f.readTensor(0), f.readFloat(1), f.readFloat(2), f.readBool(3), f.readGeneratorOptional(4)))
 	},
-	// rsqrt
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Rsqrt(f.findOutput(0), f.readTensor(0))) },
-	// rsub
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Rsub(f.readTensor(0), f.readOperand(1), f.readScalar(2)))
 	},
-	// saddmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Sspaddmm(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3), f.readScalar(4)))
 	},
-	// safetensors_load
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.SafetensorsLoad(f.readTensor(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	// safetensors_load_file
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.SafetensorsLoadFile(f.readStr(0), f.readStrs(1), f.readBool(2))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	// safetensors_open
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.SafetensorsOpen(f.readStr(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	// safetensors_save
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SafetensorsSave(f.readStrs(0), f.readTensors(1), f.readStrOptional(2)))
 	},
-	// safetensors_save_file
 	func(c dispatch.Context, f frame) error {
 		return c.SafetensorsSaveFile(f.readStr(0), f.readStrs(1), f.readTensors(2), f.readStrOptional(3))
 	},
-	// sample_dirichlet
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SampleDirichlet(f.readTensor(0), f.readGeneratorOptional(1)))
 	},
-	// save
 	func(c dispatch.Context, f frame) error {
 		return c.Save(f.readStr(0), f.readStr(1), f.readTensors(2), f.readBool(3))
 	},
-	// save_bytes
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SaveBytes(f.readStr(0), f.readTensors(1), f.readBool(2)))
 	},
-	// save_dict
 	func(c dispatch.Context, f frame) error {
 		return c.SaveDict(f.readStr(0), f.readStrs(1), f.readTensors(2), f.readBool(3))
 	},
-	// scalar_operand
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.ScalarOperand(f.readScalar(0))) },
-	// scalar_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ScalarTensor(f.readScalar(0), f.readDtype(1), f.readLayout(2), f.readDevice(3)))
 	},
-	// scatter.src
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Scatter(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readTensor(3)))
 	},
-	// scatter.src_reduce
 	warnDeprecated("scatter", "use scatter_reduce for reduce with a tensor", func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ScatterReduceSource(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readTensor(3), f.readStr(4)))
 	}),
-	// scatter.value
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ScatterValue(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readScalar(3)))
 	},
-	// scatter.value_reduce
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ScatterReduceValue(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readScalar(3), f.readStr(4)))
 	},
-	// scatter_add
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ScatterAdd(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readTensor(3)))
 	},
-	// scatter_reduce
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ScatterReduce(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readTensor(2), f.readTensor(3), f.readStr(4), f.readBool(5)))
 	},
-	// searchsorted
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Searchsorted(f.findOutput(0), f.readTensor(0), f.readOperand(1), f.readBool(2), f.readBool(3), f.readStrOptional(4), f.readTensorOptional(5)))
 	},
-	// segment_reduce
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SegmentReduce(f.readTensor(0), f.readStr(1), f.readTensorOptional(2), f.readTensorOptional(3), f.readTensorOptional(4), f.readInt(5), f.readBool(6), f.readScalar(7)))
 	},
-	// select
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Select(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// select_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SelectCopy(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// select_scatter
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SelectScatter(f.readTensor(0), f.readTensor(1), f.readInt(2), f.readInt(3)))
 	},
-	// selu
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Selu(f.findOutput(0), f.readTensor(0))) },
-	// set_
 	func(c dispatch.Context, f frame) error {
 		err := c.Set(f.readUnbackedTensor(0))
 		f.refreshTensor(0)
 		return err
 	},
-	// set_.storage
 	func(c dispatch.Context, f frame) error {
 		err := c.SetStorage(f.readUnbackedTensor(0), f.readStorage(1))
 		f.refreshTensor(0)
 		return err
 	},
-	// set_.storage_geometry
 	func(c dispatch.Context, f frame) error {
 		err := c.SetStorageGeometry(f.readUnbackedTensor(0), f.readStorage(1), f.readInt(2), f.readInts(3), f.readInts(4))
 		f.refreshTensor(0)
 		return err
 	},
-	// set_.tensor
 	func(c dispatch.Context, f frame) error {
 		err := c.SetTensor(f.readUnbackedTensor(0), f.readTensor(1))
 		f.refreshTensor(0)
 		return err
 	},
-	// set_.tensor_geometry
 	func(c dispatch.Context, f frame) error {
 		err := c.SetTensorGeometry(f.readUnbackedTensor(0), f.readTensor(1), f.readInt(2), f.readInts(3), f.readInts(4))
 		f.refreshTensor(0)
 		return err
 	},
-	// set_anomaly_watcher
 	func(c dispatch.Context, f frame) error {
 		return autograd.SetAnomalyWatcher(c, f.readPointer(0), f.readPointer(1))
 	},
-	// set_autocast_cache_enabled
 	func(c dispatch.Context, f frame) error { return c.SetAutocastCacheEnabled(f.readBool(0)) },
-	// set_autocast_dtype
 	func(c dispatch.Context, f frame) error { return c.SetAutocastDtype(f.readStr(0), f.readDtype(1)) },
-	// set_autocast_enabled
 	func(c dispatch.Context, f frame) error { return c.SetAutocastEnabled(f.readStr(0), f.readBool(1)) },
-	// set_data_
 	func(c dispatch.Context, f frame) error {
 		err := autograd.SetData(c, f.readTensor(0), f.readTensor(1))
 		f.refreshTensor(0)
 		return err
 	},
-	// set_default_device
 	func(c dispatch.Context, f frame) error { return c.SetDefaultDevice(f.readDevice(0)) },
-	// set_default_dtype
 	func(c dispatch.Context, f frame) error { return ops.SetDefaultDtype(f.readDtype(0)) },
-	// set_detect_anomaly
 	func(c dispatch.Context, f frame) error {
 		return autograd.SetDetectAnomaly(c, f.readBool(0), f.readBool(1))
 	},
-	// set_float32_matmul_precision
 	func(c dispatch.Context, f frame) error { return ops.SetFloat32MatmulPrecision(f.readStr(0)) },
-	// set_grad
 	func(c dispatch.Context, f frame) error {
 		return autograd.SetGrad(c, f.readTensor(0), f.readTensorOptional(1))
 	},
-	// set_grad_enabled
 	func(c dispatch.Context, f frame) error { return c.SetGradEnabled(f.readBool(0)) },
-	// set_inference_mode
 	func(c dispatch.Context, f frame) error { return c.SetInferenceMode(f.readBool(0)) },
-	// set_memory_limit
 	func(c dispatch.Context, f frame) error { return ops.SetMemoryLimit(f.readInt(0)) },
-	// set_num_threads
 	func(c dispatch.Context, f frame) error { return ops.SetNumThreads(f.readInt(0)) },
-	// set_requires_grad
 	func(c dispatch.Context, f frame) error {
 		defer f.freeEagerly()
 		return autograd.SetRequiresGrad(c, f.readTensor(0), f.readBool(1))
 	},
-	// set_warn_always
 	func(c dispatch.Context, f frame) error { return ops.SetWarnAlways(f.readBool(0)) },
-	// sgn
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sgn(f.findOutput(0), f.readTensor(0))) },
-	// share_memory_
 	func(c dispatch.Context, f frame) error {
 		err := c.ShareMemory(f.readUnbackedTensor(0))
 		f.refreshTensor(0)
 		return err
 	},
-	// sigmoid
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Sigmoid(f.findOutput(0), f.readTensor(0)))
 	},
-	// sign
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sign(f.findOutput(0), f.readTensor(0))) },
-	// signal.windows.bartlett
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsBartlett(f.readInt(0), f.readBool(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// signal.windows.blackman
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsBlackman(f.readInt(0), f.readBool(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// signal.windows.cosine
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsCosine(f.readInt(0), f.readBool(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// signal.windows.exponential
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsExponential(f.readInt(0), f.readFloatOptional(1), f.readFloat(2), f.readBool(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// signal.windows.gaussian
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsGaussian(f.readInt(0), f.readFloat(1), f.readBool(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// signal.windows.general_cosine
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsGeneralCosine(f.readInt(0), f.readFloats(1), f.readBool(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// signal.windows.general_hamming
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsGeneralHamming(f.readInt(0), f.readFloat(1), f.readBool(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// signal.windows.hamming
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsHamming(f.readInt(0), f.readBool(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// signal.windows.hann
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsHann(f.readInt(0), f.readBool(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// signal.windows.kaiser
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsKaiser(f.readInt(0), f.readFloat(1), f.readBool(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// signal.windows.nuttall
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalWindowsNuttall(f.readInt(0), f.readBool(1), f.readDtype(2), f.readLayout(3), f.readDevice(4)))
 	},
-	// signal_pad
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SignalPad(f.readTensor(0), f.readInt(1), f.readInt(2), f.readStr(3)))
 	},
-	// signbit
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Signbit(f.findOutput(0), f.readTensor(0)))
 	},
-	// sin
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sin(f.findOutput(0), f.readTensor(0))) },
-	// sinc
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sinc(f.findOutput(0), f.readTensor(0))) },
-	// sinh
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sinh(f.findOutput(0), f.readTensor(0))) },
-	// slice
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Slice(f.readTensor(0), f.readInt(1), f.readIntOptional(2), f.readIntOptional(3), f.readInt(4)))
 	},
-	// slice_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SliceCopy(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readIntOptional(2), f.readIntOptional(3), f.readInt(4)))
 	},
-	// slice_scatter
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SliceScatter(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readInt(2), f.readIntOptional(3), f.readIntOptional(4), f.readInt(5)))
 	},
-	// slogdet
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.LinalgSlogdet(f.findOutput(0), f.findOutput(1), f.readTensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	// smm
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Smm(f.readTensor(0), f.readTensor(1))) },
-	// softmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Softmax(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// sort
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Sort(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1), f.readBool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	// sort.stable
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.SortStable(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readBoolOptional(1), f.readInt(2), f.readBool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	// sparse.addmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseAddmm(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3), f.readScalar(4)))
 	},
-	// sparse.log_softmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseLogSoftmax(f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// sparse.mm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseMm(f.readTensor(0), f.readTensor(1)))
 	},
-	// sparse.mm.reduce
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseMmReduce(f.readTensor(0), f.readTensor(1), f.readStr(2)))
 	},
-	// sparse.sampled_addmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseSampledAddmm(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3), f.readScalar(4)))
 	},
-	// sparse.softmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseSoftmax(f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// sparse.spdiags
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseSpdiags(f.readTensor(0), f.readTensor(1), f.readInts(2), f.readLayout(3)))
 	},
-	// sparse.spsolve
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseSpsolve(f.readTensor(0), f.readTensor(1)))
 	},
-	// sparse.sum
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseSum(f.readTensor(0), f.readInts(1), f.readDtype(2)))
 	},
-	// sparse_compressed_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseCompressedTensor(f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readInts(3), f.readDtype(4), f.readLayout(5), f.readDevice(6)))
 	},
-	// sparse_coo_tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseCooTensor(f.readTensor(0), f.readTensor(1), f.readInts(2), f.readDtype(3), f.readDevice(4), f.readBoolOptional(5)))
 	},
-	// sparse_dim
 	func(c dispatch.Context, f frame) error { return f.setInt(c.SparseDim(f.readTensor(0))) },
-	// sparse_mask
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SparseMask(f.readTensor(0), f.readTensor(1)))
 	},
-	// sparse_resize_
 	func(c dispatch.Context, f frame) error {
 		err := c.SparseResize(f.readTensor(0), f.readInts(1), f.readInt(2), f.readInt(3))
 		f.refreshTensor(0)
 		return err
 	},
-	// sparse_resize_and_clear_
 	func(c dispatch.Context, f frame) error {
 		err := c.SparseResizeAndClear(f.readTensor(0), f.readInts(1), f.readInt(2), f.readInt(3))
 		f.refreshTensor(0)
 		return err
 	},
-	// special.airy_ai
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialAiryAi(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.bessel_j0
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialBesselJ0(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.bessel_j1
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialBesselJ1(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.bessel_y0
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialBesselY0(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.bessel_y1
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialBesselY1(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.chebyshev_polynomial_t
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialChebyshevPolynomialT(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.chebyshev_polynomial_u
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialChebyshevPolynomialU(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.chebyshev_polynomial_v
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialChebyshevPolynomialV(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.chebyshev_polynomial_w
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialChebyshevPolynomialW(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.digamma
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Digamma(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.entr
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialEntr(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.erf
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erf(f.findOutput(0), f.readTensor(0))) },
-	// special.erfc
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Erfc(f.findOutput(0), f.readTensor(0))) },
-	// special.erfcx
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialErfcx(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.erfinv
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Erfinv(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.exp2
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Exp2(f.findOutput(0), f.readTensor(0))) },
-	// special.expit
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Sigmoid(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.expm1
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Expm1(f.findOutput(0), f.readTensor(0))) },
-	// special.gammainc
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Igamma(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// special.gammaincc
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Igammac(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// special.gammaln
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Lgamma(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.hermite_polynomial_h
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialHermitePolynomialH(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.hermite_polynomial_he
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialHermitePolynomialHe(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.i0
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.I0(f.findOutput(0), f.readTensor(0))) },
-	// special.i0e
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialI0e(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.i1
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialI1(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.i1e
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialI1e(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.laguerre_polynomial_l
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialLaguerrePolynomialL(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.legendre_polynomial_p
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialLegendrePolynomialP(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.log1p
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Log1p(f.findOutput(0), f.readTensor(0))) },
-	// special.log_ndtr
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialLogNdtr(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.log_softmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.LogSoftmax(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// special.logit
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Logit(f.findOutput(0), f.readTensor(0), f.readFloatOptional(1)))
 	},
-	// special.logsumexp
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Logsumexp(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
-	// special.modified_bessel_i0
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.I0(f.findOutput(0), f.readTensor(0))) },
-	// special.modified_bessel_i1
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialI1(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.modified_bessel_k0
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialModifiedBesselK0(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.modified_bessel_k1
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialModifiedBesselK1(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.multigammaln
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Mvlgamma(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// special.ndtr
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialNdtr(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.ndtri
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialNdtri(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.polygamma
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Polygamma(f.findOutput(0), f.readInt(0), f.readTensor(1)))
 	},
-	// special.psi
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Digamma(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.round
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Round(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// special.scaled_modified_bessel_k0
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialScaledModifiedBesselK0(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.scaled_modified_bessel_k1
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialScaledModifiedBesselK1(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.shifted_chebyshev_polynomial_t
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialShiftedChebyshevPolynomialT(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.shifted_chebyshev_polynomial_u
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialShiftedChebyshevPolynomialU(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.shifted_chebyshev_polynomial_v
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialShiftedChebyshevPolynomialV(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.shifted_chebyshev_polynomial_w
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialShiftedChebyshevPolynomialW(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.sinc
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sinc(f.findOutput(0), f.readTensor(0))) },
-	// special.softmax
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Softmax(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readDtype(2)))
 	},
-	// special.spherical_bessel_j0
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialSphericalBesselJ0(f.findOutput(0), f.readTensor(0)))
 	},
-	// special.xlog1py
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialXlog1py(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.xlogy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Xlogy(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// special.zeta
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SpecialZeta(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// split
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.Split(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// split.sizes
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.SplitWithSizes(f.readTensor(0), f.readInts(1), f.readInt(2)))
 	},
-	// split_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.SplitCopy(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// split_with_sizes
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.SplitWithSizes(f.readTensor(0), f.readInts(1), f.readInt(2)))
 	},
-	// split_with_sizes_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.SplitWithSizesCopy(f.readTensor(0), f.readInts(1), f.readInt(2)))
 	},
-	// spmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Mm(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// sqrt
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Sqrt(f.findOutput(0), f.readTensor(0))) },
-	// square
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Square(f.findOutput(0), f.readTensor(0)))
 	},
-	// squeeze
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Squeeze(f.findOutput(0), f.readTensor(0)))
 	},
-	// squeeze.dim
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SqueezeDim(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// squeeze.dims
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SqueezeDims(f.findOutput(0), f.readTensor(0), f.readInts(1)))
 	},
-	// squeeze_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SqueezeCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// squeeze_copy.dim
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SqueezeCopyDim(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// squeeze_copy.dims
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SqueezeCopyDims(f.findOutput(0), f.readTensor(0), f.readInts(1)))
 	},
-	// sspaddmm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Sspaddmm(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readTensor(2), f.readScalar(3), f.readScalar(4)))
 	},
-	// stack
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Stack(f.findOutput(0), f.readTensors(0), f.readInt(1)))
 	},
-	// standard_gamma
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.StandardGamma(f.readTensor(0), f.readGeneratorOptional(1)))
 	},
-	// standard_gamma_grad
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.StandardGammaGrad(f.readTensor(0), f.readTensor(1)))
 	},
-	// std
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Std(f.readTensor(0), f.readBool(1))) },
-	// std.correction
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.StdCorrection(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readScalar(2), f.readBool(3)))
 	},
-	// std.dim
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.StdDim(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2), f.readBool(3)))
 	},
-	// std_mean
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.StdMean(f.readTensor(0), f.readBool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// std_mean.correction
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.StdMeanCorrection(f.readTensor(0), f.readInts(1), f.readScalar(2), f.readBool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	// std_mean.dim
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.StdMeanDim(f.readTensor(0), f.readInts(1), f.readBool(2), f.readBool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	// stft
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Stft(f.readTensor(0), f.readInt(1), f.readIntOptional(2), f.readIntOptional(3), f.readTensorOptional(4), f.readBool(5), f.readStr(6), f.readBool(7), f.readBoolOptional(8), f.readBoolOptional(9), f.readBoolOptional(10)))
 	},
-	// storage_byteswap_
 	func(c dispatch.Context, f frame) error { return ops.StorageByteswap(f.readStorage(0), f.readDtype(1)) },
-	// storage_clone
 	func(c dispatch.Context, f frame) error { return f.setStorage(ops.StorageClone(f.readStorage(0))) },
-	// storage_copy_
 	func(c dispatch.Context, f frame) error { return ops.StorageCopy(f.readStorage(0), f.readStorage(1)) },
-	// storage_data_ptr
 	func(c dispatch.Context, f frame) error { return f.setPointer(ops.StorageDataPtr(f.readStorage(0))) },
-	// storage_descriptor
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.StorageDescriptor(f.readStorage(0))) },
-	// storage_filename
 	func(c dispatch.Context, f frame) error { return f.setStr(ops.StorageFilename(f.readStorage(0))) },
-	// storage_fill_
 	func(c dispatch.Context, f frame) error { return ops.StorageFill(f.readStorage(0), f.readInt(1)) },
-	// storage_from_descriptor
 	func(c dispatch.Context, f frame) error {
 		return f.setStorage(ops.StorageFromDescriptor(f.readInt(0), f.readInt(1)))
 	},
-	// storage_from_file
 	func(c dispatch.Context, f frame) error {
 		return f.setStorage(ops.StorageFromFile(f.readStr(0), f.readBool(1), f.readInt(2)))
 	},
-	// storage_get_device
 	func(c dispatch.Context, f frame) error { return f.setDevice(ops.StorageDevice(f.readStorage(0))) },
-	// storage_id
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.StorageId(f.readStorage(0))) },
-	// storage_is_pinned
 	func(c dispatch.Context, f frame) error { return f.setBool(ops.StorageIsPinned(f.readStorage(0))) },
-	// storage_is_shared
 	func(c dispatch.Context, f frame) error { return f.setBool(ops.StorageIsShared(f.readStorage(0))) },
-	// storage_nbytes
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.StorageNbytes(f.readStorage(0))) },
-	// storage_new
 	func(c dispatch.Context, f frame) error {
 		return f.setStorage(ops.StorageNew(f.readInt(0), f.readDevice(1)))
 	},
-	// storage_pin_memory
 	func(c dispatch.Context, f frame) error { return f.setStorage(ops.StoragePinMemory(f.readStorage(0))) },
-	// storage_resizable
 	func(c dispatch.Context, f frame) error { return f.setBool(ops.StorageResizable(f.readStorage(0))) },
-	// storage_resize_
 	func(c dispatch.Context, f frame) error { return ops.StorageResize(f.readStorage(0), f.readInt(1)) },
-	// storage_share_memory_
 	func(c dispatch.Context, f frame) error { return ops.StorageShareMemory(f.readStorage(0)) },
-	// storage_slice
 	func(c dispatch.Context, f frame) error {
 		return f.setStorage(ops.StorageSlice(f.readStorage(0), f.readInt(1), f.readInt(2)))
 	},
-	// storage_to_string
 	func(c dispatch.Context, f frame) error {
 		return f.setStr(ops.StorageToString(f.readStorage(0), f.readDtype(1)))
 	},
-	// storage_use_count
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.StorageUseCount(f.readStorage(0))) },
-	// storage_view
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(ops.StorageView(f.readStorage(0), f.readDtype(1)))
 	},
-	// stream_current
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.StreamCurrent(f.readDevice(0))) },
-	// stream_default
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.StreamDefault(f.readDevice(0))) },
-	// stream_device
 	func(c dispatch.Context, f frame) error { return f.setDevice(ops.StreamDevice(f.readInt(0))) },
-	// stream_external
 	func(c dispatch.Context, f frame) error {
 		return f.setInt(ops.StreamExternal(f.readDevice(0), f.readInt(1)))
 	},
-	// stream_handle
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.StreamHandle(f.readInt(0))) },
-	// stream_new
 	func(c dispatch.Context, f frame) error { return f.setInt(ops.StreamNew(f.readDevice(0), f.readInt(1))) },
-	// stream_priorities
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := ops.StreamPriorities(f.readDevice(0))
 		return f.setInts(err, r0, r1)
 	},
-	// stream_query
 	func(c dispatch.Context, f frame) error { return f.setBool(ops.StreamQuery(f.readInt(0))) },
-	// stream_set_current
 	func(c dispatch.Context, f frame) error { return ops.StreamSetCurrent(f.readInt(0)) },
-	// stream_synchronize
 	func(c dispatch.Context, f frame) error { return ops.StreamSynchronize(f.readInt(0)) },
-	// stream_wait_event
 	func(c dispatch.Context, f frame) error { return ops.StreamWaitEvent(f.readInt(0), f.readInt(1)) },
-	// stream_wait_stream
 	func(c dispatch.Context, f frame) error { return ops.StreamWaitStream(f.readInt(0), f.readInt(1)) },
-	// sub
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Sub(f.findOutput(0), f.readOperand(0), f.readOperand(1), f.readScalar(2)))
 	},
-	// subtract
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Sub(f.findOutput(0), f.readOperand(0), f.readOperand(1), f.readScalar(2)))
 	},
-	// sum
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Sum(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2), f.readDtype(3)))
 	},
-	// sum_to_size
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.SumToSize(f.readTensor(0), f.readInts(1)))
 	},
-	// svd
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Svd(f.findOutput(0), f.findOutput(1), f.findOutput(2), f.readTensor(0), f.readBool(1), f.readBool(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// svd_lowrank
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.SvdLowrank(f.readTensor(0), f.readIntOptional(1), f.readIntOptional(2), f.readTensorOptional(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// swapaxes
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Transpose(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// swapdims
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Transpose(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// t.matrix
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.TransposeMatrix(f.findOutput(0), f.readTensor(0)))
 	},
-	// t_copy
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.TCopy(f.findOutput(0), f.readTensor(0))) },
-	// take
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Take(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// take_along_dim
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.TakeAlongDim(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readIntOptional(2)))
 	},
-	// tan
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Tan(f.findOutput(0), f.readTensor(0))) },
-	// tanh
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Tanh(f.findOutput(0), f.readTensor(0))) },
-	// tensor_split
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.TensorSplit(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// tensor_split.indices
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.TensorSplitIndices(f.readTensor(0), f.readInts(1), f.readInt(2)))
 	},
-	// tensor_split.tensor
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.TensorSplitTensor(f.readTensor(0), f.readTensor(1), f.readInt(2)))
 	},
-	// tensordot
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Tensordot(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readInt(2)))
 	},
-	// tensordot.dims
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.TensordotDims(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readInts(2), f.readInts(3)))
 	},
-	// threshold
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Threshold(f.findOutput(0), f.readTensor(0), f.readScalar(1), f.readScalar(2)))
 	},
-	// tile
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Tile(f.readTensor(0), f.readInts(1))) },
-	// to.options
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ToOptions(f.readTensor(0), f.readDtype(1), f.readLayout(2), f.readDevice(3), f.readBool(4), f.readBool(5), f.readFormat(6)))
 	},
-	// to_dense
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ToDense(f.readTensor(0), f.readDtype(1), f.readBoolOptional(2)))
 	},
-	// to_sparse
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ToSparse(f.readTensor(0), f.readLayout(1), f.readInts(2), f.readIntOptional(3)))
 	},
-	// to_sparse.sparse_dim
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ToSparseDim(f.readTensor(0), f.readInt(1)))
 	},
-	// to_sparse_bsc
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ToSparseBsc(f.readTensor(0), f.readInts(1), f.readIntOptional(2)))
 	},
-	// to_sparse_bsr
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ToSparseBsr(f.readTensor(0), f.readInts(1), f.readIntOptional(2)))
 	},
-	// to_sparse_coo
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ToSparseCoo(f.readTensor(0), f.readIntOptional(1)))
 	},
-	// to_sparse_csc
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ToSparseCsc(f.readTensor(0), f.readIntOptional(1)))
 	},
-	// to_sparse_csr
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ToSparseCsr(f.readTensor(0), f.readIntOptional(1)))
 	},
-	// to_string
 	func(c dispatch.Context, f frame) error {
 		return f.setStr(c.ToString(f.readTensor(0), f.readInt(1), f.readInt(2), f.readInt(3), f.readInt(4), f.readBoolOptional(5)))
 	},
-	// topk
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.Topk(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readInt(1), f.readInt(2), f.readBool(3), f.readBool(4))
 		return f.setTensors(err, r0, r1)
 	},
-	// trace
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Trace(f.readTensor(0))) },
-	// transform_leave
 	func(c dispatch.Context, f frame) error { return c.TransformLeave(f.readInt(0)) },
-	// transform_level
 	func(c dispatch.Context, f frame) error { return f.setInt(c.TransformLevel()) },
-	// transpose
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Transpose(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// transpose_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.TransposeCopy(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// trapezoid
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Trapezoid(f.readTensor(0), f.readScalar(1), f.readInt(2)))
 	},
-	// trapezoid.x
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.TrapezoidX(f.readTensor(0), f.readTensor(1), f.readInt(2)))
 	},
-	// trapz
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Trapezoid(f.readTensor(0), f.readScalar(1), f.readInt(2)))
 	},
-	// trapz.x
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.TrapezoidX(f.readTensor(0), f.readTensor(1), f.readInt(2)))
 	},
-	// triangular_solve
 	warnDeprecated("triangular_solve", "use linalg.solve_triangular, whose arguments are the other way round", func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.TriangularSolve(f.findOutput(0), f.findOutput(1), f.readTensor(0), f.readTensor(1), f.readBool(2), f.readBool(3), f.readBool(4))
 		return f.setTensors(err, r0, r1)
 	}),
-	// tril
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Tril(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// tril_indices
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.TrilIndices(f.readInt(0), f.readInt(1), f.readInt(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// triu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Triu(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// triu_indices
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.TriuIndices(f.readInt(0), f.readInt(1), f.readInt(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
-	// true_divide
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.TrueDivide(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// trunc
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Trunc(f.findOutput(0), f.readTensor(0))) },
-	// unbind
 	func(c dispatch.Context, f frame) error { return f.setList(c.Unbind(f.readTensor(0), f.readInt(1))) },
-	// unbind_copy
 	func(c dispatch.Context, f frame) error { return f.setList(c.UnbindCopy(f.readTensor(0), f.readInt(1))) },
-	// unflatten
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Unflatten(f.readTensor(0), f.readInt(1), f.readInts(2)))
 	},
-	// unflatten_names
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.UnflattenNames(f.readTensor(0), f.readInt(1), f.readInts(2), f.readStrs(3)))
 	},
-	// unfold
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Unfold(f.readTensor(0), f.readInt(1), f.readInt(2), f.readInt(3)))
 	},
-	// unfold_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.UnfoldCopy(f.findOutput(0), f.readTensor(0), f.readInt(1), f.readInt(2), f.readInt(3)))
 	},
-	// uniform_
 	func(c dispatch.Context, f frame) error {
 		err := c.FillUniform(f.readTensor(0), f.readFloat(1), f.readFloat(2), f.readGeneratorOptional(3))
 		f.refreshTensor(0)
 		return err
 	},
-	// unique
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.Unique(f.readTensor(0), f.readBool(1), f.readBool(2), f.readBool(3), f.readIntOptional(4))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// unique_consecutive
 	func(c dispatch.Context, f frame) error {
 		r0, r1, r2, err := c.UniqueConsecutive(f.readTensor(0), f.readBool(1), f.readBool(2), f.readIntOptional(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	// unravel_index
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.UnravelIndex(f.readTensor(0), f.readInts(1)))
 	},
-	// unsafe_chunk
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.UnsafeChunk(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// unsafe_split
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.UnsafeSplit(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// unsafe_split_with_sizes
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.UnsafeSplitWithSizes(f.readTensor(0), f.readInts(1), f.readInt(2)))
 	},
-	// unsqueeze
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Unsqueeze(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// unsqueeze_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.UnsqueezeCopy(f.findOutput(0), f.readTensor(0), f.readInt(1)))
 	},
-	// untracked
 	func(c dispatch.Context, f frame) error { return f.setTensor(autograd.Untracked(c, f.readTensor(0))) },
-	// untyped_storage
 	func(c dispatch.Context, f frame) error {
 		return f.setStorage(c.UntypedStorage(f.readUnbackedTensor(0)))
 	},
-	// values
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Values(f.readTensor(0))) },
-	// values_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ValuesCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// vander
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Vander(f.readTensor(0), f.readIntOptional(1), f.readBool(2)))
 	},
-	// var
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Var(f.readTensor(0), f.readBool(1))) },
-	// var.correction
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.VarCorrection(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readScalar(2), f.readBool(3)))
 	},
-	// var.dim
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.VarDim(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2), f.readBool(3)))
 	},
-	// var_mean
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.VarMean(f.readTensor(0), f.readBool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	// var_mean.correction
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.VarMeanCorrection(f.readTensor(0), f.readInts(1), f.readScalar(2), f.readBool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	// var_mean.dim
 	func(c dispatch.Context, f frame) error {
 		r0, r1, err := c.VarMeanDim(f.readTensor(0), f.readInts(1), f.readBool(2), f.readBool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	// vdot
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Vdot(f.findOutput(0), f.readTensor(0), f.readTensor(1)))
 	},
-	// view
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.View(f.readTensor(0), f.readInts(1))) },
-	// view.dtype
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ViewDtype(f.readTensor(0), f.readDtype(1)))
 	},
-	// view_as
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ViewAs(f.readTensor(0), f.readTensor(1)))
 	},
-	// view_as_complex
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.ViewAsComplex(f.readTensor(0))) },
-	// view_as_complex_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ViewAsComplexCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// view_as_real
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.ViewAsReal(f.readTensor(0))) },
-	// view_as_real_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ViewAsRealCopy(f.findOutput(0), f.readTensor(0)))
 	},
-	// view_copy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ViewCopy(f.findOutput(0), f.readTensor(0), f.readInts(1)))
 	},
-	// view_copy.dtype
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ViewCopyDtype(f.findOutput(0), f.readTensor(0), f.readDtype(1)))
 	},
-	// vmap_begin
 	func(c dispatch.Context, f frame) error { return f.setInt(c.VmapBegin(f.readInt(0), f.readStr(1))) },
-	// vmap_end
 	func(c dispatch.Context, f frame) error { return c.VmapEnd(f.readInt(0)) },
-	// vmap_level
 	func(c dispatch.Context, f frame) error { return f.setInt(c.VmapLevel(f.readTensor(0))) },
-	// vmap_maps
 	func(c dispatch.Context, f frame) error { return f.setBool(c.VmapMaps(f.readTensor(0), f.readInt(1))) },
-	// vmap_randomness
 	func(c dispatch.Context, f frame) error { return f.setStr(c.VmapRandomness(f.readInt(0))) },
-	// vmap_spread
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.VmapSpread(f.readTensor(0))) },
-	// vmap_unwrap
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.VmapUnwrap(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// vmap_wrap
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.VmapWrap(f.readTensor(0), f.readInt(1), f.readInt(2)))
 	},
-	// vsplit
 	func(c dispatch.Context, f frame) error { return f.setList(c.Vsplit(f.readTensor(0), f.readInt(1))) },
-	// vsplit.indices
 	func(c dispatch.Context, f frame) error {
 		return f.setList(c.VsplitIndices(f.readTensor(0), f.readInts(1)))
 	},
-	// vstack
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Vstack(f.findOutput(0), f.readTensors(0)))
 	},
-	// weight_int4pack_mm_for_cpu
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.WeightInt4packMmForCpu(f.readTensor(0), f.readTensor(1), f.readInt(2), f.readTensor(3)))
 	},
-	// weight_int8pack_mm
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.WeightInt8packMm(f.readTensor(0), f.readTensor(1), f.readTensor(2)))
 	},
-	// where
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Where(f.findOutput(0), f.readTensor(0), f.readOperand(1), f.readOperand(2)))
 	},
-	// where.condition
 	func(c dispatch.Context, f frame) error { return f.setList(c.NonzeroNumpy(f.readTensor(0))) },
-	// xlogy
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Xlogy(f.findOutput(0), f.readOperand(0), f.readOperand(1)))
 	},
-	// zero_
 	func(c dispatch.Context, f frame) error {
 		err := c.Zero(f.readTensor(0))
 		f.refreshTensor(0)
 		return err
 	},
-	// zeros
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Zeros(f.findOutput(0), f.readInts(0), f.readDtype(1), f.readLayout(2), f.readDevice(3)))
 	},
-	// zeros_like
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ZerosLike(f.readTensor(0), f.readDtype(1), f.readLayout(2), f.readDevice(3), f.readFormat(4)))
 	},

@@ -15,135 +15,90 @@ import (
 func (b *Builder) Add(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Add(nil, self, other, dtype.IntScalar(1)))
 }
-
 func (b *Builder) AddWith(self, other *tensor.Tensor, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Add(nil, self, other, alpha))
 }
-
 func (b *Builder) Sub(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Sub(nil, self, other, dtype.IntScalar(1)))
 }
-
 func (b *Builder) SubWith(self, other *tensor.Tensor, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Sub(nil, self, other, alpha))
 }
-
 func (b *Builder) Rsub(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Rsub(self, other, dtype.IntScalar(1)))
 }
-
 func (b *Builder) RsubWith(self, other *tensor.Tensor, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Rsub(self, other, alpha))
 }
-
 func (b *Builder) Mul(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Mul(nil, self, other))
 }
-
 func (b *Builder) Div(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Div(nil, self, other, ""))
 }
-
 func (b *Builder) DivWith(self, other *tensor.Tensor, rounding string) *tensor.Tensor {
 	return b.Track(b.C.Div(nil, self, other, rounding))
 }
-
 func (b *Builder) TrueDivide(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.TrueDivide(nil, self, other))
 }
-
 func (b *Builder) FloorDivide(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.FloorDivide(nil, self, other))
 }
-
 func (b *Builder) Remainder(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Remainder(nil, self, other))
 }
-
 func (b *Builder) Fmod(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Fmod(nil, self, other))
 }
-
 func (b *Builder) Pow(self, exponent *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Pow(nil, self, exponent))
 }
-
 func (b *Builder) FloatPower(self, exponent *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.FloatPower(nil, self, exponent))
 }
-
-func (b *Builder) Neg(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Neg(nil, self))
-}
-
-func (b *Builder) Positive(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Positive(self))
-}
-
-func (b *Builder) Square(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Square(nil, self))
-}
-
+func (b *Builder) Neg(self *tensor.Tensor) *tensor.Tensor      { return b.Track(b.C.Neg(nil, self)) }
+func (b *Builder) Positive(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Positive(self)) }
+func (b *Builder) Square(self *tensor.Tensor) *tensor.Tensor   { return b.Track(b.C.Square(nil, self)) }
 func (b *Builder) Reciprocal(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Reciprocal(nil, self))
 }
-
-func (b *Builder) Abs(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Abs(nil, self))
-}
-
-func (b *Builder) Sign(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Sign(nil, self))
-}
-
-func (b *Builder) Sgn(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Sgn(nil, self))
-}
-
+func (b *Builder) Abs(self *tensor.Tensor) *tensor.Tensor  { return b.Track(b.C.Abs(nil, self)) }
+func (b *Builder) Sign(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Sign(nil, self)) }
+func (b *Builder) Sgn(self *tensor.Tensor) *tensor.Tensor  { return b.Track(b.C.Sgn(nil, self)) }
 func (b *Builder) Copysign(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Copysign(nil, self, other))
 }
-
 func (b *Builder) Addcmul(self, tensor1, tensor2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Addcmul(nil, self, tensor1, tensor2, dtype.IntScalar(1)))
 }
-
 func (b *Builder) AddcmulWith(self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Addcmul(nil, self, tensor1, tensor2, value))
 }
-
 func (b *Builder) Addcdiv(self, tensor1, tensor2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Addcdiv(nil, self, tensor1, tensor2, dtype.IntScalar(1)))
 }
-
 func (b *Builder) AddcdivWith(self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Addcdiv(nil, self, tensor1, tensor2, value))
 }
-
 func (b *Builder) Lerp(self, end, weight *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Lerp(nil, self, end, weight))
 }
-
 func (b *Builder) Eq(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Eq(nil, self, other))
 }
-
 func (b *Builder) Ne(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Ne(nil, self, other))
 }
-
 func (b *Builder) Lt(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Lt(nil, self, other))
 }
-
 func (b *Builder) Le(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Le(nil, self, other))
 }
-
 func (b *Builder) Gt(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Gt(nil, self, other))
 }
-
 func (b *Builder) Ge(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Ge(nil, self, other))
 }
@@ -164,117 +119,66 @@ func (b *Builder) Allclose(self, other *tensor.Tensor, rtol, atol float64, equal
 	return r0
 }
 
-func (b *Builder) Isnan(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Isnan(self))
-}
-
-func (b *Builder) Isinf(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Isinf(self))
-}
-
-func (b *Builder) Isfinite(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Isfinite(self))
-}
-
-func (b *Builder) Isreal(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Isreal(self))
-}
-
+func (b *Builder) Isnan(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Isnan(self)) }
+func (b *Builder) Isinf(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Isinf(self)) }
+func (b *Builder) Isfinite(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Isfinite(self)) }
+func (b *Builder) Isreal(self *tensor.Tensor) *tensor.Tensor   { return b.Track(b.C.Isreal(self)) }
 func (b *Builder) Isposinf(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Isposinf(nil, self))
 }
-
 func (b *Builder) Isneginf(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Isneginf(nil, self))
 }
-
-func (b *Builder) Signbit(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Signbit(nil, self))
-}
-
+func (b *Builder) Signbit(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Signbit(nil, self)) }
 func (b *Builder) ComplexParts(re, im *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ComplexParts(nil, re, im))
 }
-
 func (b *Builder) Polar(abs, angle *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Polar(nil, abs, angle))
 }
-
-func (b *Builder) Real(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Real(self))
-}
-
-func (b *Builder) Imag(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Imag(self))
-}
-
+func (b *Builder) Real(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Real(self)) }
+func (b *Builder) Imag(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Imag(self)) }
 func (b *Builder) ViewAsReal(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ViewAsReal(self))
 }
-
 func (b *Builder) ViewAsComplex(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ViewAsComplex(self))
 }
-
-func (b *Builder) Conj(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Conj(self))
-}
-
-func (b *Builder) NegView(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.NegView(self))
-}
-
+func (b *Builder) Conj(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Conj(self)) }
+func (b *Builder) NegView(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.NegView(self)) }
 func (b *Builder) ConjPhysical(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ConjPhysical(nil, self))
 }
-
 func (b *Builder) ResolveConj(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ResolveConj(self))
 }
-
 func (b *Builder) ResolveNeg(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ResolveNeg(self))
 }
-
-func (b *Builder) Angle(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Angle(nil, self))
-}
-
+func (b *Builder) Angle(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Angle(nil, self)) }
 func (b *Builder) Clone(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Clone(self, shape.NoFormat))
 }
-
 func (b *Builder) CloneWith(self *tensor.Tensor, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.Clone(self, f))
 }
-
 func (b *Builder) Contiguous(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Contiguous(self, shape.Contiguous))
 }
-
 func (b *Builder) ContiguousWith(self *tensor.Tensor, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.Contiguous(self, f))
 }
-
 func (b *Builder) ToOptions(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ToOptions(self, dtype.None, tensor.NoLayout, device.None, false, false, shape.NoFormat))
 }
-
 func (b *Builder) ToOptionsWith(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.ToOptions(self, d, layout, dev, async, forced, f))
 }
-
-func (b *Builder) Copy(self, src *tensor.Tensor, async bool) {
-	b.Check(b.C.Copy(self, src, async))
-}
-
+func (b *Builder) Copy(self, src *tensor.Tensor, async bool) { b.Check(b.C.Copy(self, src, async)) }
 func (b *Builder) Fill(self, value *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Fill(nil, self, value))
 }
-
-func (b *Builder) Zero(self *tensor.Tensor) {
-	b.Check(b.C.Zero(self))
-}
+func (b *Builder) Zero(self *tensor.Tensor) { b.Check(b.C.Zero(self)) }
 
 func (b *Builder) Item(self *tensor.Tensor) dtype.Scalar {
 	r0, err := b.C.Item(self)
@@ -303,903 +207,616 @@ func (b *Builder) IsSetTo(self, other *tensor.Tensor) bool {
 func (b *Builder) Resize(self *tensor.Tensor, size ...int64) {
 	b.Check(b.C.Resize(self, size, shape.NoFormat))
 }
-
 func (b *Builder) ResizeWith(self *tensor.Tensor, size []int64, f shape.MemoryFormat) {
 	b.Check(b.C.Resize(self, size, f))
 }
-
 func (b *Builder) ResizeAs(self, template *tensor.Tensor) {
 	b.Check(b.C.ResizeAs(self, template, shape.NoFormat))
 }
-
 func (b *Builder) ResizeAsWith(self, template *tensor.Tensor, f shape.MemoryFormat) {
 	b.Check(b.C.ResizeAs(self, template, f))
 }
-
-func (b *Builder) Set(self *tensor.Tensor) {
-	b.Check(b.C.Set(self))
-}
-
-func (b *Builder) SetTensor(self, source *tensor.Tensor) {
-	b.Check(b.C.SetTensor(self, source))
-}
-
+func (b *Builder) Set(self *tensor.Tensor)               { b.Check(b.C.Set(self)) }
+func (b *Builder) SetTensor(self, source *tensor.Tensor) { b.Check(b.C.SetTensor(self, source)) }
 func (b *Builder) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size []int64, stride ...int64) {
 	b.Check(b.C.SetTensorGeometry(self, source, offset, size, stride))
 }
-
 func (b *Builder) SetStorage(self *tensor.Tensor, source *storage.Storage) {
 	b.Check(b.C.SetStorage(self, source))
 }
-
 func (b *Builder) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int64, size []int64, stride ...int64) {
 	b.Check(b.C.SetStorageGeometry(self, source, offset, size, stride))
 }
-
 func (b *Builder) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) {
 	b.Check(b.C.FillDiagonal(self, value, wrap))
 }
-
 func (b *Builder) Zeros(size ...int64) *tensor.Tensor {
 	return b.Track(b.C.Zeros(nil, size, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) ZerosWith(size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Zeros(nil, size, d, layout, dev))
 }
-
 func (b *Builder) Ones(size ...int64) *tensor.Tensor {
 	return b.Track(b.C.Ones(nil, size, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) OnesWith(size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Ones(nil, size, d, layout, dev))
 }
-
 func (b *Builder) Full(size []int64, value dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Full(nil, size, value, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) FullWith(size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Full(nil, size, value, d, layout, dev))
 }
-
 func (b *Builder) Empty(size ...int64) *tensor.Tensor {
 	return b.Track(b.C.Empty(nil, size, dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
 }
-
 func (b *Builder) EmptyWith(size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.Empty(nil, size, d, layout, dev, f))
 }
-
 func (b *Builder) EmptyStrided(size []int64, stride ...int64) *tensor.Tensor {
 	return b.Track(b.C.EmptyStrided(size, stride, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) EmptyStridedWith(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.EmptyStrided(size, stride, d, layout, dev))
 }
-
 func (b *Builder) EmptyPermuted(size []int64, physical ...int64) *tensor.Tensor {
 	return b.Track(b.C.EmptyPermuted(size, physical, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) EmptyPermutedWith(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.EmptyPermuted(size, physical, d, layout, dev))
 }
-
 func (b *Builder) ScalarTensor(value dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.ScalarTensor(value, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) ScalarTensorWith(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.ScalarTensor(value, d, layout, dev))
 }
-
 func (b *Builder) ArangeStart(start, end dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.ArangeStart(nil, start, end, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) ArangeStartWith(start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.ArangeStart(nil, start, end, d, layout, dev))
 }
-
 func (b *Builder) ArangeStartStep(start, end, step dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.ArangeStartStep(nil, start, end, step, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) ArangeStartStepWith(start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.ArangeStartStep(nil, start, end, step, d, layout, dev))
 }
-
 func (b *Builder) Arange(end dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Arange(nil, end, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) ArangeWith(end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Arange(nil, end, d, layout, dev))
 }
-
 func (b *Builder) Linspace(start, end dtype.Scalar, steps int64) *tensor.Tensor {
 	return b.Track(b.C.Linspace(nil, start, end, steps, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) LinspaceWith(start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Linspace(nil, start, end, steps, d, layout, dev))
 }
-
 func (b *Builder) LinspaceTensorTensor(start, end *tensor.Tensor, steps int64) *tensor.Tensor {
 	return b.Track(b.C.LinspaceTensorTensor(nil, start, end, steps, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) LinspaceTensorTensorWith(start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.LinspaceTensorTensor(nil, start, end, steps, d, layout, dev))
 }
-
 func (b *Builder) LinspaceTensorScalar(start *tensor.Tensor, end dtype.Scalar, steps int64) *tensor.Tensor {
 	return b.Track(b.C.LinspaceTensorScalar(nil, start, end, steps, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) LinspaceTensorScalarWith(start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.LinspaceTensorScalar(nil, start, end, steps, d, layout, dev))
 }
-
 func (b *Builder) LinspaceScalarTensor(start dtype.Scalar, end *tensor.Tensor, steps int64) *tensor.Tensor {
 	return b.Track(b.C.LinspaceScalarTensor(nil, start, end, steps, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) LinspaceScalarTensorWith(start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.LinspaceScalarTensor(nil, start, end, steps, d, layout, dev))
 }
-
 func (b *Builder) Logspace(start, end dtype.Scalar, steps int64, base float64) *tensor.Tensor {
 	return b.Track(b.C.Logspace(nil, start, end, steps, base, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) LogspaceWith(start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Logspace(nil, start, end, steps, base, d, layout, dev))
 }
-
 func (b *Builder) LogspaceTensorTensor(start, end *tensor.Tensor, steps int64, base float64) *tensor.Tensor {
 	return b.Track(b.C.LogspaceTensorTensor(nil, start, end, steps, base, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) LogspaceTensorTensorWith(start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.LogspaceTensorTensor(nil, start, end, steps, base, d, layout, dev))
 }
-
 func (b *Builder) LogspaceTensorScalar(start *tensor.Tensor, end dtype.Scalar, steps int64, base float64) *tensor.Tensor {
 	return b.Track(b.C.LogspaceTensorScalar(nil, start, end, steps, base, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) LogspaceTensorScalarWith(start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.LogspaceTensorScalar(nil, start, end, steps, base, d, layout, dev))
 }
-
 func (b *Builder) LogspaceScalarTensor(start dtype.Scalar, end *tensor.Tensor, steps int64, base float64) *tensor.Tensor {
 	return b.Track(b.C.LogspaceScalarTensor(nil, start, end, steps, base, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) LogspaceScalarTensorWith(start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.LogspaceScalarTensor(nil, start, end, steps, base, d, layout, dev))
 }
-
 func (b *Builder) Eye(n int64) *tensor.Tensor {
 	return b.Track(b.C.Eye(nil, n, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) EyeWith(n int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Eye(nil, n, d, layout, dev))
 }
-
 func (b *Builder) EyeM(n, m int64) *tensor.Tensor {
 	return b.Track(b.C.EyeM(nil, n, m, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) EyeMWith(n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.EyeM(nil, n, m, d, layout, dev))
 }
-
 func (b *Builder) TrilIndices(row, col, offset int64) *tensor.Tensor {
 	return b.Track(b.C.TrilIndices(row, col, offset, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) TrilIndicesWith(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.TrilIndices(row, col, offset, d, layout, dev))
 }
-
 func (b *Builder) TriuIndices(row, col, offset int64) *tensor.Tensor {
 	return b.Track(b.C.TriuIndices(row, col, offset, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) TriuIndicesWith(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.TriuIndices(row, col, offset, d, layout, dev))
 }
-
 func (b *Builder) EmptyLike(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.EmptyLike(self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
 }
-
 func (b *Builder) EmptyLikeWith(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.EmptyLike(self, d, layout, dev, f))
 }
-
 func (b *Builder) ZerosLike(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ZerosLike(self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
 }
-
 func (b *Builder) ZerosLikeWith(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.ZerosLike(self, d, layout, dev, f))
 }
-
 func (b *Builder) OnesLike(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.OnesLike(self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
 }
-
 func (b *Builder) OnesLikeWith(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.OnesLike(self, d, layout, dev, f))
 }
-
 func (b *Builder) FullLike(self *tensor.Tensor, value dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.FullLike(self, value, dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
 }
-
 func (b *Builder) FullLikeWith(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.FullLike(self, value, d, layout, dev, f))
 }
-
 func (b *Builder) NewEmpty(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.NewEmpty(self, size, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) NewEmptyWith(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.NewEmpty(self, size, d, layout, dev))
 }
-
 func (b *Builder) NewEmptyStrided(self *tensor.Tensor, size []int64, stride ...int64) *tensor.Tensor {
 	return b.Track(b.C.NewEmptyStrided(self, size, stride, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) NewEmptyStridedWith(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.NewEmptyStrided(self, size, stride, d, layout, dev))
 }
-
 func (b *Builder) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.NewFull(self, size, value, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) NewFullWith(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.NewFull(self, size, value, d, layout, dev))
 }
-
 func (b *Builder) NewZeros(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.NewZeros(self, size, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) NewZerosWith(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.NewZeros(self, size, d, layout, dev))
 }
-
 func (b *Builder) NewOnes(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.NewOnes(self, size, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) NewOnesWith(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.NewOnes(self, size, d, layout, dev))
 }
-
 func (b *Builder) BartlettWindow(length int64, periodic bool) *tensor.Tensor {
 	return b.Track(b.C.BartlettWindow(length, periodic, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) BartlettWindowWith(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.BartlettWindow(length, periodic, d, layout, dev))
 }
-
 func (b *Builder) HannWindow(length int64, periodic bool) *tensor.Tensor {
 	return b.Track(b.C.HannWindow(length, periodic, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) HannWindowWith(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.HannWindow(length, periodic, d, layout, dev))
 }
-
 func (b *Builder) HammingWindow(length int64, periodic bool, alpha, beta float64) *tensor.Tensor {
 	return b.Track(b.C.HammingWindow(length, periodic, alpha, beta, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) HammingWindowWith(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.HammingWindow(length, periodic, alpha, beta, d, layout, dev))
 }
-
 func (b *Builder) BlackmanWindow(length int64, periodic bool) *tensor.Tensor {
 	return b.Track(b.C.BlackmanWindow(length, periodic, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) BlackmanWindowWith(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.BlackmanWindow(length, periodic, d, layout, dev))
 }
-
 func (b *Builder) KaiserWindow(length int64, periodic bool, beta float64) *tensor.Tensor {
 	return b.Track(b.C.KaiserWindow(length, periodic, beta, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) KaiserWindowWith(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.KaiserWindow(length, periodic, beta, d, layout, dev))
 }
-
 func (b *Builder) Vander(x *tensor.Tensor, n ops.Int, increasing bool) *tensor.Tensor {
 	return b.Track(b.C.Vander(x, n, increasing))
 }
-
 func (b *Builder) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) *tensor.Tensor {
 	return b.Track(b.C.FftC2c(self, dim, forward, scale))
 }
-
 func (b *Builder) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) *tensor.Tensor {
 	return b.Track(b.C.FftR2c(self, dim, onesided, scale))
 }
-
 func (b *Builder) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) *tensor.Tensor {
 	return b.Track(b.C.FftC2r(self, dim, size, scale))
 }
-
 func (b *Builder) FftFft(self *tensor.Tensor, n ops.Int, dim int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftFft(nil, self, n, dim, norm))
 }
-
 func (b *Builder) FftIfft(self *tensor.Tensor, n ops.Int, dim int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftIfft(nil, self, n, dim, norm))
 }
-
 func (b *Builder) FftRfft(self *tensor.Tensor, n ops.Int, dim int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftRfft(nil, self, n, dim, norm))
 }
-
 func (b *Builder) FftIrfft(self *tensor.Tensor, n ops.Int, dim int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftIrfft(nil, self, n, dim, norm))
 }
-
 func (b *Builder) FftHfft(self *tensor.Tensor, n ops.Int, dim int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftHfft(nil, self, n, dim, norm))
 }
-
 func (b *Builder) FftIhfft(self *tensor.Tensor, n ops.Int, dim int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftIhfft(nil, self, n, dim, norm))
 }
-
 func (b *Builder) FftFft2(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftFft2(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftFftn(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftFftn(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftIfft2(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftIfft2(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftIfftn(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftIfftn(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftRfft2(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftRfft2(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftRfftn(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftRfftn(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftIrfft2(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftIrfft2(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftIrfftn(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftIrfftn(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftHfft2(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftHfft2(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftHfftn(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftHfftn(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftIhfft2(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftIhfft2(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftIhfftn(self *tensor.Tensor, size, dim []int64, norm string) *tensor.Tensor {
 	return b.Track(b.C.FftIhfftn(nil, self, size, dim, norm))
 }
-
 func (b *Builder) FftFftshift(self *tensor.Tensor, dim ...int64) *tensor.Tensor {
 	return b.Track(b.C.FftFftshift(self, dim))
 }
-
 func (b *Builder) FftIfftshift(self *tensor.Tensor, dim ...int64) *tensor.Tensor {
 	return b.Track(b.C.FftIfftshift(self, dim))
 }
-
 func (b *Builder) FftFftfreq(n int64, d float64) *tensor.Tensor {
 	return b.Track(b.C.FftFftfreq(nil, n, d, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) FftFftfreqWith(n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.FftFftfreq(nil, n, d, dt, layout, dev))
 }
-
 func (b *Builder) FftRfftfreq(n int64, d float64) *tensor.Tensor {
 	return b.Track(b.C.FftRfftfreq(nil, n, d, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) FftRfftfreqWith(n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.FftRfftfreq(nil, n, d, dt, layout, dev))
 }
-
 func (b *Builder) SignalPad(self *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
 	return b.Track(b.C.SignalPad(self, before, after, mode))
 }
-
 func (b *Builder) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) *tensor.Tensor {
 	return b.Track(b.C.Stft(self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow))
 }
-
 func (b *Builder) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) *tensor.Tensor {
 	return b.Track(b.C.Istft(self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex))
 }
-
-func (b *Builder) Sqrt(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Sqrt(nil, self))
-}
-
-func (b *Builder) Rsqrt(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Rsqrt(nil, self))
-}
-
-func (b *Builder) Exp(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Exp(nil, self))
-}
-
-func (b *Builder) Exp2(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Exp2(nil, self))
-}
-
-func (b *Builder) Expm1(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Expm1(nil, self))
-}
-
-func (b *Builder) Log(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Log(nil, self))
-}
-
-func (b *Builder) Log2(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Log2(nil, self))
-}
-
-func (b *Builder) Log10(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Log10(nil, self))
-}
-
-func (b *Builder) Log1p(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Log1p(nil, self))
-}
-
-func (b *Builder) Sin(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Sin(nil, self))
-}
-
-func (b *Builder) Cos(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Cos(nil, self))
-}
-
-func (b *Builder) Tan(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Tan(nil, self))
-}
-
-func (b *Builder) Asin(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Asin(nil, self))
-}
-
-func (b *Builder) Acos(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Acos(nil, self))
-}
-
-func (b *Builder) Atan(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Atan(nil, self))
-}
-
-func (b *Builder) Sinh(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Sinh(nil, self))
-}
-
-func (b *Builder) Cosh(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Cosh(nil, self))
-}
-
-func (b *Builder) Tanh(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Tanh(nil, self))
-}
-
-func (b *Builder) Asinh(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Asinh(nil, self))
-}
-
-func (b *Builder) Acosh(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Acosh(nil, self))
-}
-
-func (b *Builder) Atanh(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Atanh(nil, self))
-}
-
-func (b *Builder) Sigmoid(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Sigmoid(nil, self))
-}
-
+func (b *Builder) Sqrt(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Sqrt(nil, self)) }
+func (b *Builder) Rsqrt(self *tensor.Tensor) *tensor.Tensor   { return b.Track(b.C.Rsqrt(nil, self)) }
+func (b *Builder) Exp(self *tensor.Tensor) *tensor.Tensor     { return b.Track(b.C.Exp(nil, self)) }
+func (b *Builder) Exp2(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Exp2(nil, self)) }
+func (b *Builder) Expm1(self *tensor.Tensor) *tensor.Tensor   { return b.Track(b.C.Expm1(nil, self)) }
+func (b *Builder) Log(self *tensor.Tensor) *tensor.Tensor     { return b.Track(b.C.Log(nil, self)) }
+func (b *Builder) Log2(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Log2(nil, self)) }
+func (b *Builder) Log10(self *tensor.Tensor) *tensor.Tensor   { return b.Track(b.C.Log10(nil, self)) }
+func (b *Builder) Log1p(self *tensor.Tensor) *tensor.Tensor   { return b.Track(b.C.Log1p(nil, self)) }
+func (b *Builder) Sin(self *tensor.Tensor) *tensor.Tensor     { return b.Track(b.C.Sin(nil, self)) }
+func (b *Builder) Cos(self *tensor.Tensor) *tensor.Tensor     { return b.Track(b.C.Cos(nil, self)) }
+func (b *Builder) Tan(self *tensor.Tensor) *tensor.Tensor     { return b.Track(b.C.Tan(nil, self)) }
+func (b *Builder) Asin(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Asin(nil, self)) }
+func (b *Builder) Acos(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Acos(nil, self)) }
+func (b *Builder) Atan(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Atan(nil, self)) }
+func (b *Builder) Sinh(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Sinh(nil, self)) }
+func (b *Builder) Cosh(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Cosh(nil, self)) }
+func (b *Builder) Tanh(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Tanh(nil, self)) }
+func (b *Builder) Asinh(self *tensor.Tensor) *tensor.Tensor   { return b.Track(b.C.Asinh(nil, self)) }
+func (b *Builder) Acosh(self *tensor.Tensor) *tensor.Tensor   { return b.Track(b.C.Acosh(nil, self)) }
+func (b *Builder) Atanh(self *tensor.Tensor) *tensor.Tensor   { return b.Track(b.C.Atanh(nil, self)) }
+func (b *Builder) Sigmoid(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Sigmoid(nil, self)) }
 func (b *Builder) Atan2(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Atan2(nil, self, other))
 }
-
 func (b *Builder) Hypot(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Hypot(nil, self, other))
 }
-
 func (b *Builder) IndexGet(self *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor {
 	return b.Track(b.C.IndexGet(self, items))
 }
-
 func (b *Builder) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) {
 	b.Check(b.C.IndexSet(self, items, value))
 }
-
 func (b *Builder) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) {
 	b.Check(b.C.IndexSetScalar(self, items, value))
 }
-
 func (b *Builder) IndexPut(self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) *tensor.Tensor {
 	return b.Track(b.C.IndexPut(nil, self, indices, values, accumulate))
 }
-
 func (b *Builder) IndexSelect(self *tensor.Tensor, dim int64, index *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.IndexSelect(nil, self, dim, index))
 }
-
 func (b *Builder) MaskedSelect(self, mask *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.MaskedSelect(nil, self, mask))
 }
-
 func (b *Builder) MaskedFill(self, mask, value *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.MaskedFill(nil, self, mask, value))
 }
-
 func (b *Builder) MaskedScatter(self, mask, source *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.MaskedScatter(nil, self, mask, source))
 }
-
 func (b *Builder) Gather(self *tensor.Tensor, dim int64, index *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Gather(nil, self, dim, index, false))
 }
-
 func (b *Builder) GatherWith(self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) *tensor.Tensor {
 	return b.Track(b.C.Gather(nil, self, dim, index, x4))
 }
-
 func (b *Builder) Take(self, index *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Take(nil, self, index))
 }
-
 func (b *Builder) TakeAlongDim(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor {
 	return b.Track(b.C.TakeAlongDim(nil, self, indices, dim))
 }
-
-func (b *Builder) Nonzero(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Nonzero(nil, self))
-}
-
+func (b *Builder) Nonzero(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Nonzero(nil, self)) }
 func (b *Builder) NonzeroStatic(self *tensor.Tensor, size int64) *tensor.Tensor {
 	return b.Track(b.C.NonzeroStatic(nil, self, size, -1))
 }
-
 func (b *Builder) NonzeroStaticWith(self *tensor.Tensor, size, fill int64) *tensor.Tensor {
 	return b.Track(b.C.NonzeroStatic(nil, self, size, fill))
 }
-
 func (b *Builder) NonzeroNumpy(self *tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.NonzeroNumpy(self))
 }
-
-func (b *Builder) Argwhere(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Argwhere(self))
-}
-
+func (b *Builder) Argwhere(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Argwhere(self)) }
 func (b *Builder) Put(self, index, source *tensor.Tensor, accumulate bool) *tensor.Tensor {
 	return b.Track(b.C.Put(nil, self, index, source, accumulate))
 }
-
 func (b *Builder) Scatter(self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Scatter(nil, self, dim, index, source))
 }
-
 func (b *Builder) ScatterValue(self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.ScatterValue(nil, self, dim, index, value))
 }
-
 func (b *Builder) ScatterReduceValue(self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) *tensor.Tensor {
 	return b.Track(b.C.ScatterReduceValue(nil, self, dim, index, value, reduce))
 }
-
 func (b *Builder) ScatterAdd(self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ScatterAdd(nil, self, dim, index, source))
 }
-
 func (b *Builder) ScatterReduce(self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) *tensor.Tensor {
 	return b.Track(b.C.ScatterReduce(nil, self, dim, index, source, reduce, true))
 }
-
 func (b *Builder) ScatterReduceWith(self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) *tensor.Tensor {
 	return b.Track(b.C.ScatterReduce(nil, self, dim, index, source, reduce, includeSelf))
 }
-
 func (b *Builder) SegmentReduce(data *tensor.Tensor, reduce string) *tensor.Tensor {
 	return b.Track(b.C.SegmentReduce(data, reduce, nil, nil, nil, 0, false, dtype.Scalar{}))
 }
-
 func (b *Builder) SegmentReduceWith(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unchecked bool, initial dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.SegmentReduce(data, reduce, lengths, indices, offsets, axis, unchecked, initial))
 }
-
 func (b *Builder) IndexAdd(self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.IndexAdd(nil, self, dim, index, source, dtype.IntScalar(1)))
 }
-
 func (b *Builder) IndexAddWith(self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.IndexAdd(nil, self, dim, index, source, alpha))
 }
-
 func (b *Builder) IndexCopy(self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.IndexCopy(nil, self, dim, index, source))
 }
-
 func (b *Builder) IndexFill(self *tensor.Tensor, dim int64, index, value *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.IndexFill(nil, self, dim, index, value))
 }
-
 func (b *Builder) IndexReduce(self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) *tensor.Tensor {
 	return b.Track(b.C.IndexReduce(nil, self, dim, index, source, reduce, true))
 }
-
 func (b *Builder) IndexReduceWith(self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) *tensor.Tensor {
 	return b.Track(b.C.IndexReduce(nil, self, dim, index, source, reduce, includeSelf))
 }
-
 func (b *Builder) Cat(tensors []*tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.Cat(nil, tensors, dim))
 }
-
 func (b *Builder) Stack(tensors []*tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.Stack(nil, tensors, dim))
 }
-
 func (b *Builder) Hstack(tensors []*tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Hstack(nil, tensors))
 }
-
 func (b *Builder) Vstack(tensors []*tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Vstack(nil, tensors))
 }
-
 func (b *Builder) Dstack(tensors []*tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Dstack(nil, tensors))
 }
-
 func (b *Builder) ColumnStack(tensors []*tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ColumnStack(nil, tensors))
 }
-
-func (b *Builder) Atleast1d(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Atleast1d(self))
-}
-
+func (b *Builder) Atleast1d(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Atleast1d(self)) }
 func (b *Builder) Atleast1dSequence(tensors []*tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.Atleast1dSequence(tensors))
 }
-
-func (b *Builder) Atleast2d(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Atleast2d(self))
-}
-
+func (b *Builder) Atleast2d(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Atleast2d(self)) }
 func (b *Builder) Atleast2dSequence(tensors []*tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.Atleast2dSequence(tensors))
 }
-
-func (b *Builder) Atleast3d(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Atleast3d(self))
-}
-
+func (b *Builder) Atleast3d(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Atleast3d(self)) }
 func (b *Builder) Atleast3dSequence(tensors []*tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.Atleast3dSequence(tensors))
 }
-
 func (b *Builder) BroadcastTensors(tensors []*tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.BroadcastTensors(tensors))
 }
-
 func (b *Builder) Meshgrid(tensors []*tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.Meshgrid(tensors, ""))
 }
-
 func (b *Builder) MeshgridWith(tensors []*tensor.Tensor, indexing string) []*tensor.Tensor {
 	return b.TrackAll(b.C.Meshgrid(tensors, indexing))
 }
-
 func (b *Builder) CartesianProd(tensors []*tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.CartesianProd(tensors))
 }
-
 func (b *Builder) Combinations(self *tensor.Tensor, r int64, withReplacement bool) *tensor.Tensor {
 	return b.Track(b.C.Combinations(self, r, withReplacement))
 }
-
 func (b *Builder) BlockDiag(tensors []*tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.BlockDiag(tensors))
 }
-
 func (b *Builder) Repeat(self *tensor.Tensor, repeats ...int64) *tensor.Tensor {
 	return b.Track(b.C.Repeat(self, repeats))
 }
-
 func (b *Builder) Tile(self *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return b.Track(b.C.Tile(self, dims))
 }
-
 func (b *Builder) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim ops.Int) *tensor.Tensor {
 	return b.Track(b.C.RepeatInterleaveSelf(self, repeats, dim, ops.NoInt))
 }
-
 func (b *Builder) RepeatInterleaveSelfWith(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) *tensor.Tensor {
 	return b.Track(b.C.RepeatInterleaveSelf(self, repeats, dim, outputSize))
 }
-
 func (b *Builder) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim ops.Int) *tensor.Tensor {
 	return b.Track(b.C.RepeatInterleaveTensor(self, repeats, dim, ops.NoInt))
 }
-
 func (b *Builder) RepeatInterleaveTensorWith(self, repeats *tensor.Tensor, dim, outputSize ops.Int) *tensor.Tensor {
 	return b.Track(b.C.RepeatInterleaveTensor(self, repeats, dim, outputSize))
 }
-
 func (b *Builder) RepeatInterleave(repeats *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.RepeatInterleave(repeats, ops.NoInt))
 }
-
 func (b *Builder) RepeatInterleaveWith(repeats *tensor.Tensor, outputSize ops.Int) *tensor.Tensor {
 	return b.Track(b.C.RepeatInterleave(repeats, outputSize))
 }
-
 func (b *Builder) Roll(self *tensor.Tensor, shifts []int64, dims ...int64) *tensor.Tensor {
 	return b.Track(b.C.Roll(self, shifts, dims))
 }
-
 func (b *Builder) Flip(self *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return b.Track(b.C.Flip(self, dims))
 }
-
-func (b *Builder) Fliplr(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Fliplr(self))
-}
-
-func (b *Builder) Flipud(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Flipud(self))
-}
-
+func (b *Builder) Fliplr(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Fliplr(self)) }
+func (b *Builder) Flipud(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Flipud(self)) }
 func (b *Builder) Rot90(self *tensor.Tensor, k int64, dims ...int64) *tensor.Tensor {
 	return b.Track(b.C.Rot90(self, k, dims))
 }
-
 func (b *Builder) Tril(self *tensor.Tensor, diagonal int64) *tensor.Tensor {
 	return b.Track(b.C.Tril(nil, self, diagonal))
 }
-
 func (b *Builder) Triu(self *tensor.Tensor, diagonal int64) *tensor.Tensor {
 	return b.Track(b.C.Triu(nil, self, diagonal))
 }
-
 func (b *Builder) Diag(self *tensor.Tensor, offset int64) *tensor.Tensor {
 	return b.Track(b.C.Diag(nil, self, offset))
 }
-
 func (b *Builder) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) *tensor.Tensor {
 	return b.Track(b.C.DiagEmbed(self, offset, dim1, dim2))
 }
-
 func (b *Builder) Diagflat(self *tensor.Tensor, offset int64) *tensor.Tensor {
 	return b.Track(b.C.Diagflat(self, offset))
 }
-
 func (b *Builder) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) *tensor.Tensor {
 	return b.Track(b.C.DiagonalScatter(self, src, offset, dim1, dim2))
 }
-
 func (b *Builder) SelectScatter(self, src *tensor.Tensor, dim, index int64) *tensor.Tensor {
 	return b.Track(b.C.SelectScatter(self, src, dim, index))
 }
-
 func (b *Builder) SliceScatter(self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) *tensor.Tensor {
 	return b.Track(b.C.SliceScatter(nil, self, src, dim, start, end, step))
 }
-
 func (b *Builder) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) *tensor.Tensor {
 	return b.Track(b.C.AsStridedScatter(self, src, size, stride, offset))
 }
-
 func (b *Builder) UnravelIndex(indices *tensor.Tensor, sizes ...int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.UnravelIndex(indices, sizes))
 }
-
 func (b *Builder) SumToSize(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.SumToSize(self, size))
 }
-
 func (b *Builder) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.ConstantPadNd(self, pad, value))
 }
-
 func (b *Builder) Matmul(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Matmul(nil, self, other))
 }
-
 func (b *Builder) LinalgCross(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgCross(nil, self, other, -1))
 }
-
 func (b *Builder) LinalgCrossWith(self, other *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.LinalgCross(nil, self, other, dim))
 }
-
 func (b *Builder) LinalgDiagonal(a *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgDiagonal(a, 0, -2, -1))
 }
-
 func (b *Builder) LinalgDiagonalWith(a *tensor.Tensor, offset, dim1, dim2 int64) *tensor.Tensor {
 	return b.Track(b.C.LinalgDiagonal(a, offset, dim1, dim2))
 }
-
 func (b *Builder) LinalgVecdot(x, y *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgVecdot(nil, x, y, -1))
 }
-
 func (b *Builder) LinalgVecdotWith(x, y *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.LinalgVecdot(nil, x, y, dim))
 }
-
 func (b *Builder) LinalgMultiDot(tensors []*tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgMultiDot(nil, tensors))
 }
-
 func (b *Builder) LinalgMatrixPower(self *tensor.Tensor, n int64) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixPower(nil, self, n))
 }
-
 func (b *Builder) LinalgMatrixExp(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixExp(self))
 }
-
 func (b *Builder) LinalgVander(x *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgVander(x, ops.NoInt))
 }
-
 func (b *Builder) LinalgVanderWith(x *tensor.Tensor, n ops.Int) *tensor.Tensor {
 	return b.Track(b.C.LinalgVander(x, n))
 }
-
 func (b *Builder) LinalgTensorinv(self *tensor.Tensor, ind int64) *tensor.Tensor {
 	return b.Track(b.C.LinalgTensorinv(nil, self, ind))
 }
-
 func (b *Builder) LinalgTensorsolve(self, other *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return b.Track(b.C.LinalgTensorsolve(nil, self, other, dims))
 }
@@ -1219,7 +836,6 @@ func (b *Builder) LinalgCholeskyExWith(self *tensor.Tensor, upper, checkErrors b
 func (b *Builder) LinalgCholesky(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgCholesky(nil, self, false))
 }
-
 func (b *Builder) LinalgCholeskyWith(self *tensor.Tensor, upper bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgCholesky(nil, self, upper))
 }
@@ -1309,18 +925,13 @@ func (b *Builder) LinalgQr(a *tensor.Tensor, mode string) (*tensor.Tensor, *tens
 func (b *Builder) LinalgHouseholderProduct(input, tau *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgHouseholderProduct(nil, input, tau))
 }
-
 func (b *Builder) Ormqr(self, tau, other *tensor.Tensor, left, transpose bool) *tensor.Tensor {
 	return b.Track(b.C.Ormqr(nil, self, tau, other, left, transpose))
 }
-
 func (b *Builder) LinalgMatrixSqrth(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixSqrth(nil, self))
 }
-
-func (b *Builder) Lyapunov(h, g *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Lyapunov(h, g))
-}
+func (b *Builder) Lyapunov(h, g *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Lyapunov(h, g)) }
 
 func (b *Builder) LinalgPolar(a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
 	r0, r1, err := b.C.LinalgPolar(nil, nil, a)
@@ -1328,9 +939,7 @@ func (b *Builder) LinalgPolar(a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor)
 	return b.Track(r0, nil), b.Track(r1, nil)
 }
 
-func (b *Builder) LinalgDet(a *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.LinalgDet(nil, a))
-}
+func (b *Builder) LinalgDet(a *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.LinalgDet(nil, a)) }
 
 func (b *Builder) LinalgSlogdet(a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
 	r0, r1, err := b.C.LinalgSlogdet(nil, nil, a)
@@ -1338,114 +947,85 @@ func (b *Builder) LinalgSlogdet(a *tensor.Tensor) (*tensor.Tensor, *tensor.Tenso
 	return b.Track(r0, nil), b.Track(r1, nil)
 }
 
-func (b *Builder) Logdet(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Logdet(self))
-}
-
+func (b *Builder) Logdet(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Logdet(self)) }
 func (b *Builder) LinalgVectorNorm(self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgVectorNorm(nil, self, ord, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) LinalgVectorNormWith(self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.LinalgVectorNorm(nil, self, ord, dim, keepdim, d))
 }
-
 func (b *Builder) LinalgMatrixNorm(self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixNorm(nil, self, ord, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) LinalgMatrixNormWith(self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixNorm(nil, self, ord, dim, keepdim, d))
 }
-
 func (b *Builder) LinalgMatrixNormStrOrd(self *tensor.Tensor, ord string, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixNormStrOrd(nil, self, ord, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) LinalgMatrixNormStrOrdWith(self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixNormStrOrd(nil, self, ord, dim, keepdim, d))
 }
-
 func (b *Builder) LinalgNorm(self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgNorm(nil, self, ord, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) LinalgNormWith(self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.LinalgNorm(nil, self, ord, dim, keepdim, d))
 }
-
 func (b *Builder) LinalgNormOrdStr(self *tensor.Tensor, ord string, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgNormOrdStr(nil, self, ord, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) LinalgNormOrdStrWith(self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.LinalgNormOrdStr(nil, self, ord, dim, keepdim, d))
 }
-
 func (b *Builder) FrobeniusNorm(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.FrobeniusNorm(nil, self, dim, keepdim))
 }
-
 func (b *Builder) NuclearNorm(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.NuclearNorm(nil, self, dim, keepdim))
 }
-
 func (b *Builder) LinalgCond(self *tensor.Tensor, p dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.LinalgCond(nil, self, p))
 }
-
 func (b *Builder) LinalgCondPStr(self *tensor.Tensor, p string) *tensor.Tensor {
 	return b.Track(b.C.LinalgCondPStr(nil, self, p))
 }
-
 func (b *Builder) LinalgMatrixRank(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixRank(nil, self, nil, nil, false))
 }
-
 func (b *Builder) LinalgMatrixRankWith(self *tensor.Tensor, atol, rtol *float64, hermitian bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixRank(nil, self, atol, rtol, hermitian))
 }
-
 func (b *Builder) LinalgMatrixRankAtolRtolTensor(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixRankAtolRtolTensor(nil, self, nil, nil, false))
 }
-
 func (b *Builder) LinalgMatrixRankAtolRtolTensorWith(self, atol, rtol *tensor.Tensor, hermitian bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixRankAtolRtolTensor(nil, self, atol, rtol, hermitian))
 }
-
 func (b *Builder) LinalgMatrixRankTol(self *tensor.Tensor, tol float64, hermitian bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixRankTol(nil, self, tol, hermitian))
 }
-
 func (b *Builder) LinalgMatrixRankTolTensor(self, tol *tensor.Tensor, hermitian bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgMatrixRankTolTensor(nil, self, tol, hermitian))
 }
-
 func (b *Builder) LinalgPinv(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgPinv(nil, self, nil, nil, false))
 }
-
 func (b *Builder) LinalgPinvWith(self *tensor.Tensor, atol, rtol *float64, hermitian bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgPinv(nil, self, atol, rtol, hermitian))
 }
-
 func (b *Builder) LinalgPinvAtolRtolTensor(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgPinvAtolRtolTensor(nil, self, nil, nil, false))
 }
-
 func (b *Builder) LinalgPinvAtolRtolTensorWith(self, atol, rtol *tensor.Tensor, hermitian bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgPinvAtolRtolTensor(nil, self, atol, rtol, hermitian))
 }
-
 func (b *Builder) LinalgPinvRcond(self *tensor.Tensor, rcond float64, hermitian bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgPinvRcond(nil, self, rcond, hermitian))
 }
-
 func (b *Builder) LinalgPinvRcondTensor(self, rcond *tensor.Tensor, hermitian bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgPinvRcondTensor(nil, self, rcond, hermitian))
 }
-
 func (b *Builder) Pinverse(self *tensor.Tensor, rcond float64) *tensor.Tensor {
 	return b.Track(b.C.Pinverse(self, rcond))
 }
@@ -1465,7 +1045,6 @@ func (b *Builder) LinalgSolveExWith(a, second *tensor.Tensor, left, checkErrors 
 func (b *Builder) LinalgSolve(a, rhs *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgSolve(nil, a, rhs, true))
 }
-
 func (b *Builder) LinalgSolveWith(a, rhs *tensor.Tensor, left bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgSolve(nil, a, rhs, left))
 }
@@ -1482,38 +1061,28 @@ func (b *Builder) LinalgInvExWith(a *tensor.Tensor, checkErrors bool) (*tensor.T
 	return b.Track(r0, nil), b.Track(r1, nil)
 }
 
-func (b *Builder) LinalgInv(a *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.LinalgInv(nil, a))
-}
-
+func (b *Builder) LinalgInv(a *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.LinalgInv(nil, a)) }
 func (b *Builder) LinalgSolveTriangular(self, second *tensor.Tensor, upper bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgSolveTriangular(nil, self, second, upper, true, false))
 }
-
 func (b *Builder) LinalgSolveTriangularWith(self, second *tensor.Tensor, upper, left, unitriangular bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgSolveTriangular(nil, self, second, upper, left, unitriangular))
 }
-
 func (b *Builder) LinalgLuSolve(lu, pivots, second *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgLuSolve(nil, lu, pivots, second, true, false))
 }
-
 func (b *Builder) LinalgLuSolveWith(lu, pivots, second *tensor.Tensor, left, adjoint bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgLuSolve(nil, lu, pivots, second, left, adjoint))
 }
-
 func (b *Builder) CholeskySolve(self, l *tensor.Tensor, upper bool) *tensor.Tensor {
 	return b.Track(b.C.CholeskySolve(nil, self, l, upper))
 }
-
 func (b *Builder) CholeskyInverse(self *tensor.Tensor, upper bool) *tensor.Tensor {
 	return b.Track(b.C.CholeskyInverse(nil, self, upper))
 }
-
 func (b *Builder) LinalgLdlSolve(ld, pivots, second *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgLdlSolve(nil, ld, pivots, second, false))
 }
-
 func (b *Builder) LinalgLdlSolveWith(ld, pivots, second *tensor.Tensor, hermitian bool) *tensor.Tensor {
 	return b.Track(b.C.LinalgLdlSolve(nil, ld, pivots, second, hermitian))
 }
@@ -1571,7 +1140,6 @@ func (b *Builder) Svd(self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor
 func (b *Builder) LinalgSvdvals(a *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LinalgSvdvals(nil, a, ""))
 }
-
 func (b *Builder) LinalgSvdvalsWith(a *tensor.Tensor, driver string) *tensor.Tensor {
 	return b.Track(b.C.LinalgSvdvals(nil, a, driver))
 }
@@ -1597,167 +1165,124 @@ func (b *Builder) Lobpcg(a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n 
 func (b *Builder) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool) {
 	b.Check(b.C.FusedSgd(self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, nil, nil))
 }
-
 func (b *Builder) FusedSgdWith(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) {
 	b.Check(b.C.FusedSgd(self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf))
 }
-
 func (b *Builder) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool) {
 	b.Check(b.C.FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, nil, nil))
 }
-
 func (b *Builder) FusedAdamWith(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) {
 	b.Check(b.C.FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf))
 }
-
 func (b *Builder) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool) {
 	b.Check(b.C.FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, nil, nil))
 }
-
 func (b *Builder) FusedAdamwWith(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) {
 	b.Check(b.C.FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf))
 }
-
 func (b *Builder) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool) {
 	b.Check(b.C.FusedAdagrad(self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, nil, nil))
 }
-
 func (b *Builder) FusedAdagradWith(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) {
 	b.Check(b.C.FusedAdagrad(self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf))
 }
-
 func (b *Builder) LogicalAnd(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LogicalAnd(nil, self, other))
 }
-
 func (b *Builder) LogicalOr(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LogicalOr(nil, self, other))
 }
-
 func (b *Builder) LogicalXor(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LogicalXor(nil, self, other))
 }
-
 func (b *Builder) LogicalNot(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.LogicalNot(nil, self))
 }
-
 func (b *Builder) BitwiseAnd(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.BitwiseAnd(nil, self, other))
 }
-
 func (b *Builder) BitwiseOr(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.BitwiseOr(nil, self, other))
 }
-
 func (b *Builder) BitwiseXor(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.BitwiseXor(nil, self, other))
 }
-
 func (b *Builder) BitwiseNot(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.BitwiseNot(nil, self))
 }
-
 func (b *Builder) BitwiseLeftShift(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.BitwiseLeftShift(nil, self, other))
 }
-
 func (b *Builder) BitwiseRightShift(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.BitwiseRightShift(nil, self, other))
 }
-
 func (b *Builder) Mm(self, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Mm(nil, self, mat2))
 }
-
 func (b *Builder) Bmm(self, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Bmm(nil, self, mat2))
 }
-
-func (b *Builder) Mv(self, vec *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Mv(nil, self, vec))
-}
-
+func (b *Builder) Mv(self, vec *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Mv(nil, self, vec)) }
 func (b *Builder) Dot(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Dot(nil, self, other))
 }
-
 func (b *Builder) Vdot(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Vdot(nil, self, other))
 }
-
 func (b *Builder) Inner(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Inner(nil, self, other))
 }
-
 func (b *Builder) Outer(self, vec2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Outer(nil, self, vec2))
 }
-
 func (b *Builder) Addmm(self, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Addmm(nil, self, mat1, mat2, dtype.IntScalar(1), dtype.IntScalar(1)))
 }
-
 func (b *Builder) AddmmWith(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Addmm(nil, self, mat1, mat2, beta, alpha))
 }
-
 func (b *Builder) Baddbmm(self, batch1, batch2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Baddbmm(nil, self, batch1, batch2, dtype.IntScalar(1), dtype.IntScalar(1)))
 }
-
 func (b *Builder) BaddbmmWith(self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Baddbmm(nil, self, batch1, batch2, beta, alpha))
 }
-
 func (b *Builder) Addbmm(self, batch1, batch2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Addbmm(nil, self, batch1, batch2, dtype.IntScalar(1), dtype.IntScalar(1)))
 }
-
 func (b *Builder) AddbmmWith(self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Addbmm(nil, self, batch1, batch2, beta, alpha))
 }
-
 func (b *Builder) Addmv(self, mat, vec *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Addmv(nil, self, mat, vec, dtype.IntScalar(1), dtype.IntScalar(1)))
 }
-
 func (b *Builder) AddmvWith(self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Addmv(nil, self, mat, vec, beta, alpha))
 }
-
 func (b *Builder) Addr(self, vec1, vec2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Addr(nil, self, vec1, vec2, dtype.IntScalar(1), dtype.IntScalar(1)))
 }
-
 func (b *Builder) AddrWith(self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Addr(nil, self, vec1, vec2, beta, alpha))
 }
-
 func (b *Builder) Einsum(text string, operands []*tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Einsum(text, operands))
 }
-
 func (b *Builder) Tensordot(self, other *tensor.Tensor, dims int64) *tensor.Tensor {
 	return b.Track(b.C.Tensordot(nil, self, other, dims))
 }
-
 func (b *Builder) TensordotDims(self, other *tensor.Tensor, dimsSelf []int64, dimsOther ...int64) *tensor.Tensor {
 	return b.Track(b.C.TensordotDims(nil, self, other, dimsSelf, dimsOther))
 }
-
 func (b *Builder) Kron(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Kron(nil, self, other))
 }
-
 func (b *Builder) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) *tensor.Tensor {
 	return b.Track(b.C.Cdist(x1, x2, p, mode))
 }
-
 func (b *Builder) Pdist(self *tensor.Tensor, p float64) *tensor.Tensor {
 	return b.Track(b.C.Pdist(self, p))
 }
-
 func (b *Builder) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) *tensor.Tensor {
 	return b.Track(b.C.CosineSimilarity(x1, x2, dim, eps))
 }
@@ -1777,171 +1302,121 @@ func (b *Builder) DimByName(self *tensor.Tensor, name string) int64 {
 func (b *Builder) Rename(self *tensor.Tensor, names []string) *tensor.Tensor {
 	return b.Track(b.C.Rename(self, names))
 }
-
 func (b *Builder) RenameInPlace(self *tensor.Tensor, names []string) {
 	b.Check(b.C.RenameInPlace(self, names))
 }
-
 func (b *Builder) RefineNames(self *tensor.Tensor, names []string) *tensor.Tensor {
 	return b.Track(b.C.RefineNames(self, names))
 }
-
 func (b *Builder) AlignTo(self *tensor.Tensor, names []string) *tensor.Tensor {
 	return b.Track(b.C.AlignTo(self, names))
 }
-
 func (b *Builder) AlignAs(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.AlignAs(self, other))
 }
-
 func (b *Builder) AlignTensors(tensors []*tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.AlignTensors(tensors))
 }
-
 func (b *Builder) NnLeakyRelu(self *tensor.Tensor, slope float64) *tensor.Tensor {
 	return b.Track(b.C.NnLeakyRelu(nil, self, slope))
 }
-
 func (b *Builder) Prelu(self, weight *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Prelu(self, weight))
 }
-
 func (b *Builder) NnPreluEach(self, weight *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnPreluEach(self, weight))
 }
-
 func (b *Builder) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) *tensor.Tensor {
 	return b.Track(b.C.NnPiecewiseGradient(given, self, low, high, inside, outside, closed))
 }
-
 func (b *Builder) NnHardtanh(self *tensor.Tensor, low, high dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.NnHardtanh(nil, self, low, high))
 }
-
-func (b *Builder) NnRelu6(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.NnRelu6(nil, self))
-}
-
+func (b *Builder) NnRelu6(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.NnRelu6(nil, self)) }
 func (b *Builder) Threshold(self *tensor.Tensor, limit, value dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Threshold(nil, self, limit, value))
 }
-
 func (b *Builder) Hardshrink(self *tensor.Tensor, lambd float64) *tensor.Tensor {
 	return b.Track(b.C.Hardshrink(nil, self, lambd))
 }
-
 func (b *Builder) NnSoftshrink(self *tensor.Tensor, lambd float64) *tensor.Tensor {
 	return b.Track(b.C.NnSoftshrink(nil, self, lambd))
 }
-
 func (b *Builder) NnHardsigmoid(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnHardsigmoid(nil, self))
 }
-
 func (b *Builder) NnHardswish(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnHardswish(nil, self))
 }
-
 func (b *Builder) NnHardswishGradient(given, self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnHardswishGradient(given, self))
 }
-
 func (b *Builder) NnElu(self *tensor.Tensor, alpha float64) *tensor.Tensor {
 	return b.Track(b.C.NnElu(nil, self, alpha))
 }
-
 func (b *Builder) Celu(self *tensor.Tensor, alpha float64) *tensor.Tensor {
 	return b.Track(b.C.Celu(nil, self, alpha))
 }
-
-func (b *Builder) Selu(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Selu(nil, self))
-}
-
+func (b *Builder) Selu(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Selu(nil, self)) }
 func (b *Builder) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) *tensor.Tensor {
 	return b.Track(b.C.NnEluGradient(given, self, positive, negative, divisor))
 }
-
 func (b *Builder) NnSoftplus(self *tensor.Tensor, beta, threshold float64) *tensor.Tensor {
 	return b.Track(b.C.NnSoftplus(nil, self, beta, threshold))
 }
-
 func (b *Builder) NnLogsigmoid(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnLogsigmoid(nil, self))
 }
-
 func (b *Builder) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) *tensor.Tensor {
 	return b.Track(b.C.NnSoftplusGradient(given, self, beta, threshold))
 }
-
 func (b *Builder) NnGelu(self *tensor.Tensor, approximate string) *tensor.Tensor {
 	return b.Track(b.C.NnGelu(nil, self, approximate))
 }
-
 func (b *Builder) NnGeluGradient(given, self *tensor.Tensor, approximate string) *tensor.Tensor {
 	return b.Track(b.C.NnGeluGradient(given, self, approximate))
 }
-
-func (b *Builder) NnSilu(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.NnSilu(nil, self))
-}
-
+func (b *Builder) NnSilu(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.NnSilu(nil, self)) }
 func (b *Builder) NnSiluGradient(given, self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnSiluGradient(given, self))
 }
-
-func (b *Builder) NnMish(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.NnMish(nil, self))
-}
-
+func (b *Builder) NnMish(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.NnMish(nil, self)) }
 func (b *Builder) NnMishGradient(given, self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnMishGradient(given, self))
 }
-
 func (b *Builder) NnTanhshrink(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnTanhshrink(self))
 }
-
 func (b *Builder) NnSoftsign(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnSoftsign(self))
 }
-
 func (b *Builder) Rrelu(self *tensor.Tensor, lower, upper float64, training bool) *tensor.Tensor {
 	return b.Track(b.C.Rrelu(nil, self, lower, upper, training, nil))
 }
-
 func (b *Builder) RreluWith(self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.Rrelu(nil, self, lower, upper, training, g))
 }
-
 func (b *Builder) NnGlu(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.NnGlu(self, dim))
 }
-
 func (b *Builder) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.NnSoftmin(self, dim, d))
 }
-
 func (b *Builder) Softmax(self *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.Softmax(nil, self, dim, d))
 }
-
 func (b *Builder) LogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.LogSoftmax(nil, self, dim, d))
 }
-
 func (b *Builder) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64) *tensor.Tensor {
 	return b.Track(b.C.NnGumbelSoftmax(self, tau, hard, x4, dim, nil))
 }
-
 func (b *Builder) NnGumbelSoftmaxWith(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.NnGumbelSoftmax(self, tau, hard, x4, dim, g))
 }
-
 func (b *Builder) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool) *tensor.Tensor {
 	return b.Track(b.C.NnScaledDotProductAttention(q, k, v, mask, dropout, causal, nil, false))
 }
-
 func (b *Builder) NnScaledDotProductAttentionWith(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) *tensor.Tensor {
 	return b.Track(b.C.NnScaledDotProductAttention(q, k, v, mask, dropout, causal, scale, grouped))
 }
@@ -1967,163 +1442,123 @@ func (b *Builder) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, e
 func (b *Builder) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) *tensor.Tensor {
 	return b.Track(b.C.Conv1d(self, weight, bias, stride, padding, dilation, groups))
 }
-
 func (b *Builder) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) *tensor.Tensor {
 	return b.Track(b.C.Conv1dPadding(self, weight, bias, stride, padding, dilation, groups))
 }
-
 func (b *Builder) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) *tensor.Tensor {
 	return b.Track(b.C.Conv2d(self, weight, bias, stride, padding, dilation, groups))
 }
-
 func (b *Builder) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) *tensor.Tensor {
 	return b.Track(b.C.Conv2dPadding(self, weight, bias, stride, padding, dilation, groups))
 }
-
 func (b *Builder) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) *tensor.Tensor {
 	return b.Track(b.C.Conv3d(self, weight, bias, stride, padding, dilation, groups))
 }
-
 func (b *Builder) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) *tensor.Tensor {
 	return b.Track(b.C.Conv3dPadding(self, weight, bias, stride, padding, dilation, groups))
 }
-
 func (b *Builder) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation ...int64) *tensor.Tensor {
 	return b.Track(b.C.ConvTranspose1d(self, weight, bias, stride, padding, outputPadding, groups, dilation))
 }
-
 func (b *Builder) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation ...int64) *tensor.Tensor {
 	return b.Track(b.C.ConvTranspose2d(self, weight, bias, stride, padding, outputPadding, groups, dilation))
 }
-
 func (b *Builder) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation ...int64) *tensor.Tensor {
 	return b.Track(b.C.ConvTranspose3d(self, weight, bias, stride, padding, outputPadding, groups, dilation))
 }
-
 func (b *Builder) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) *tensor.Tensor {
 	return b.Track(b.C.ConvTbc(self, weight, bias, pad))
 }
-
 func (b *Builder) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.NnConvolution(self, weight, bias, sizes, stride, padding, dilation, groups, format))
 }
-
 func (b *Builder) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.NnConvolutionTranspose(self, weight, bias, sizes, stride, padding, dilation, groups, format))
 }
-
 func (b *Builder) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.NnConvolutionWeight(self, results, sizes, stride, padding, dilation, groups, format))
 }
-
 func (b *Builder) Dropout(self *tensor.Tensor, p float64, train bool) *tensor.Tensor {
 	return b.Track(b.C.Dropout(nil, self, p, train, nil))
 }
-
 func (b *Builder) DropoutWith(self *tensor.Tensor, p float64, train bool, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.Dropout(nil, self, p, train, g))
 }
-
 func (b *Builder) FeatureDropout(self *tensor.Tensor, p float64, train bool) *tensor.Tensor {
 	return b.Track(b.C.FeatureDropout(nil, self, p, train, nil))
 }
-
 func (b *Builder) FeatureDropoutWith(self *tensor.Tensor, p float64, train bool, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.FeatureDropout(nil, self, p, train, g))
 }
-
 func (b *Builder) NnDropout1d(self *tensor.Tensor, p float64, training bool) *tensor.Tensor {
 	return b.Track(b.C.NnDropout1d(nil, self, p, training, nil))
 }
-
 func (b *Builder) NnDropout1dWith(self *tensor.Tensor, p float64, training bool, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.NnDropout1d(nil, self, p, training, g))
 }
-
 func (b *Builder) NnDropout2d(self *tensor.Tensor, p float64, training bool) *tensor.Tensor {
 	return b.Track(b.C.NnDropout2d(nil, self, p, training, nil))
 }
-
 func (b *Builder) NnDropout2dWith(self *tensor.Tensor, p float64, training bool, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.NnDropout2d(nil, self, p, training, g))
 }
-
 func (b *Builder) NnDropout3d(self *tensor.Tensor, p float64, training bool) *tensor.Tensor {
 	return b.Track(b.C.NnDropout3d(nil, self, p, training, nil))
 }
-
 func (b *Builder) NnDropout3dWith(self *tensor.Tensor, p float64, training bool, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.NnDropout3d(nil, self, p, training, g))
 }
-
 func (b *Builder) AlphaDropout(self *tensor.Tensor, p float64, train bool) *tensor.Tensor {
 	return b.Track(b.C.AlphaDropout(nil, self, p, train, nil))
 }
-
 func (b *Builder) AlphaDropoutWith(self *tensor.Tensor, p float64, train bool, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.AlphaDropout(nil, self, p, train, g))
 }
-
 func (b *Builder) FeatureAlphaDropout(self *tensor.Tensor, p float64, train bool) *tensor.Tensor {
 	return b.Track(b.C.FeatureAlphaDropout(nil, self, p, train, nil))
 }
-
 func (b *Builder) FeatureAlphaDropoutWith(self *tensor.Tensor, p float64, train bool, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.FeatureAlphaDropout(nil, self, p, train, g))
 }
-
 func (b *Builder) NnLinear(self, weight, bias *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnLinear(nil, self, weight, bias))
 }
-
 func (b *Builder) NnBilinear(first, second, weight, bias *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnBilinear(first, second, weight, bias))
 }
-
 func (b *Builder) NnNormalize(self *tensor.Tensor, p float64, dim []int64, eps float64) *tensor.Tensor {
 	return b.Track(b.C.NnNormalize(nil, self, p, dim, eps))
 }
-
 func (b *Builder) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.PairwiseDistance(x1, x2, p, eps, keepdim))
 }
-
 func (b *Builder) NnOneHot(self *tensor.Tensor, classes int64) *tensor.Tensor {
 	return b.Track(b.C.NnOneHot(self, classes))
 }
-
 func (b *Builder) PixelShuffle(self *tensor.Tensor, factor int64) *tensor.Tensor {
 	return b.Track(b.C.PixelShuffle(self, factor))
 }
-
 func (b *Builder) PixelUnshuffle(self *tensor.Tensor, factor int64) *tensor.Tensor {
 	return b.Track(b.C.PixelUnshuffle(self, factor))
 }
-
 func (b *Builder) ChannelShuffle(self *tensor.Tensor, groups int64) *tensor.Tensor {
 	return b.Track(b.C.ChannelShuffle(self, groups))
 }
-
 func (b *Builder) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) *tensor.Tensor {
 	return b.Track(b.C.NnPad(self, pad, mode, value))
 }
-
 func (b *Builder) NnPadInside(self *tensor.Tensor, pad []int64, mode string) *tensor.Tensor {
 	return b.Track(b.C.NnPadInside(self, pad, mode))
 }
-
 func (b *Builder) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) *tensor.Tensor {
 	return b.Track(b.C.NnPadGradient(given, pad, mode))
 }
-
 func (b *Builder) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) *tensor.Tensor {
 	return b.Track(b.C.NnEmbedding(self, weight, padding, maxNorm, normType, byFrequency, sparse))
 }
-
 func (b *Builder) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) *tensor.Tensor {
 	return b.Track(b.C.Embedding(weight, indices, padding, byFrequency, sparse))
 }
-
 func (b *Builder) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) {
 	b.Check(b.C.EmbeddingRenorm(self, indices, maxNorm, normType))
 }
@@ -2137,119 +1572,90 @@ func (b *Builder) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFreque
 func (b *Builder) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) *tensor.Tensor {
 	return b.Track(b.C.NnEmbeddingBag(self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding))
 }
-
 func (b *Builder) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) *tensor.Tensor {
 	return b.Track(b.C.NnBag(weight, crow, col, values, x5, x6))
 }
-
 func (b *Builder) NnBagMaxima(weight, crow, col *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnBagMaxima(weight, crow, col))
 }
-
 func (b *Builder) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnL1Loss(self, target, average, reduce, reduction, weight))
 }
-
 func (b *Builder) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnMseLoss(self, target, average, reduce, reduction, weight))
 }
-
 func (b *Builder) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) *tensor.Tensor {
 	return b.Track(b.C.NnSmoothL1Loss(self, target, average, reduce, reduction, beta))
 }
-
 func (b *Builder) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnHuberLoss(self, target, reduction, delta, weight))
 }
-
 func (b *Builder) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) *tensor.Tensor {
 	return b.Track(b.C.NnKlDiv(self, target, average, reduce, reduction, logTarget))
 }
-
 func (b *Builder) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnNllLoss(self, target, weight, average, ignore, reduce, reduction))
 }
-
 func (b *Builder) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) *tensor.Tensor {
 	return b.Track(b.C.NnCrossEntropy(self, target, weight, average, ignore, reduce, reduction, smoothing))
 }
-
 func (b *Builder) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnBinaryCrossEntropy(self, target, weight, average, reduce, reduction))
 }
-
 func (b *Builder) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnBinaryCrossEntropyEach(self, target))
 }
-
 func (b *Builder) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnBinaryCrossEntropyWithLogits(self, target, weight, average, reduce, reduction, positive))
 }
-
 func (b *Builder) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnPoissonNllLoss(self, target, logInput, full, average, eps, reduce, reduction))
 }
-
 func (b *Builder) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnGaussianNllLoss(self, target, variance, full, eps, reduction))
 }
-
 func (b *Builder) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnHingeEmbeddingLoss(self, target, margin, average, reduce, reduction))
 }
-
 func (b *Builder) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnMarginRankingLoss(first, second, target, margin, average, reduce, reduction))
 }
-
 func (b *Builder) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnSoftMarginLoss(self, target, average, reduce, reduction))
 }
-
 func (b *Builder) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnMultiMarginLoss(self, target, p, margin, weight, average, reduce, reduction))
 }
-
 func (b *Builder) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnMultilabelMarginLoss(self, target, average, reduce, reduction))
 }
-
 func (b *Builder) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnMultilabelSoftMarginLoss(self, target, weight, average, reduce, reduction))
 }
-
 func (b *Builder) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnCosineEmbeddingLoss(first, second, target, margin, average, reduce, reduction))
 }
-
 func (b *Builder) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) *tensor.Tensor {
 	return b.Track(b.C.NnTripletMarginLoss(anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction))
 }
-
 func (b *Builder) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnPick(self, dim, index))
 }
-
 func (b *Builder) NnSquaredError(self, target *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnSquaredError(self, target))
 }
-
 func (b *Builder) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) *tensor.Tensor {
 	return b.Track(b.C.NnHuberEach(self, target, delta, scale))
 }
-
 func (b *Builder) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) *tensor.Tensor {
 	return b.Track(b.C.CtcLoss(logs, targets, steps, labels, blank, reduction, finite))
 }
-
 func (b *Builder) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) *tensor.Tensor {
 	return b.Track(b.C.CtcLossTensor(logs, targets, steps, labels, blank, reduction, finite))
 }
-
 func (b *Builder) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) *tensor.Tensor {
 	return b.Track(b.C.NnCtcLoss(logs, targets, steps, labels, blank, reduction, finite))
 }
-
 func (b *Builder) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) *tensor.Tensor {
 	return b.Track(b.C.NnCtcLossTensor(logs, targets, steps, labels, blank, reduction, finite))
 }
@@ -2263,15 +1669,12 @@ func (b *Builder) NnAlignment(logs, targets *tensor.Tensor, times, labels []int6
 func (b *Builder) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward))
 }
-
 func (b *Builder) NnLinearCrossEntropy(self, linear, target *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnLinearCrossEntropy(self, linear, target, nil, nil, "mean", ops.NoInt, 0.0, ops.NoInt))
 }
-
 func (b *Builder) NnLinearCrossEntropyWith(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) *tensor.Tensor {
 	return b.Track(b.C.NnLinearCrossEntropy(self, linear, target, bias, weight, reduction, ignore, smoothing, rows))
 }
-
 func (b *Builder) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) *tensor.Tensor {
 	return b.Track(b.C.NnLinearLosses(self, linear, target, bias, weight, left, rows))
 }
@@ -2285,11 +1688,9 @@ func (b *Builder) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bia
 func (b *Builder) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) *tensor.Tensor {
 	return b.Track(b.C.LayerNorm(self, last, weight, bias, eps, x6))
 }
-
 func (b *Builder) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) *tensor.Tensor {
 	return b.Track(b.C.NnLayerNorm(self, last, weight, bias, eps))
 }
-
 func (b *Builder) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) *tensor.Tensor {
 	return b.Track(b.C.RmsNorm(self, last, weight, eps))
 }
@@ -2303,7 +1704,6 @@ func (b *Builder) NativeGroupNorm(self, weight, bias *tensor.Tensor, batch, chan
 func (b *Builder) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) *tensor.Tensor {
 	return b.Track(b.C.GroupNorm(self, groups, weight, bias, eps, x6))
 }
-
 func (b *Builder) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) *tensor.Tensor {
 	return b.Track(b.C.NnGroupNorm(self, groups, weight, bias, eps))
 }
@@ -2364,11 +1764,9 @@ func (b *Builder) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *t
 func (b *Builder) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) *tensor.Tensor {
 	return b.Track(b.C.MaxPool1d(self, kernel, stride, padding, dilation, ceil))
 }
-
 func (b *Builder) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) *tensor.Tensor {
 	return b.Track(b.C.MaxPool2d(self, kernel, stride, padding, dilation, ceil))
 }
-
 func (b *Builder) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) *tensor.Tensor {
 	return b.Track(b.C.MaxPool3d(self, kernel, stride, padding, dilation, ceil))
 }
@@ -2394,23 +1792,18 @@ func (b *Builder) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, pa
 func (b *Builder) AvgPool1d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) *tensor.Tensor {
 	return b.Track(b.C.AvgPool1d(nil, self, kernel, stride, padding, ceil, includePad))
 }
-
 func (b *Builder) NnAvgPool2d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) *tensor.Tensor {
 	return b.Track(b.C.NnAvgPool2d(nil, self, kernel, stride, padding, ceil, includePad, divisor))
 }
-
 func (b *Builder) NnAvgPool3d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) *tensor.Tensor {
 	return b.Track(b.C.NnAvgPool3d(nil, self, kernel, stride, padding, ceil, includePad, divisor))
 }
-
 func (b *Builder) AdaptiveAvgPool1d(self *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	return b.Track(b.C.AdaptiveAvgPool1d(self, sizes))
 }
-
 func (b *Builder) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	return b.Track(b.C.NnAdaptiveAvgPool2d(self, sizes))
 }
-
 func (b *Builder) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	return b.Track(b.C.NnAdaptiveAvgPool3d(self, sizes))
 }
@@ -2436,27 +1829,21 @@ func (b *Builder) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes ...i
 func (b *Builder) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) *tensor.Tensor {
 	return b.Track(b.C.NnLpPool1d(self, p, kernel, stride, ceil))
 }
-
 func (b *Builder) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) *tensor.Tensor {
 	return b.Track(b.C.NnLpPool2d(self, p, kernel, stride, ceil))
 }
-
 func (b *Builder) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) *tensor.Tensor {
 	return b.Track(b.C.NnLpPool3d(self, p, kernel, stride, ceil))
 }
-
 func (b *Builder) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding []int64, sizes ...int64) *tensor.Tensor {
 	return b.Track(b.C.NnMaxUnpool1d(self, indices, kernel, stride, padding, sizes))
 }
-
 func (b *Builder) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding []int64, sizes ...int64) *tensor.Tensor {
 	return b.Track(b.C.NnMaxUnpool2d(self, indices, kernel, stride, padding, sizes))
 }
-
 func (b *Builder) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding []int64, sizes ...int64) *tensor.Tensor {
 	return b.Track(b.C.NnMaxUnpool3d(self, indices, kernel, stride, padding, sizes))
 }
-
 func (b *Builder) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.NnLargest(self, sizes, taps, stride, padding, dilation, format))
 }
@@ -2476,19 +1863,15 @@ func (b *Builder) NnFractionalLargest(self, samples *tensor.Tensor, sizes []int6
 func (b *Builder) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.NnAddAtPlaces(given, indices, sizes, format))
 }
-
 func (b *Builder) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.NnAverage(self, sizes, taps, stride, padding, padded, divisor, format))
 }
-
 func (b *Builder) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format))
 }
-
 func (b *Builder) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnFractionalMaxPool2d(self, kernel, sizes, ratios, samples, nil))
 }
-
 func (b *Builder) NnFractionalMaxPool2dWith(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.NnFractionalMaxPool2d(self, kernel, sizes, ratios, samples, g))
 }
@@ -2508,7 +1891,6 @@ func (b *Builder) NnFractionalMaxPool2dWithIndicesWith(self *tensor.Tensor, kern
 func (b *Builder) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnFractionalMaxPool3d(self, kernel, sizes, ratios, samples, nil))
 }
-
 func (b *Builder) NnFractionalMaxPool3dWith(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.NnFractionalMaxPool3d(self, kernel, sizes, ratios, samples, g))
 }
@@ -2528,15 +1910,12 @@ func (b *Builder) NnFractionalMaxPool3dWithIndicesWith(self *tensor.Tensor, kern
 func (b *Builder) NnUnfold(self *tensor.Tensor, kernel, dilation, padding []int64, stride ...int64) *tensor.Tensor {
 	return b.Track(b.C.NnUnfold(self, kernel, dilation, padding, stride))
 }
-
 func (b *Builder) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding []int64, stride ...int64) *tensor.Tensor {
 	return b.Track(b.C.NnFold(self, sizes, kernel, dilation, padding, stride))
 }
-
 func (b *Builder) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding []int64, dilation ...int64) *tensor.Tensor {
 	return b.Track(b.C.NnColumns(self, sizes, taps, stride, padding, dilation))
 }
-
 func (b *Builder) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding []int64, dilation ...int64) *tensor.Tensor {
 	return b.Track(b.C.NnFromColumns(given, sizes, taps, stride, padding, dilation))
 }
@@ -2598,11 +1977,9 @@ func (b *Builder) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, st
 func (b *Builder) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.GruCell(input, hx, inputs, state, inputBias, stateBias))
 }
-
 func (b *Builder) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.RnnTanhCell(input, hx, inputs, state, inputBias, stateBias))
 }
-
 func (b *Builder) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.RnnReluCell(input, hx, inputs, state, inputBias, stateBias))
 }
@@ -2646,90 +2023,67 @@ func (b *Builder) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool
 func (b *Builder) NnConjugate(lengths *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NnConjugate(lengths))
 }
-
 func (b *Builder) NnPlaces(counts *tensor.Tensor, sequences int64) *tensor.Tensor {
 	return b.Track(b.C.NnPlaces(counts, sequences))
 }
-
 func (b *Builder) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) *tensor.Tensor {
 	return b.Track(b.C.NnInterpolate(self, sizes, scales, mode, alignCorners, recompute, antialias))
 }
-
 func (b *Builder) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) *tensor.Tensor {
 	return b.Track(b.C.NnResampled(self, sizes, filter, alignCorners, antialias, scales))
 }
-
 func (b *Builder) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) *tensor.Tensor {
 	return b.Track(b.C.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales))
 }
-
 func (b *Builder) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
 	return b.Track(b.C.GridSampler(self, grid, mode, padding, alignCorners))
 }
-
 func (b *Builder) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
 	return b.Track(b.C.GridSampler2d(self, grid, mode, padding, alignCorners))
 }
-
 func (b *Builder) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
 	return b.Track(b.C.GridSampler3d(self, grid, mode, padding, alignCorners))
 }
-
 func (b *Builder) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) *tensor.Tensor {
 	return b.Track(b.C.NnGridSample(self, grid, mode, padding, alignCorners))
 }
-
 func (b *Builder) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) *tensor.Tensor {
 	return b.Track(b.C.NnAffineGrid(theta, size, alignCorners))
 }
-
 func (b *Builder) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) *tensor.Tensor {
 	return b.Track(b.C.AffineGridGenerator(theta, size, alignCorners))
 }
-
 func (b *Builder) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
 	return b.Track(b.C.NnSampled(self, grid, along, mode, padding, alignCorners))
 }
-
 func (b *Builder) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) *tensor.Tensor {
 	return b.Track(b.C.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners))
 }
-
 func (b *Builder) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
 	return b.Track(b.C.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners))
 }
-
 func (b *Builder) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.QuantizePerTensor(self, scale, zero, d))
 }
-
 func (b *Builder) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.QuantizePerTensorTensorQparams(self, scale, zero, d))
 }
-
 func (b *Builder) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) []*tensor.Tensor {
 	return b.TrackAll(b.C.QuantizePerTensorTensors(tensors, scales, zeros, d))
 }
-
 func (b *Builder) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) *tensor.Tensor {
 	return b.Track(b.C.QuantizePerTensorDynamic(self, d, reduce))
 }
-
 func (b *Builder) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.QuantizePerChannel(self, scales, zeros, axis, d))
 }
-
 func (b *Builder) Dequantize(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Dequantize(self))
 }
-
 func (b *Builder) DequantizeTensors(tensors []*tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.DequantizeTensors(tensors))
 }
-
-func (b *Builder) IntRepr(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.IntRepr(self))
-}
+func (b *Builder) IntRepr(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.IntRepr(self)) }
 
 func (b *Builder) QScale(self *tensor.Tensor) float64 {
 	r0, err := b.C.QScale(self)
@@ -2746,7 +2100,6 @@ func (b *Builder) QZeroPoint(self *tensor.Tensor) int64 {
 func (b *Builder) QPerChannelScales(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.QPerChannelScales(self))
 }
-
 func (b *Builder) QPerChannelZeroPoints(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.QPerChannelZeroPoints(self))
 }
@@ -2772,23 +2125,18 @@ func (b *Builder) IsQuantized(self *tensor.Tensor) bool {
 func (b *Builder) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) *tensor.Tensor {
 	return b.Track(b.C.MakePerTensorQuantizedTensor(self, scale, zero))
 }
-
 func (b *Builder) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) *tensor.Tensor {
 	return b.Track(b.C.MakePerChannelQuantizedTensor(self, scales, zeros, axis))
 }
-
 func (b *Builder) EmptyAffineQuantized(size ...int64) *tensor.Tensor {
 	return b.Track(b.C.EmptyAffineQuantized(size, dtype.None, tensor.NoLayout, device.None, 1.0, 0))
 }
-
 func (b *Builder) EmptyAffineQuantizedWith(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) *tensor.Tensor {
 	return b.Track(b.C.EmptyAffineQuantized(size, d, l, dev, scale, zero))
 }
-
 func (b *Builder) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64) *tensor.Tensor {
 	return b.Track(b.C.EmptyPerChannelAffineQuantized(size, scales, zeros, axis, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) EmptyPerChannelAffineQuantizedWith(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.EmptyPerChannelAffineQuantized(size, scales, zeros, axis, d, l, dev))
 }
@@ -2802,7 +2150,6 @@ func (b *Builder) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (floa
 func (b *Builder) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) *tensor.Tensor {
 	return b.Track(b.C.FakeQuantizePerTensorAffine(self, scale, zero, lo, hi))
 }
-
 func (b *Builder) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) *tensor.Tensor {
 	return b.Track(b.C.FakeQuantizePerTensorAffineTensorQparams(self, scale, zero, lo, hi))
 }
@@ -2826,103 +2173,78 @@ func (b *Builder) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tenso
 func (b *Builder) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) *tensor.Tensor {
 	return b.Track(b.C.FakeQuantizeLearnablePerTensorAffine(self, scale, zero, lo, hi, factor))
 }
-
 func (b *Builder) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) *tensor.Tensor {
 	return b.Track(b.C.FakeQuantizeLearnablePerChannelAffine(self, scale, zero, axis, lo, hi, factor))
 }
-
 func (b *Builder) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) *tensor.Tensor {
 	return b.Track(b.C.QuantizedAdd(qa, qb, scale, zero))
 }
-
 func (b *Builder) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) *tensor.Tensor {
 	return b.Track(b.C.QuantizedAddRelu(qa, qb, scale, zero))
 }
-
 func (b *Builder) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) *tensor.Tensor {
 	return b.Track(b.C.QuantizedMul(qa, qb, scale, zero))
 }
-
 func (b *Builder) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) *tensor.Tensor {
 	return b.Track(b.C.QuantizedMulRelu(qa, qb, scale, zero))
 }
-
 func (b *Builder) QuantizedAddScalar(qa *tensor.Tensor, second dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.QuantizedAddScalar(qa, second))
 }
-
 func (b *Builder) QuantizedAddScalarRelu(qa *tensor.Tensor, second dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.QuantizedAddScalarRelu(qa, second))
 }
-
 func (b *Builder) QuantizedMulScalar(qa *tensor.Tensor, second dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.QuantizedMulScalar(qa, second))
 }
-
 func (b *Builder) QuantizedMulScalarRelu(qa *tensor.Tensor, second dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.QuantizedMulScalarRelu(qa, second))
 }
-
 func (b *Builder) QuantizedRelu6(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.QuantizedRelu6(self))
 }
-
 func (b *Builder) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) *tensor.Tensor {
 	return b.Track(b.C.QuantizedCat(tensors, dim, scale, zero))
 }
-
 func (b *Builder) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) *tensor.Tensor {
 	return b.Track(b.C.QuantizedMatmul(qa, qb, scale, zero))
 }
-
 func (b *Builder) QuantizedLinearPack(weight *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.QuantizedLinearPack(weight))
 }
-
 func (b *Builder) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.QuantizedLinear(self, weight, bias, scale, zero, packed))
 }
-
 func (b *Builder) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.QuantizedLinearRelu(self, weight, bias, scale, zero, packed))
 }
-
 func (b *Builder) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.QuantizedLinearDynamic(self, weight, bias, reduce, packed))
 }
-
 func (b *Builder) QuantizedConv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) *tensor.Tensor {
 	return b.Track(b.C.QuantizedConv2d(self, weight, bias, stride, padding, dilation, groups, scale, zero))
 }
-
 func (b *Builder) QuantizedConv2dRelu(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) *tensor.Tensor {
 	return b.Track(b.C.QuantizedConv2dRelu(self, weight, bias, stride, padding, dilation, groups, scale, zero))
 }
-
 func (b *Builder) GgufDequantize(self *tensor.Tensor, kind string) *tensor.Tensor {
 	return b.Track(b.C.GgufDequantize(self, kind, dtype.None))
 }
-
 func (b *Builder) GgufDequantizeWith(self *tensor.Tensor, kind string, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.GgufDequantize(self, kind, d))
 }
-
 func (b *Builder) GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.GgufLinear(self, weight, kind, bias))
 }
-
 func (b *Builder) IntMm(self, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.IntMm(nil, self, mat2))
 }
-
 func (b *Builder) WeightInt8packMm(self, mat2, scales *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.WeightInt8packMm(self, mat2, scales))
 }
-
 func (b *Builder) ConvertWeightToInt4packForCpu(self *tensor.Tensor, x1 int64) *tensor.Tensor {
 	return b.Track(b.C.ConvertWeightToInt4packForCpu(self, x1))
 }
-
 func (b *Builder) WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.WeightInt4packMmForCpu(self, mat2, group, scales))
 }
@@ -2982,315 +2304,233 @@ func (b *Builder) IsSameSize(self, other *tensor.Tensor) bool {
 func (b *Builder) Rand(size ...int64) *tensor.Tensor {
 	return b.Track(b.C.Rand(nil, size, nil, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) RandWith(size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Rand(nil, size, g, d, layout, dev))
 }
-
 func (b *Builder) Randn(size ...int64) *tensor.Tensor {
 	return b.Track(b.C.Randn(nil, size, nil, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) RandnWith(size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Randn(nil, size, g, d, layout, dev))
 }
-
 func (b *Builder) Randint(low, high int64, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.Randint(nil, low, high, size, nil, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) RandintWith(low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Randint(nil, low, high, size, g, d, layout, dev))
 }
-
 func (b *Builder) RandintHigh(high int64, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.RandintHigh(nil, high, size, nil, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) RandintHighWith(high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.RandintHigh(nil, high, size, g, d, layout, dev))
 }
-
 func (b *Builder) Randperm(n int64) *tensor.Tensor {
 	return b.Track(b.C.Randperm(nil, n, nil, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) RandpermWith(n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.Randperm(nil, n, g, d, layout, dev))
 }
-
 func (b *Builder) RandLike(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.RandLike(self, nil, dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
 }
-
 func (b *Builder) RandLikeWith(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.RandLike(self, g, d, layout, dev, f))
 }
-
 func (b *Builder) RandnLike(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.RandnLike(self, nil, dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
 }
-
 func (b *Builder) RandnLikeWith(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.RandnLike(self, g, d, layout, dev, f))
 }
-
 func (b *Builder) RandintLike(self *tensor.Tensor, low, high int64) *tensor.Tensor {
 	return b.Track(b.C.RandintLike(self, low, high, nil, dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
 }
-
 func (b *Builder) RandintLikeWith(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.RandintLike(self, low, high, g, d, layout, dev, f))
 }
-
 func (b *Builder) RandintLikeHigh(self *tensor.Tensor, high int64) *tensor.Tensor {
 	return b.Track(b.C.RandintLikeHigh(self, high, nil, dtype.None, tensor.NoLayout, device.None, shape.NoFormat))
 }
-
 func (b *Builder) RandintLikeHighWith(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) *tensor.Tensor {
 	return b.Track(b.C.RandintLikeHigh(self, high, g, d, layout, dev, f))
 }
-
 func (b *Builder) NormalTensors(mean, std *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.NormalTensors(nil, mean, std, nil))
 }
-
 func (b *Builder) NormalTensorsWith(mean, std *tensor.Tensor, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.NormalTensors(nil, mean, std, g))
 }
-
 func (b *Builder) NormalSize(mean, std float64, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.NormalSize(nil, mean, std, size, nil, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) NormalSizeWith(mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.NormalSize(nil, mean, std, size, g, d, layout, dev))
 }
-
 func (b *Builder) Bernoulli(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Bernoulli(nil, self, nil))
 }
-
 func (b *Builder) BernoulliWith(self *tensor.Tensor, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.Bernoulli(nil, self, g))
 }
-
 func (b *Builder) BernoulliP(self *tensor.Tensor, p float64) *tensor.Tensor {
 	return b.Track(b.C.BernoulliP(self, p, nil))
 }
-
 func (b *Builder) BernoulliPWith(self *tensor.Tensor, p float64, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.BernoulliP(self, p, g))
 }
-
 func (b *Builder) Multinomial(self *tensor.Tensor, samples int64, replacement bool) *tensor.Tensor {
 	return b.Track(b.C.Multinomial(nil, self, samples, replacement, nil))
 }
-
 func (b *Builder) MultinomialWith(self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.Multinomial(nil, self, samples, replacement, g))
 }
-
-func (b *Builder) Poisson(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Poisson(self, nil))
-}
-
+func (b *Builder) Poisson(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Poisson(self, nil)) }
 func (b *Builder) PoissonWith(self *tensor.Tensor, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.Poisson(self, g))
 }
-
 func (b *Builder) Binomial(count, prob *tensor.Tensor, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.Binomial(count, prob, g))
 }
-
 func (b *Builder) StandardGamma(self *tensor.Tensor, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.StandardGamma(self, g))
 }
-
 func (b *Builder) StandardGammaGrad(self, output *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.StandardGammaGrad(self, output))
 }
-
 func (b *Builder) SampleDirichlet(self *tensor.Tensor, g *random.Generator) *tensor.Tensor {
 	return b.Track(b.C.SampleDirichlet(self, g))
 }
-
 func (b *Builder) DirichletGrad(x, alpha, total *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.DirichletGrad(x, alpha, total))
 }
-
 func (b *Builder) FillUniform(self *tensor.Tensor, from, to float64) {
 	b.Check(b.C.FillUniform(self, from, to, nil))
 }
-
 func (b *Builder) FillUniformWith(self *tensor.Tensor, from, to float64, g *random.Generator) {
 	b.Check(b.C.FillUniform(self, from, to, g))
 }
-
 func (b *Builder) FillNormal(self *tensor.Tensor, mean, std float64) {
 	b.Check(b.C.FillNormal(self, mean, std, nil))
 }
-
 func (b *Builder) FillNormalWith(self *tensor.Tensor, mean, std float64, g *random.Generator) {
 	b.Check(b.C.FillNormal(self, mean, std, g))
 }
-
-func (b *Builder) FillRandom(self *tensor.Tensor) {
-	b.Check(b.C.FillRandom(self, nil))
-}
-
+func (b *Builder) FillRandom(self *tensor.Tensor) { b.Check(b.C.FillRandom(self, nil)) }
 func (b *Builder) FillRandomWith(self *tensor.Tensor, g *random.Generator) {
 	b.Check(b.C.FillRandom(self, g))
 }
-
 func (b *Builder) FillRandomTo(self *tensor.Tensor, to int64) {
 	b.Check(b.C.FillRandomTo(self, to, nil))
 }
-
 func (b *Builder) FillRandomToWith(self *tensor.Tensor, to int64, g *random.Generator) {
 	b.Check(b.C.FillRandomTo(self, to, g))
 }
-
 func (b *Builder) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int) {
 	b.Check(b.C.FillRandomFrom(self, from, to, nil))
 }
-
 func (b *Builder) FillRandomFromWith(self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) {
 	b.Check(b.C.FillRandomFrom(self, from, to, g))
 }
-
 func (b *Builder) FillBernoulliEach(self, p *tensor.Tensor) {
 	b.Check(b.C.FillBernoulliEach(self, p, nil))
 }
-
 func (b *Builder) FillBernoulliEachWith(self, p *tensor.Tensor, g *random.Generator) {
 	b.Check(b.C.FillBernoulliEach(self, p, g))
 }
-
 func (b *Builder) FillBernoulli(self *tensor.Tensor, p float64) {
 	b.Check(b.C.FillBernoulli(self, p, nil))
 }
-
 func (b *Builder) FillBernoulliWith(self *tensor.Tensor, p float64, g *random.Generator) {
 	b.Check(b.C.FillBernoulli(self, p, g))
 }
-
 func (b *Builder) FillExponential(self *tensor.Tensor, lambda float64) {
 	b.Check(b.C.FillExponential(self, lambda, nil))
 }
-
 func (b *Builder) FillExponentialWith(self *tensor.Tensor, lambda float64, g *random.Generator) {
 	b.Check(b.C.FillExponential(self, lambda, g))
 }
-
 func (b *Builder) FillCauchy(self *tensor.Tensor, median, sigma float64) {
 	b.Check(b.C.FillCauchy(self, median, sigma, nil))
 }
-
 func (b *Builder) FillCauchyWith(self *tensor.Tensor, median, sigma float64, g *random.Generator) {
 	b.Check(b.C.FillCauchy(self, median, sigma, g))
 }
-
 func (b *Builder) FillLogNormal(self *tensor.Tensor, mean, std float64) {
 	b.Check(b.C.FillLogNormal(self, mean, std, nil))
 }
-
 func (b *Builder) FillLogNormalWith(self *tensor.Tensor, mean, std float64, g *random.Generator) {
 	b.Check(b.C.FillLogNormal(self, mean, std, g))
 }
-
 func (b *Builder) FillGeometric(self *tensor.Tensor, p float64) {
 	b.Check(b.C.FillGeometric(self, p, nil))
 }
-
 func (b *Builder) FillGeometricWith(self *tensor.Tensor, p float64, g *random.Generator) {
 	b.Check(b.C.FillGeometric(self, p, g))
 }
-
 func (b *Builder) GeneratorSetState(self *random.Generator, state *tensor.Tensor) {
 	b.Check(b.C.GeneratorSetState(self, state))
 }
-
 func (b *Builder) Sum(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Sum(nil, self, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) SumWith(self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.Sum(nil, self, dim, keepdim, d))
 }
-
 func (b *Builder) Nansum(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Nansum(nil, self, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) NansumWith(self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.Nansum(nil, self, dim, keepdim, d))
 }
-
 func (b *Builder) Prod(self *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Prod(nil, self, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) ProdWith(self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.Prod(nil, self, dim, keepdim, d))
 }
-
 func (b *Builder) Mean(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Mean(nil, self, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) MeanWith(self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.Mean(nil, self, dim, keepdim, d))
 }
-
 func (b *Builder) Nanmean(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Nanmean(nil, self, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) NanmeanWith(self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.Nanmean(nil, self, dim, keepdim, d))
 }
-
 func (b *Builder) Any(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Any(nil, self, dim, keepdim))
 }
-
 func (b *Builder) All(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.All(nil, self, dim, keepdim))
 }
-
 func (b *Builder) CountNonzero(self *tensor.Tensor, dim ...int64) *tensor.Tensor {
 	return b.Track(b.C.CountNonzero(self, dim))
 }
-
 func (b *Builder) Std(self *tensor.Tensor, unbiased bool) *tensor.Tensor {
 	return b.Track(b.C.Std(self, unbiased))
 }
-
 func (b *Builder) StdDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.StdDim(nil, self, dim, unbiased, keepdim))
 }
-
 func (b *Builder) StdCorrection(self *tensor.Tensor, dim ...int64) *tensor.Tensor {
 	return b.Track(b.C.StdCorrection(nil, self, dim, dtype.Scalar{}, false))
 }
-
 func (b *Builder) StdCorrectionWith(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.StdCorrection(nil, self, dim, correction, keepdim))
 }
-
 func (b *Builder) Var(self *tensor.Tensor, unbiased bool) *tensor.Tensor {
 	return b.Track(b.C.Var(self, unbiased))
 }
-
 func (b *Builder) VarDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.VarDim(nil, self, dim, unbiased, keepdim))
 }
-
 func (b *Builder) VarCorrection(self *tensor.Tensor, dim ...int64) *tensor.Tensor {
 	return b.Track(b.C.VarCorrection(nil, self, dim, dtype.Scalar{}, false))
 }
-
 func (b *Builder) VarCorrectionWith(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.VarCorrection(nil, self, dim, correction, keepdim))
 }
@@ -3346,30 +2586,22 @@ func (b *Builder) VarMeanCorrectionWith(self *tensor.Tensor, dim []int64, correc
 func (b *Builder) Norm(self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Norm(nil, self, p, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) NormWith(self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.Norm(nil, self, p, dim, keepdim, d))
 }
-
 func (b *Builder) NormName(self *tensor.Tensor, p string, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.NormName(nil, self, p, dim, keepdim, dtype.None))
 }
-
 func (b *Builder) NormNameWith(self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.NormName(nil, self, p, dim, keepdim, d))
 }
-
 func (b *Builder) Amax(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Amax(nil, self, dim, keepdim))
 }
-
 func (b *Builder) Amin(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Amin(nil, self, dim, keepdim))
 }
-
-func (b *Builder) Max(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Max(nil, self))
-}
+func (b *Builder) Max(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Max(nil, self)) }
 
 func (b *Builder) MaxDim(self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor) {
 	r0, r1, err := b.C.MaxDim(nil, nil, self, dim, keepdim)
@@ -3377,9 +2609,7 @@ func (b *Builder) MaxDim(self *tensor.Tensor, dim int64, keepdim bool) (*tensor.
 	return b.Track(r0, nil), b.Track(r1, nil)
 }
 
-func (b *Builder) Min(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Min(nil, self))
-}
+func (b *Builder) Min(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Min(nil, self)) }
 
 func (b *Builder) MinDim(self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor) {
 	r0, r1, err := b.C.MinDim(nil, nil, self, dim, keepdim)
@@ -3390,7 +2620,6 @@ func (b *Builder) MinDim(self *tensor.Tensor, dim int64, keepdim bool) (*tensor.
 func (b *Builder) Maximum(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Maximum(nil, self, other))
 }
-
 func (b *Builder) Minimum(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Minimum(nil, self, other))
 }
@@ -3410,79 +2639,48 @@ func (b *Builder) AminmaxWith(self *tensor.Tensor, dim ops.Int, keepdim bool) (*
 func (b *Builder) Argmax(self *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Argmax(nil, self, dim, keepdim))
 }
-
 func (b *Builder) Argmin(self *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Argmin(nil, self, dim, keepdim))
 }
-
-func (b *Builder) Floor(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Floor(nil, self))
-}
-
-func (b *Builder) Ceil(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Ceil(nil, self))
-}
-
-func (b *Builder) Trunc(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Trunc(nil, self))
-}
-
-func (b *Builder) Round(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Round(nil, self, 0))
-}
-
+func (b *Builder) Floor(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Floor(nil, self)) }
+func (b *Builder) Ceil(self *tensor.Tensor) *tensor.Tensor  { return b.Track(b.C.Ceil(nil, self)) }
+func (b *Builder) Trunc(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Trunc(nil, self)) }
+func (b *Builder) Round(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Round(nil, self, 0)) }
 func (b *Builder) RoundWith(self *tensor.Tensor, decimals int64) *tensor.Tensor {
 	return b.Track(b.C.Round(nil, self, decimals))
 }
-
-func (b *Builder) Frac(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Frac(nil, self))
-}
-
+func (b *Builder) Frac(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Frac(nil, self)) }
 func (b *Builder) ClampTensor(self, low, high *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ClampTensor(nil, self, low, high))
 }
-
 func (b *Builder) Clamp(self *tensor.Tensor, low, high dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Clamp(nil, self, low, high))
 }
-
 func (b *Builder) ClampMin(self, low *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ClampMin(nil, self, low))
 }
-
 func (b *Builder) ClampMax(self, high *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ClampMax(nil, self, high))
 }
-
 func (b *Builder) Fmax(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Fmax(nil, self, other))
 }
-
 func (b *Builder) Fmin(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Fmin(nil, self, other))
 }
-
-func (b *Builder) Relu(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Relu(nil, self))
-}
-
+func (b *Builder) Relu(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Relu(nil, self)) }
 func (b *Builder) Where(condition, self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Where(nil, condition, self, other))
 }
-
 func (b *Builder) Cumsum(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.Cumsum(nil, self, dim, dtype.None))
 }
-
 func (b *Builder) CumsumWith(self *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.Cumsum(nil, self, dim, d))
 }
-
 func (b *Builder) Cumprod(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.Cumprod(nil, self, dim, dtype.None))
 }
-
 func (b *Builder) CumprodWith(self *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.Cumprod(nil, self, dim, d))
 }
@@ -3502,99 +2700,75 @@ func (b *Builder) Cummin(self *tensor.Tensor, dim int64) (*tensor.Tensor, *tenso
 func (b *Builder) Logcumsumexp(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.Logcumsumexp(nil, self, dim))
 }
-
 func (b *Builder) Logsumexp(self *tensor.Tensor, dim []int64, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Logsumexp(nil, self, dim, keepdim))
 }
-
 func (b *Builder) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) *tensor.Tensor {
 	return b.Track(b.C.NnSoftmaxGradient(given, output, dim, logarithm))
 }
-
 func (b *Builder) SignalWindowsBartlett(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsBartlett(m, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsBartlettWith(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsBartlett(m, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsBlackman(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsBlackman(m, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsBlackmanWith(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsBlackman(m, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsCosine(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsCosine(m, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsCosineWith(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsCosine(m, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsExponential(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsExponential(m, nil, 1.0, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsExponentialWith(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsExponential(m, center, tau, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsGaussian(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsGaussian(m, 1.0, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsGaussianWith(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsGaussian(m, std, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsGeneralCosine(m int64, weights []float64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsGeneralCosine(m, weights, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsGeneralCosineWith(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsGeneralCosine(m, weights, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsGeneralHamming(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsGeneralHamming(m, 0.54, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsGeneralHammingWith(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsGeneralHamming(m, alpha, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsHamming(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsHamming(m, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsHammingWith(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsHamming(m, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsHann(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsHann(m, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsHannWith(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsHann(m, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsKaiser(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsKaiser(m, 12.0, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsKaiserWith(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsKaiser(m, beta, sym, d, layout, dev))
 }
-
 func (b *Builder) SignalWindowsNuttall(m int64) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsNuttall(m, true, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SignalWindowsNuttallWith(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SignalWindowsNuttall(m, sym, d, layout, dev))
 }
@@ -3620,18 +2794,13 @@ func (b *Builder) SortStableWith(self *tensor.Tensor, x3 ops.Bool, dim int64, de
 func (b *Builder) Argsort(self *tensor.Tensor, dim int64, descending bool) *tensor.Tensor {
 	return b.Track(b.C.Argsort(self, dim, descending))
 }
-
 func (b *Builder) ArgsortStable(self *tensor.Tensor, x2 bool) *tensor.Tensor {
 	return b.Track(b.C.ArgsortStable(self, x2, -1, false))
 }
-
 func (b *Builder) ArgsortStableWith(self *tensor.Tensor, x2 bool, dim int64, descending bool) *tensor.Tensor {
 	return b.Track(b.C.ArgsortStable(self, x2, dim, descending))
 }
-
-func (b *Builder) Msort(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Msort(nil, self))
-}
+func (b *Builder) Msort(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Msort(nil, self)) }
 
 func (b *Builder) Topk(self *tensor.Tensor, k, dim int64, largest, sorted bool) (*tensor.Tensor, *tensor.Tensor) {
 	r0, r1, err := b.C.Topk(nil, nil, self, k, dim, largest, sorted)
@@ -3639,9 +2808,7 @@ func (b *Builder) Topk(self *tensor.Tensor, k, dim int64, largest, sorted bool) 
 	return b.Track(r0, nil), b.Track(r1, nil)
 }
 
-func (b *Builder) Median(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Median(self))
-}
+func (b *Builder) Median(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Median(self)) }
 
 func (b *Builder) MedianDim(self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor) {
 	r0, r1, err := b.C.MedianDim(nil, nil, self, dim, keepdim)
@@ -3649,9 +2816,7 @@ func (b *Builder) MedianDim(self *tensor.Tensor, dim int64, keepdim bool) (*tens
 	return b.Track(r0, nil), b.Track(r1, nil)
 }
 
-func (b *Builder) Nanmedian(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Nanmedian(self))
-}
+func (b *Builder) Nanmedian(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Nanmedian(self)) }
 
 func (b *Builder) NanmedianDim(self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor) {
 	r0, r1, err := b.C.NanmedianDim(nil, nil, self, dim, keepdim)
@@ -3674,15 +2839,12 @@ func (b *Builder) Mode(self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Te
 func (b *Builder) Searchsorted(sorted, self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Searchsorted(nil, sorted, self, false, false, "", nil))
 }
-
 func (b *Builder) SearchsortedWith(sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Searchsorted(nil, sorted, self, outInt32, right, side, sorter))
 }
-
 func (b *Builder) Bucketize(self, boundaries *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Bucketize(nil, self, boundaries, false, false))
 }
-
 func (b *Builder) BucketizeWith(self, boundaries *tensor.Tensor, outInt32, right bool) *tensor.Tensor {
 	return b.Track(b.C.Bucketize(nil, self, boundaries, outInt32, right))
 }
@@ -3702,70 +2864,52 @@ func (b *Builder) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCo
 func (b *Builder) Isin(elements, testElements *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Isin(nil, elements, testElements, false, false))
 }
-
 func (b *Builder) IsinWith(elements, testElements *tensor.Tensor, x3, invert bool) *tensor.Tensor {
 	return b.Track(b.C.Isin(nil, elements, testElements, x3, invert))
 }
-
 func (b *Builder) SparseCooTensor(indices, values *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.SparseCooTensor(indices, values, size, dtype.None, device.None, ops.NoBool))
 }
-
 func (b *Builder) SparseCooTensorWith(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) *tensor.Tensor {
 	return b.Track(b.C.SparseCooTensor(indices, values, size, d, dev, coalesced))
 }
-
 func (b *Builder) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.SparseCompressedTensor(compressed, plain, values, size, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) SparseCompressedTensorWith(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.SparseCompressedTensor(compressed, plain, values, size, d, l, dev))
 }
-
 func (b *Builder) ToDense(self *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.ToDense(self, d, ops.NoBool))
 }
-
 func (b *Builder) ToDenseWith(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) *tensor.Tensor {
 	return b.Track(b.C.ToDense(self, d, x3))
 }
-
 func (b *Builder) ToSparse(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ToSparse(self, tensor.NoLayout, nil, ops.NoInt))
 }
-
 func (b *Builder) ToSparseWith(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) *tensor.Tensor {
 	return b.Track(b.C.ToSparse(self, layout, blockSize, dense))
 }
-
 func (b *Builder) ToSparseDim(self *tensor.Tensor, sparseDim int64) *tensor.Tensor {
 	return b.Track(b.C.ToSparseDim(self, sparseDim))
 }
-
 func (b *Builder) ToSparseCoo(self *tensor.Tensor, dense ops.Int) *tensor.Tensor {
 	return b.Track(b.C.ToSparseCoo(self, dense))
 }
-
 func (b *Builder) ToSparseCsr(self *tensor.Tensor, dense ops.Int) *tensor.Tensor {
 	return b.Track(b.C.ToSparseCsr(self, dense))
 }
-
 func (b *Builder) ToSparseCsc(self *tensor.Tensor, dense ops.Int) *tensor.Tensor {
 	return b.Track(b.C.ToSparseCsc(self, dense))
 }
-
 func (b *Builder) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) *tensor.Tensor {
 	return b.Track(b.C.ToSparseBsr(self, blockSize, dense))
 }
-
 func (b *Builder) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) *tensor.Tensor {
 	return b.Track(b.C.ToSparseBsc(self, blockSize, dense))
 }
-
-func (b *Builder) Coalesce(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Coalesce(self))
-}
+func (b *Builder) Coalesce(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Coalesce(self)) }
 
 func (b *Builder) IsCoalesced(self *tensor.Tensor) bool {
 	r0, err := b.C.IsCoalesced(self)
@@ -3773,34 +2917,21 @@ func (b *Builder) IsCoalesced(self *tensor.Tensor) bool {
 	return r0
 }
 
-func (b *Builder) Indices(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Indices(self))
-}
-
-func (b *Builder) Values(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Values(self))
-}
-
+func (b *Builder) Indices(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Indices(self)) }
+func (b *Builder) Values(self *tensor.Tensor) *tensor.Tensor  { return b.Track(b.C.Values(self)) }
 func (b *Builder) RawIndices(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.RawIndices(self))
 }
-
-func (b *Builder) RawValues(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.RawValues(self))
-}
-
+func (b *Builder) RawValues(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.RawValues(self)) }
 func (b *Builder) CrowIndices(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.CrowIndices(self))
 }
-
 func (b *Builder) ColIndices(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ColIndices(self))
 }
-
 func (b *Builder) CcolIndices(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.CcolIndices(self))
 }
-
 func (b *Builder) RowIndices(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.RowIndices(self))
 }
@@ -3826,99 +2957,73 @@ func (b *Builder) Nnz(self *tensor.Tensor) int64 {
 func (b *Builder) SparseMask(self, mask *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SparseMask(self, mask))
 }
-
 func (b *Builder) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) {
 	b.Check(b.C.SparseResize(self, size, sparseDim, denseDims))
 }
-
 func (b *Builder) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) {
 	b.Check(b.C.SparseResizeAndClear(self, size, sparseDim, denseDims))
 }
-
 func (b *Builder) ResizeAsSparse(self, template *tensor.Tensor) {
 	b.Check(b.C.ResizeAsSparse(self, template))
 }
-
 func (b *Builder) MarkCoalesced(self *tensor.Tensor, coalesced bool) {
 	b.Check(b.C.MarkCoalesced(self, coalesced))
 }
-
-func (b *Builder) Smm(self, mat2 *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Smm(self, mat2))
-}
-
+func (b *Builder) Smm(self, mat2 *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Smm(self, mat2)) }
 func (b *Builder) Sspaddmm(self, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Sspaddmm(nil, self, mat1, mat2, dtype.IntScalar(1), dtype.IntScalar(1)))
 }
-
 func (b *Builder) SspaddmmWith(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Sspaddmm(nil, self, mat1, mat2, beta, alpha))
 }
-
 func (b *Builder) Hspmm(mat1, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Hspmm(nil, mat1, mat2))
 }
-
 func (b *Builder) SparseSum(self *tensor.Tensor, dim ...int64) *tensor.Tensor {
 	return b.Track(b.C.SparseSum(self, dim, dtype.None))
 }
-
 func (b *Builder) SparseSumWith(self *tensor.Tensor, dim []int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.SparseSum(self, dim, d))
 }
-
 func (b *Builder) SparseMm(self, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SparseMm(self, mat2))
 }
-
 func (b *Builder) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) *tensor.Tensor {
 	return b.Track(b.C.SparseMmReduce(self, mat2, reduce))
 }
-
 func (b *Builder) SparseAddmm(self, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SparseAddmm(self, mat1, mat2, dtype.IntScalar(1), dtype.IntScalar(1)))
 }
-
 func (b *Builder) SparseAddmmWith(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.SparseAddmm(self, mat1, mat2, beta, alpha))
 }
-
 func (b *Builder) SparseSampledAddmm(self, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SparseSampledAddmm(nil, self, mat1, mat2, dtype.IntScalar(1), dtype.IntScalar(1)))
 }
-
 func (b *Builder) SparseSampledAddmmWith(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.SparseSampledAddmm(nil, self, mat1, mat2, beta, alpha))
 }
-
 func (b *Builder) SparseSoftmax(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.SparseSoftmax(self, dim, dtype.None))
 }
-
 func (b *Builder) SparseSoftmaxWith(self *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.SparseSoftmax(self, dim, d))
 }
-
 func (b *Builder) SparseLogSoftmax(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.SparseLogSoftmax(self, dim, dtype.None))
 }
-
 func (b *Builder) SparseLogSoftmaxWith(self *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.SparseLogSoftmax(self, dim, d))
 }
-
 func (b *Builder) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) *tensor.Tensor {
 	return b.Track(b.C.SparseSpdiags(diagonals, offsets, size, l))
 }
-
 func (b *Builder) SparseSpsolve(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SparseSpsolve(self, other))
 }
-
 func (b *Builder) CsrSpmm(crow, col, values, mat *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.CsrSpmm(crow, col, values, mat))
 }
-
 func (b *Builder) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.CsrSddmm(crow, col, mat1, mat2))
 }
@@ -3935,82 +3040,49 @@ func (b *Builder) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *
 	return b.Track(r0, nil), b.Track(r1, nil), b.Track(r2, nil)
 }
 
-func (b *Builder) Erf(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Erf(nil, self))
-}
-
-func (b *Builder) Erfc(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Erfc(nil, self))
-}
-
-func (b *Builder) Erfinv(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Erfinv(nil, self))
-}
-
-func (b *Builder) Lgamma(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Lgamma(nil, self))
-}
-
-func (b *Builder) Digamma(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Digamma(nil, self))
-}
-
-func (b *Builder) I0(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.I0(nil, self))
-}
-
-func (b *Builder) Sinc(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Sinc(nil, self))
-}
-
+func (b *Builder) Erf(self *tensor.Tensor) *tensor.Tensor     { return b.Track(b.C.Erf(nil, self)) }
+func (b *Builder) Erfc(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Erfc(nil, self)) }
+func (b *Builder) Erfinv(self *tensor.Tensor) *tensor.Tensor  { return b.Track(b.C.Erfinv(nil, self)) }
+func (b *Builder) Lgamma(self *tensor.Tensor) *tensor.Tensor  { return b.Track(b.C.Lgamma(nil, self)) }
+func (b *Builder) Digamma(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Digamma(nil, self)) }
+func (b *Builder) I0(self *tensor.Tensor) *tensor.Tensor      { return b.Track(b.C.I0(nil, self)) }
+func (b *Builder) Sinc(self *tensor.Tensor) *tensor.Tensor    { return b.Track(b.C.Sinc(nil, self)) }
 func (b *Builder) Logit(self *tensor.Tensor, eps *float64) *tensor.Tensor {
 	return b.Track(b.C.Logit(nil, self, eps))
 }
-
 func (b *Builder) Polygamma(n int64, self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Polygamma(nil, n, self))
 }
-
 func (b *Builder) Mvlgamma(self *tensor.Tensor, p int64) *tensor.Tensor {
 	return b.Track(b.C.Mvlgamma(nil, self, p))
 }
-
 func (b *Builder) Igamma(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Igamma(nil, self, other))
 }
-
 func (b *Builder) Igammac(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Igammac(nil, self, other))
 }
-
 func (b *Builder) Logaddexp(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Logaddexp(nil, self, other))
 }
-
 func (b *Builder) Logaddexp2(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Logaddexp2(nil, self, other))
 }
-
 func (b *Builder) Xlogy(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Xlogy(nil, self, other))
 }
-
 func (b *Builder) Gcd(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Gcd(nil, self, other))
 }
-
 func (b *Builder) Lcm(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Lcm(nil, self, other))
 }
-
 func (b *Builder) Nextafter(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Nextafter(nil, self, other))
 }
-
 func (b *Builder) Heaviside(self, values *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Heaviside(nil, self, values))
 }
-
 func (b *Builder) Ldexp(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Ldexp(nil, self, other))
 }
@@ -4024,207 +3096,146 @@ func (b *Builder) Frexp(self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
 func (b *Builder) NanToNum(self *tensor.Tensor, nan, posinf, neginf *float64) *tensor.Tensor {
 	return b.Track(b.C.NanToNum(nil, self, nan, posinf, neginf))
 }
-
-func (b *Builder) Deg2rad(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Deg2rad(nil, self))
-}
-
-func (b *Builder) Rad2deg(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Rad2deg(nil, self))
-}
-
+func (b *Builder) Deg2rad(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Deg2rad(nil, self)) }
+func (b *Builder) Rad2deg(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Rad2deg(nil, self)) }
 func (b *Builder) SpecialXlog1py(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialXlog1py(nil, self, other))
 }
-
 func (b *Builder) SpecialZeta(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialZeta(nil, self, other))
 }
-
 func (b *Builder) SpecialEntr(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialEntr(nil, self))
 }
-
 func (b *Builder) SpecialErfcx(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialErfcx(nil, self))
 }
-
 func (b *Builder) SpecialNdtr(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialNdtr(nil, self))
 }
-
 func (b *Builder) SpecialLogNdtr(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialLogNdtr(nil, self))
 }
-
 func (b *Builder) SpecialNdtri(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialNdtri(nil, self))
 }
-
 func (b *Builder) SpecialI0e(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialI0e(nil, self))
 }
-
 func (b *Builder) SpecialI1(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialI1(nil, self))
 }
-
 func (b *Builder) SpecialI1e(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialI1e(nil, self))
 }
-
 func (b *Builder) SpecialBesselJ0(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialBesselJ0(nil, self))
 }
-
 func (b *Builder) SpecialBesselJ1(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialBesselJ1(nil, self))
 }
-
 func (b *Builder) SpecialBesselY0(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialBesselY0(nil, self))
 }
-
 func (b *Builder) SpecialBesselY1(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialBesselY1(nil, self))
 }
-
 func (b *Builder) SpecialModifiedBesselK0(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialModifiedBesselK0(nil, self))
 }
-
 func (b *Builder) SpecialModifiedBesselK1(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialModifiedBesselK1(nil, self))
 }
-
 func (b *Builder) SpecialScaledModifiedBesselK0(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialScaledModifiedBesselK0(nil, self))
 }
-
 func (b *Builder) SpecialScaledModifiedBesselK1(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialScaledModifiedBesselK1(nil, self))
 }
-
 func (b *Builder) SpecialSphericalBesselJ0(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialSphericalBesselJ0(nil, self))
 }
-
 func (b *Builder) SpecialAiryAi(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialAiryAi(nil, self))
 }
-
 func (b *Builder) SpecialChebyshevPolynomialT(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialChebyshevPolynomialT(nil, x, n))
 }
-
 func (b *Builder) SpecialChebyshevPolynomialU(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialChebyshevPolynomialU(nil, x, n))
 }
-
 func (b *Builder) SpecialChebyshevPolynomialV(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialChebyshevPolynomialV(nil, x, n))
 }
-
 func (b *Builder) SpecialChebyshevPolynomialW(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialChebyshevPolynomialW(nil, x, n))
 }
-
 func (b *Builder) SpecialHermitePolynomialH(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialHermitePolynomialH(nil, x, n))
 }
-
 func (b *Builder) SpecialHermitePolynomialHe(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialHermitePolynomialHe(nil, x, n))
 }
-
 func (b *Builder) SpecialLaguerrePolynomialL(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialLaguerrePolynomialL(nil, x, n))
 }
-
 func (b *Builder) SpecialLegendrePolynomialP(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialLegendrePolynomialP(nil, x, n))
 }
-
 func (b *Builder) SpecialShiftedChebyshevPolynomialT(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialShiftedChebyshevPolynomialT(nil, x, n))
 }
-
 func (b *Builder) SpecialShiftedChebyshevPolynomialU(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialShiftedChebyshevPolynomialU(nil, x, n))
 }
-
 func (b *Builder) SpecialShiftedChebyshevPolynomialV(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialShiftedChebyshevPolynomialV(nil, x, n))
 }
-
 func (b *Builder) SpecialShiftedChebyshevPolynomialW(x, n *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SpecialShiftedChebyshevPolynomialW(nil, x, n))
 }
-
 func (b *Builder) Diff(self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Diff(nil, self, n, dim, prepend, append))
 }
-
 func (b *Builder) Trapezoid(y *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Trapezoid(y, dtype.IntScalar(1), -1))
 }
-
 func (b *Builder) TrapezoidWith(y *tensor.Tensor, dx dtype.Scalar, dim int64) *tensor.Tensor {
 	return b.Track(b.C.Trapezoid(y, dx, dim))
 }
-
 func (b *Builder) TrapezoidX(y, x *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.TrapezoidX(y, x, -1))
 }
-
 func (b *Builder) TrapezoidXWith(y, x *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.TrapezoidX(y, x, dim))
 }
-
 func (b *Builder) CumulativeTrapezoid(y *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.CumulativeTrapezoid(y, dtype.IntScalar(1), -1))
 }
-
 func (b *Builder) CumulativeTrapezoidWith(y *tensor.Tensor, dx dtype.Scalar, dim int64) *tensor.Tensor {
 	return b.Track(b.C.CumulativeTrapezoid(y, dx, dim))
 }
-
 func (b *Builder) CumulativeTrapezoidX(y, x *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.CumulativeTrapezoidX(y, x, -1))
 }
-
 func (b *Builder) CumulativeTrapezoidXWith(y, x *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.CumulativeTrapezoidX(y, x, dim))
 }
-
-func (b *Builder) Cov(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Cov(self, 1, nil, nil))
-}
-
+func (b *Builder) Cov(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Cov(self, 1, nil, nil)) }
 func (b *Builder) CovWith(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.Cov(self, correction, fweights, aweights))
 }
-
-func (b *Builder) Corrcoef(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Corrcoef(self))
-}
-
+func (b *Builder) Corrcoef(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Corrcoef(self)) }
 func (b *Builder) Cross(self, other *tensor.Tensor, dim ops.Int) *tensor.Tensor {
 	return b.Track(b.C.Cross(nil, self, other, dim))
 }
-
-func (b *Builder) Trace(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Trace(self))
-}
-
+func (b *Builder) Trace(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Trace(self)) }
 func (b *Builder) Dist(self, other *tensor.Tensor, p dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Dist(self, other, p))
 }
-
 func (b *Builder) Bincount(self, weights *tensor.Tensor, minlength int64) *tensor.Tensor {
 	return b.Track(b.C.Bincount(self, weights, minlength))
 }
-
 func (b *Builder) Histc(self *tensor.Tensor, bins int64, low, high dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Histc(nil, self, bins, low, high))
 }
@@ -4256,67 +3267,51 @@ func (b *Builder) HistogramEdgesWith(self, bins, weight *tensor.Tensor, density 
 func (b *Builder) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) []*tensor.Tensor {
 	return b.TrackAll(b.C.Histogramdd(self, bins, ranges, weight, density))
 }
-
 func (b *Builder) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) []*tensor.Tensor {
 	return b.TrackAll(b.C.HistogramddEdges(self, bins, x2, weight, density))
 }
-
 func (b *Builder) Quantile(self, q *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Quantile(nil, self, q, dim, keepdim, "linear"))
 }
-
 func (b *Builder) QuantileWith(self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) *tensor.Tensor {
 	return b.Track(b.C.Quantile(nil, self, q, dim, keepdim, interpolation))
 }
-
 func (b *Builder) Nanquantile(self, q *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
 	return b.Track(b.C.Nanquantile(nil, self, q, dim, keepdim, "linear"))
 }
-
 func (b *Builder) NanquantileWith(self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) *tensor.Tensor {
 	return b.Track(b.C.Nanquantile(nil, self, q, dim, keepdim, interpolation))
 }
-
 func (b *Builder) Gradient(self *tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.Gradient(self, dtype.Scalar{}, nil, 1))
 }
-
 func (b *Builder) GradientWith(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.Gradient(self, spacing, dims, edgeOrder))
 }
-
 func (b *Builder) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar) []*tensor.Tensor {
 	return b.TrackAll(b.C.GradientScalars(self, spacing, nil, 1))
 }
-
 func (b *Builder) GradientScalarsWith(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.GradientScalars(self, spacing, dims, edgeOrder))
 }
-
 func (b *Builder) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor) []*tensor.Tensor {
 	return b.TrackAll(b.C.GradientTensors(self, spacing, nil, 1))
 }
-
 func (b *Builder) GradientTensorsWith(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.GradientTensors(self, spacing, dims, edgeOrder))
 }
-
 func (b *Builder) Renorm(self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Renorm(nil, self, p, dim, maxnorm))
 }
-
 func (b *Builder) FromData(data uintptr, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.FromData(data, size, dtype.None))
 }
-
 func (b *Builder) FromDataWith(data uintptr, size []int64, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.FromData(data, size, d))
 }
-
 func (b *Builder) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) *tensor.Tensor {
 	return b.Track(b.C.FromBlob(data, nbytes, d, size, stride, deleter, context, readOnly))
 }
-
 func (b *Builder) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) *tensor.Tensor {
 	return b.Track(b.C.FromBlobOn(dev, data, nbytes, d, size, stride, deleter, context, readOnly))
 }
@@ -4348,14 +3343,10 @@ func (b *Builder) Lend(self *tensor.Tensor) (*tensor.Tensor, uintptr, bool) {
 func (b *Builder) FromFile(filename string, share ops.Bool, size ops.Int) *tensor.Tensor {
 	return b.Track(b.C.FromFile(filename, share, size, dtype.None, tensor.NoLayout, device.None))
 }
-
 func (b *Builder) FromFileWith(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) *tensor.Tensor {
 	return b.Track(b.C.FromFile(filename, share, size, d, l, dev))
 }
-
-func (b *Builder) ShareMemory(self *tensor.Tensor) {
-	b.Check(b.C.ShareMemory(self))
-}
+func (b *Builder) ShareMemory(self *tensor.Tensor) { b.Check(b.C.ShareMemory(self)) }
 
 func (b *Builder) IsShared(self *tensor.Tensor) bool {
 	r0, err := b.C.IsShared(self)
@@ -4363,10 +3354,7 @@ func (b *Builder) IsShared(self *tensor.Tensor) bool {
 	return r0
 }
 
-func (b *Builder) PinMemory(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.PinMemory(self))
-}
-
+func (b *Builder) PinMemory(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.PinMemory(self)) }
 func (b *Builder) RecordStream(self *tensor.Tensor, stream int64) {
 	b.Check(b.C.RecordStream(self, stream))
 }
@@ -4380,335 +3368,242 @@ func (b *Builder) IsPinned(self *tensor.Tensor) bool {
 func (b *Builder) View(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.View(self, size))
 }
-
 func (b *Builder) ViewDtype(self *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.ViewDtype(self, d))
 }
-
 func (b *Builder) ViewAs(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ViewAs(self, other))
 }
-
 func (b *Builder) Reshape(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.Reshape(self, size))
 }
-
 func (b *Builder) ReshapeAs(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ReshapeAs(self, other))
 }
-
 func (b *Builder) Flatten(self *tensor.Tensor, start, end int64) *tensor.Tensor {
 	return b.Track(b.C.Flatten(self, start, end))
 }
-
 func (b *Builder) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) *tensor.Tensor {
 	return b.Track(b.C.FlattenOutDim(self, start, end, outDim))
 }
-
 func (b *Builder) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) *tensor.Tensor {
 	return b.Track(b.C.FlattenDims(self, dims, outDim))
 }
-
 func (b *Builder) Unflatten(self *tensor.Tensor, dim int64, sizes ...int64) *tensor.Tensor {
 	return b.Track(b.C.Unflatten(self, dim, sizes))
 }
-
 func (b *Builder) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) *tensor.Tensor {
 	return b.Track(b.C.UnflattenNames(self, dim, sizes, names))
 }
-
-func (b *Builder) Ravel(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Ravel(self))
-}
-
+func (b *Builder) Ravel(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Ravel(self)) }
 func (b *Builder) TransposeMatrix(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.TransposeMatrix(nil, self))
 }
-
 func (b *Builder) Transpose(self *tensor.Tensor, dim0, dim1 int64) *tensor.Tensor {
 	return b.Track(b.C.Transpose(nil, self, dim0, dim1))
 }
-
 func (b *Builder) Permute(self *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return b.Track(b.C.Permute(self, dims))
 }
-
 func (b *Builder) Movedim(self *tensor.Tensor, source, destination int64) *tensor.Tensor {
 	return b.Track(b.C.Movedim(self, source, destination))
 }
-
 func (b *Builder) MovedimList(self *tensor.Tensor, source []int64, destination ...int64) *tensor.Tensor {
 	return b.Track(b.C.MovedimList(self, source, destination))
 }
-
 func (b *Builder) TransposeAll(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.TransposeAll(self))
 }
-
 func (b *Builder) TransposeLast(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.TransposeLast(self))
 }
-
-func (b *Builder) Adjoint(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Adjoint(self))
-}
-
+func (b *Builder) Adjoint(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Adjoint(self)) }
 func (b *Builder) AdjointMatrix(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.AdjointMatrix(self))
 }
-
 func (b *Builder) Expand(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.Expand(self, size, false))
 }
-
 func (b *Builder) ExpandWith(self *tensor.Tensor, size []int64, x2 bool) *tensor.Tensor {
 	return b.Track(b.C.Expand(self, size, x2))
 }
-
 func (b *Builder) ExpandAs(self, other *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ExpandAs(self, other))
 }
-
 func (b *Builder) BroadcastTo(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.BroadcastTo(self, size))
 }
-
-func (b *Builder) Squeeze(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Squeeze(nil, self))
-}
-
+func (b *Builder) Squeeze(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Squeeze(nil, self)) }
 func (b *Builder) SqueezeDim(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.SqueezeDim(nil, self, dim))
 }
-
 func (b *Builder) SqueezeDims(self *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return b.Track(b.C.SqueezeDims(nil, self, dims))
 }
-
 func (b *Builder) Unsqueeze(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.Unsqueeze(nil, self, dim))
 }
-
 func (b *Builder) Narrow(self *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
 	return b.Track(b.C.Narrow(self, dim, start, length))
 }
-
 func (b *Builder) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) *tensor.Tensor {
 	return b.Track(b.C.NarrowTensor(self, dim, start, length))
 }
-
 func (b *Builder) Select(self *tensor.Tensor, dim, index int64) *tensor.Tensor {
 	return b.Track(b.C.Select(self, dim, index))
 }
-
 func (b *Builder) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) *tensor.Tensor {
 	return b.Track(b.C.Slice(self, dim, start, end, step))
 }
-
 func (b *Builder) AsStrided(self *tensor.Tensor, size, stride []int64, offset ops.Int) *tensor.Tensor {
 	return b.Track(b.C.AsStrided(nil, self, size, stride, offset))
 }
-
 func (b *Builder) Unfold(self *tensor.Tensor, dim, size, step int64) *tensor.Tensor {
 	return b.Track(b.C.Unfold(self, dim, size, step))
 }
-
 func (b *Builder) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) *tensor.Tensor {
 	return b.Track(b.C.Diagonal(self, offset, dim1, dim2))
 }
-
 func (b *Builder) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2 int64) *tensor.Tensor {
 	return b.Track(b.C.DiagonalOutdim(self, outdim, dim1, dim2, 0))
 }
-
 func (b *Builder) DiagonalOutdimWith(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) *tensor.Tensor {
 	return b.Track(b.C.DiagonalOutdim(self, outdim, dim1, dim2, offset))
 }
-
-func (b *Builder) Detach(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.Detach(self))
-}
-
+func (b *Builder) Detach(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.Detach(self)) }
 func (b *Builder) Unbind(self *tensor.Tensor, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.Unbind(self, dim))
 }
-
 func (b *Builder) Split(self *tensor.Tensor, splitSize, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.Split(self, splitSize, dim))
 }
-
 func (b *Builder) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.SplitWithSizes(self, sizes, dim))
 }
-
 func (b *Builder) Chunk(self *tensor.Tensor, chunks, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.Chunk(self, chunks, dim))
 }
-
 func (b *Builder) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.UnsafeChunk(self, chunks, dim))
 }
-
 func (b *Builder) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.UnsafeSplit(self, splitSize, dim))
 }
-
 func (b *Builder) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.UnsafeSplitWithSizes(self, sizes, dim))
 }
-
 func (b *Builder) TensorSplit(self *tensor.Tensor, sections, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.TensorSplit(self, sections, dim))
 }
-
 func (b *Builder) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.TensorSplitIndices(self, indices, dim))
 }
-
 func (b *Builder) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.TensorSplitTensor(self, indicesOrSections, dim))
 }
-
 func (b *Builder) Hsplit(self *tensor.Tensor, sections int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.Hsplit(self, sections))
 }
-
 func (b *Builder) HsplitIndices(self *tensor.Tensor, indices ...int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.HsplitIndices(self, indices))
 }
-
 func (b *Builder) Vsplit(self *tensor.Tensor, sections int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.Vsplit(self, sections))
 }
-
 func (b *Builder) VsplitIndices(self *tensor.Tensor, indices ...int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.VsplitIndices(self, indices))
 }
-
 func (b *Builder) Dsplit(self *tensor.Tensor, sections int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.Dsplit(self, sections))
 }
-
 func (b *Builder) DsplitIndices(self *tensor.Tensor, indices ...int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.DsplitIndices(self, indices))
 }
-
 func (b *Builder) ViewCopy(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.ViewCopy(nil, self, size))
 }
-
 func (b *Builder) ViewCopyDtype(self *tensor.Tensor, dtype dtype.DType) *tensor.Tensor {
 	return b.Track(b.C.ViewCopyDtype(nil, self, dtype))
 }
-
 func (b *Builder) ExpandCopy(self *tensor.Tensor, size ...int64) *tensor.Tensor {
 	return b.Track(b.C.ExpandCopy(nil, self, size, false))
 }
-
 func (b *Builder) ExpandCopyWith(self *tensor.Tensor, size []int64, implicit bool) *tensor.Tensor {
 	return b.Track(b.C.ExpandCopy(nil, self, size, implicit))
 }
-
 func (b *Builder) PermuteCopy(self *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return b.Track(b.C.PermuteCopy(nil, self, dims))
 }
-
 func (b *Builder) TransposeCopy(self *tensor.Tensor, dim0, dim1 int64) *tensor.Tensor {
 	return b.Track(b.C.TransposeCopy(nil, self, dim0, dim1))
 }
-
-func (b *Builder) TCopy(self *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.TCopy(nil, self))
-}
-
+func (b *Builder) TCopy(self *tensor.Tensor) *tensor.Tensor { return b.Track(b.C.TCopy(nil, self)) }
 func (b *Builder) SqueezeCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.SqueezeCopy(nil, self))
 }
-
 func (b *Builder) SqueezeCopyDim(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.SqueezeCopyDim(nil, self, dim))
 }
-
 func (b *Builder) SqueezeCopyDims(self *tensor.Tensor, dim ...int64) *tensor.Tensor {
 	return b.Track(b.C.SqueezeCopyDims(nil, self, dim))
 }
-
 func (b *Builder) UnsqueezeCopy(self *tensor.Tensor, dim int64) *tensor.Tensor {
 	return b.Track(b.C.UnsqueezeCopy(nil, self, dim))
 }
-
 func (b *Builder) NarrowCopy(self *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
 	return b.Track(b.C.NarrowCopy(nil, self, dim, start, length))
 }
-
 func (b *Builder) SelectCopy(self *tensor.Tensor, dim, index int64) *tensor.Tensor {
 	return b.Track(b.C.SelectCopy(nil, self, dim, index))
 }
-
 func (b *Builder) SliceCopy(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) *tensor.Tensor {
 	return b.Track(b.C.SliceCopy(nil, self, dim, start, end, step))
 }
-
 func (b *Builder) AsStridedCopy(self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) *tensor.Tensor {
 	return b.Track(b.C.AsStridedCopy(nil, self, size, stride, storage_offset))
 }
-
 func (b *Builder) UnfoldCopy(self *tensor.Tensor, dimension, size, step int64) *tensor.Tensor {
 	return b.Track(b.C.UnfoldCopy(nil, self, dimension, size, step))
 }
-
 func (b *Builder) DiagonalCopy(self *tensor.Tensor, offset, dim1, dim2 int64) *tensor.Tensor {
 	return b.Track(b.C.DiagonalCopy(nil, self, offset, dim1, dim2))
 }
-
 func (b *Builder) DetachCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.DetachCopy(nil, self))
 }
-
 func (b *Builder) UnbindCopy(self *tensor.Tensor, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.UnbindCopy(self, dim))
 }
-
 func (b *Builder) SplitCopy(self *tensor.Tensor, split_size, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.SplitCopy(self, split_size, dim))
 }
-
 func (b *Builder) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) []*tensor.Tensor {
 	return b.TrackAll(b.C.SplitWithSizesCopy(self, split_sizes, dim))
 }
-
 func (b *Builder) ViewAsRealCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ViewAsRealCopy(nil, self))
 }
-
 func (b *Builder) ViewAsComplexCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ViewAsComplexCopy(nil, self))
 }
-
 func (b *Builder) IndicesCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.IndicesCopy(nil, self))
 }
-
 func (b *Builder) ValuesCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ValuesCopy(nil, self))
 }
-
 func (b *Builder) CrowIndicesCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.CrowIndicesCopy(nil, self))
 }
-
 func (b *Builder) ColIndicesCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.ColIndicesCopy(nil, self))
 }
-
 func (b *Builder) CcolIndicesCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.CcolIndicesCopy(nil, self))
 }
-
 func (b *Builder) RowIndicesCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.RowIndicesCopy(nil, self))
 }
-
 func (b *Builder) AliasCopy(self *tensor.Tensor) *tensor.Tensor {
 	return b.Track(b.C.AliasCopy(nil, self))
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Add implements the operator add.
 func (c Context) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("add", key, unsafe.Offsetof(Backend{}.Add), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Add(c, out, self, other, alpha)
@@ -24,7 +23,6 @@ func (c Context) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *t
 	return
 }
 
-// Sub implements the operator sub.
 func (c Context) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("sub", key, unsafe.Offsetof(Backend{}.Sub), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Sub(c, out, self, other, alpha)
@@ -34,7 +32,6 @@ func (c Context) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *t
 	return
 }
 
-// Rsub implements the operator rsub.
 func (c Context) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
 		return backendFor("rsub", key, unsafe.Offsetof(Backend{}.Rsub), tensor.Sparse, keys(self)|keys(other)).Rsub(c, self, other, alpha)
@@ -42,7 +39,6 @@ func (c Context) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.T
 	return ops.Rsub(self, other, alpha)
 }
 
-// Mul implements the operator mul.
 func (c Context) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("mul", key, unsafe.Offsetof(Backend{}.Mul), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Mul(c, out, self, other)
@@ -52,7 +48,6 @@ func (c Context) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Div implements the operator div.
 func (c Context) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("div", key, unsafe.Offsetof(Backend{}.Div), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Div(c, out, self, other, rounding)
@@ -62,7 +57,6 @@ func (c Context) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tens
 	return
 }
 
-// TrueDivide implements the operator true_divide.
 func (c Context) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("true_divide", key, unsafe.Offsetof(Backend{}.TrueDivide), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).TrueDivide(c, out, self, other)
@@ -72,7 +66,6 @@ func (c Context) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-// FloorDivide implements the operator floor_divide.
 func (c Context) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("floor_divide", key, unsafe.Offsetof(Backend{}.FloorDivide), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).FloorDivide(c, out, self, other)
@@ -82,7 +75,6 @@ func (c Context) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor
 	return
 }
 
-// Remainder implements the operator remainder.
 func (c Context) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("remainder", key, unsafe.Offsetof(Backend{}.Remainder), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Remainder(c, out, self, other)
@@ -92,7 +84,6 @@ func (c Context) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, 
 	return
 }
 
-// Fmod implements the operator fmod.
 func (c Context) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("fmod", key, unsafe.Offsetof(Backend{}.Fmod), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Fmod(c, out, self, other)
@@ -102,7 +93,6 @@ func (c Context) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// Pow implements the operator pow.
 func (c Context) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(exponent) | c.casting(2)); key != 0 {
 		return backendFor("pow", key, unsafe.Offsetof(Backend{}.Pow), keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent)).Pow(c, out, self, exponent)
@@ -112,7 +102,6 @@ func (c Context) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// FloatPower implements the operator float_power.
 func (c Context) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(exponent)); key != 0 {
 		return backendFor("float_power", key, unsafe.Offsetof(Backend{}.FloatPower), keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent)).FloatPower(c, out, self, exponent)
@@ -122,7 +111,6 @@ func (c Context) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tens
 	return
 }
 
-// Neg implements the operator neg.
 func (c Context) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("neg", key, unsafe.Offsetof(Backend{}.Neg), keys(self), keys(out)|keys(self)).Neg(c, out, self)
@@ -132,7 +120,6 @@ func (c Context) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Positive implements the operator positive.
 func (c Context) Positive(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("positive", key, unsafe.Offsetof(Backend{}.Positive), tensor.Sparse, 0).Positive(c, self)
@@ -140,7 +127,6 @@ func (c Context) Positive(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Positive(self)
 }
 
-// Square implements the operator square.
 func (c Context) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("square", key, unsafe.Offsetof(Backend{}.Square), keys(self), keys(out)|keys(self)).Square(c, out, self)
@@ -150,7 +136,6 @@ func (c Context) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// Reciprocal implements the operator reciprocal.
 func (c Context) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("reciprocal", key, unsafe.Offsetof(Backend{}.Reciprocal), keys(self), keys(out)|keys(self)).Reciprocal(c, out, self)
@@ -160,7 +145,6 @@ func (c Context) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Abs implements the operator abs.
 func (c Context) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("abs", key, unsafe.Offsetof(Backend{}.Abs), keys(self), keys(out)|keys(self)).Abs(c, out, self)
@@ -170,7 +154,6 @@ func (c Context) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sign implements the operator sign.
 func (c Context) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("sign", key, unsafe.Offsetof(Backend{}.Sign), keys(self), keys(out)|keys(self)).Sign(c, out, self)
@@ -180,7 +163,6 @@ func (c Context) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sgn implements the operator sgn.
 func (c Context) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("sgn", key, unsafe.Offsetof(Backend{}.Sgn), keys(self), keys(out)|keys(self)).Sgn(c, out, self)
@@ -190,7 +172,6 @@ func (c Context) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Copysign implements the operator copysign.
 func (c Context) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("copysign", key, unsafe.Offsetof(Backend{}.Copysign), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Copysign(c, out, self, other)
@@ -200,7 +181,6 @@ func (c Context) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, e
 	return
 }
 
-// Addcmul implements the operator addcmul.
 func (c Context) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
 		return backendFor("addcmul", key, unsafe.Offsetof(Backend{}.Addcmul), keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2)).Addcmul(c, out, self, tensor1, tensor2, value)
@@ -210,7 +190,6 @@ func (c Context) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype
 	return
 }
 
-// Addcdiv implements the operator addcdiv.
 func (c Context) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
 		return backendFor("addcdiv", key, unsafe.Offsetof(Backend{}.Addcdiv), keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2)).Addcdiv(c, out, self, tensor1, tensor2, value)
@@ -220,7 +199,6 @@ func (c Context) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype
 	return
 }
 
-// Lerp implements the operator lerp.
 func (c Context) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(end) | keys(weight)); key != 0 {
 		return backendFor("lerp", key, unsafe.Offsetof(Backend{}.Lerp), keys(self)|keys(end)|keys(weight), keys(out)|keys(self)|keys(end)|keys(weight)).Lerp(c, out, self, end, weight)
@@ -230,7 +208,6 @@ func (c Context) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-// Eq implements the operator eq.
 func (c Context) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("eq", key, unsafe.Offsetof(Backend{}.Eq), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Eq(c, out, self, other)
@@ -240,7 +217,6 @@ func (c Context) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// Ne implements the operator ne.
 func (c Context) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("ne", key, unsafe.Offsetof(Backend{}.Ne), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Ne(c, out, self, other)
@@ -250,7 +226,6 @@ func (c Context) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// Lt implements the operator lt.
 func (c Context) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("lt", key, unsafe.Offsetof(Backend{}.Lt), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Lt(c, out, self, other)
@@ -260,7 +235,6 @@ func (c Context) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// Le implements the operator le.
 func (c Context) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("le", key, unsafe.Offsetof(Backend{}.Le), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Le(c, out, self, other)
@@ -270,7 +244,6 @@ func (c Context) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// Gt implements the operator gt.
 func (c Context) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("gt", key, unsafe.Offsetof(Backend{}.Gt), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Gt(c, out, self, other)
@@ -280,7 +253,6 @@ func (c Context) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// Ge implements the operator ge.
 func (c Context) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("ge", key, unsafe.Offsetof(Backend{}.Ge), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Ge(c, out, self, other)
@@ -290,7 +262,6 @@ func (c Context) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// Equal implements the operator equal.
 func (c Context) Equal(self, other *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		return backendFor("equal", key, unsafe.Offsetof(Backend{}.Equal), tensor.Sparse, keys(self)|keys(other)).Equal(c, self, other)
@@ -298,7 +269,6 @@ func (c Context) Equal(self, other *tensor.Tensor) (bool, error) {
 	return ops.Equal(self, other)
 }
 
-// Isclose implements the operator isclose.
 func (c Context) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		return backendFor("isclose", key, unsafe.Offsetof(Backend{}.Isclose), tensor.Sparse, keys(self)|keys(other)).Isclose(c, self, other, rtol, atol, equalNan)
@@ -306,7 +276,6 @@ func (c Context) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNa
 	return ops.Isclose(self, other, rtol, atol, equalNan)
 }
 
-// Allclose implements the operator allclose.
 func (c Context) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
 	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		return backendFor("allclose", key, unsafe.Offsetof(Backend{}.Allclose), tensor.Sparse, keys(self)|keys(other)).Allclose(c, self, other, rtol, atol, equalNan)
@@ -314,7 +283,6 @@ func (c Context) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalN
 	return ops.Allclose(self, other, rtol, atol, equalNan)
 }
 
-// Isnan implements the operator isnan.
 func (c Context) Isnan(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("isnan", key, unsafe.Offsetof(Backend{}.Isnan), tensor.Sparse, 0).Isnan(c, self)
@@ -322,7 +290,6 @@ func (c Context) Isnan(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Isnan(self)
 }
 
-// Isinf implements the operator isinf.
 func (c Context) Isinf(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("isinf", key, unsafe.Offsetof(Backend{}.Isinf), tensor.Sparse, 0).Isinf(c, self)
@@ -330,7 +297,6 @@ func (c Context) Isinf(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Isinf(self)
 }
 
-// Isfinite implements the operator isfinite.
 func (c Context) Isfinite(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("isfinite", key, unsafe.Offsetof(Backend{}.Isfinite), tensor.Sparse, 0).Isfinite(c, self)
@@ -338,7 +304,6 @@ func (c Context) Isfinite(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Isfinite(self)
 }
 
-// Isreal implements the operator isreal.
 func (c Context) Isreal(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("isreal", key, unsafe.Offsetof(Backend{}.Isreal), tensor.Sparse, 0).Isreal(c, self)
@@ -346,7 +311,6 @@ func (c Context) Isreal(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Isreal(self)
 }
 
-// Isposinf implements the operator isposinf.
 func (c Context) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("isposinf", key, unsafe.Offsetof(Backend{}.Isposinf), keys(self), keys(out)|keys(self)).Isposinf(c, out, self)
@@ -356,7 +320,6 @@ func (c Context) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// Isneginf implements the operator isneginf.
 func (c Context) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("isneginf", key, unsafe.Offsetof(Backend{}.Isneginf), keys(self), keys(out)|keys(self)).Isneginf(c, out, self)
@@ -366,7 +329,6 @@ func (c Context) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// Signbit implements the operator signbit.
 func (c Context) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("signbit", key, unsafe.Offsetof(Backend{}.Signbit), keys(self), keys(out)|keys(self)).Signbit(c, out, self)
@@ -376,7 +338,6 @@ func (c Context) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// ComplexParts implements the operator complex.
 func (c Context) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(re) | keys(im)); key != 0 {
 		return backendFor("complex", key, unsafe.Offsetof(Backend{}.ComplexParts), keys(re)|keys(im), keys(out)|keys(re)|keys(im)).ComplexParts(c, out, re, im)
@@ -386,7 +347,6 @@ func (c Context) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
-// Polar implements the operator polar.
 func (c Context) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(abs) | keys(angle) | c.casting(1)); key != 0 {
 		return backendFor("polar", key, unsafe.Offsetof(Backend{}.Polar), keys(abs)|keys(angle), keys(out)|keys(abs)|keys(angle)).Polar(c, out, abs, angle)
@@ -396,7 +356,6 @@ func (c Context) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// Real implements the operator real.
 func (c Context) Real(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("real", key, unsafe.Offsetof(Backend{}.Real), tensor.Sparse, 0).Real(c, self)
@@ -404,7 +363,6 @@ func (c Context) Real(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Real(self)
 }
 
-// Imag implements the operator imag.
 func (c Context) Imag(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("imag", key, unsafe.Offsetof(Backend{}.Imag), tensor.Sparse, 0).Imag(c, self)
@@ -412,7 +370,6 @@ func (c Context) Imag(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Imag(self)
 }
 
-// ViewAsReal implements the operator view_as_real.
 func (c Context) ViewAsReal(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("view_as_real", key, unsafe.Offsetof(Backend{}.ViewAsReal), tensor.Sparse, 0).ViewAsReal(c, self)
@@ -420,7 +377,6 @@ func (c Context) ViewAsReal(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.ViewAsReal(self)
 }
 
-// ViewAsComplex implements the operator view_as_complex.
 func (c Context) ViewAsComplex(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		return backendFor("view_as_complex", key, unsafe.Offsetof(Backend{}.ViewAsComplex), tensor.Sparse, 0).ViewAsComplex(c, self)
@@ -428,7 +384,6 @@ func (c Context) ViewAsComplex(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.ViewAsComplex(self)
 }
 
-// Conj implements the operator conj.
 func (c Context) Conj(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("conj", key, unsafe.Offsetof(Backend{}.Conj), tensor.Sparse, 0).Conj(c, self)
@@ -436,7 +391,6 @@ func (c Context) Conj(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Conj(self)
 }
 
-// NegView implements the operator neg_view.
 func (c Context) NegView(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("neg_view", key, unsafe.Offsetof(Backend{}.NegView), tensor.Sparse, 0).NegView(c, self)
@@ -444,7 +398,6 @@ func (c Context) NegView(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.NegView(self)
 }
 
-// ConjPhysical implements the operator conj_physical.
 func (c Context) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("conj_physical", key, unsafe.Offsetof(Backend{}.ConjPhysical), keys(self), keys(out)|keys(self)).ConjPhysical(c, out, self)
@@ -454,7 +407,6 @@ func (c Context) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// ResolveConj implements the operator resolve_conj.
 func (c Context) ResolveConj(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("resolve_conj", key, unsafe.Offsetof(Backend{}.ResolveConj), tensor.Sparse, 0).ResolveConj(c, self)
@@ -462,7 +414,6 @@ func (c Context) ResolveConj(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.ResolveConj(self)
 }
 
-// ResolveNeg implements the operator resolve_neg.
 func (c Context) ResolveNeg(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("resolve_neg", key, unsafe.Offsetof(Backend{}.ResolveNeg), tensor.Sparse, 0).ResolveNeg(c, self)
@@ -470,7 +421,6 @@ func (c Context) ResolveNeg(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.ResolveNeg(self)
 }
 
-// Angle implements the operator angle.
 func (c Context) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("angle", key, unsafe.Offsetof(Backend{}.Angle), keys(self), keys(out)|keys(self)).Angle(c, out, self)
@@ -480,7 +430,6 @@ func (c Context) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Clone implements the operator clone.
 func (c Context) Clone(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("clone", key, unsafe.Offsetof(Backend{}.Clone), tensor.Sparse, 0).Clone(c, self, f)
@@ -488,7 +437,6 @@ func (c Context) Clone(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tenso
 	return ops.Clone(self, f)
 }
 
-// Contiguous implements the operator contiguous.
 func (c Context) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("contiguous", key, unsafe.Offsetof(Backend{}.Contiguous), tensor.Sparse, 0).Contiguous(c, self, f)
@@ -496,7 +444,6 @@ func (c Context) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.
 	return ops.Contiguous(self, f)
 }
 
-// ToOptions implements the operator to.
 func (c Context) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | layout.Keys()); key != 0 {
 		return backendFor("to", key, unsafe.Offsetof(Backend{}.ToOptions), tensor.Sparse, 0).ToOptions(c, self, d, layout, dev, async, forced, f)
@@ -504,7 +451,6 @@ func (c Context) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Lay
 	return ops.ToOptions(self, d, layout, dev, async, forced, f)
 }
 
-// Copy implements the operator copy_.
 func (c Context) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
 		return backendFor("copy_", key, unsafe.Offsetof(Backend{}.Copy), tensor.Sparse, keys(self)|keys(src)).Copy(c, self, src, async)
@@ -514,7 +460,6 @@ func (c Context) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	return
 }
 
-// Fill implements the operator fill.
 func (c Context) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(value)); key != 0 {
 		return backendFor("fill", key, unsafe.Offsetof(Backend{}.Fill), keys(self)|keys(value), keys(out)|keys(self)|keys(value)).Fill(c, out, self, value)
@@ -524,7 +469,6 @@ func (c Context) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// Zero implements the operator zero_.
 func (c Context) Zero(self *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("zero_", key, unsafe.Offsetof(Backend{}.Zero), tensor.Sparse, 0).Zero(c, self)
@@ -534,7 +478,6 @@ func (c Context) Zero(self *tensor.Tensor) (err error) {
 	return
 }
 
-// Item implements the operator item.
 func (c Context) Item(self *tensor.Tensor) (dtype.Scalar, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("item", key, unsafe.Offsetof(Backend{}.Item), tensor.Sparse, 0).Item(c, self)
@@ -542,7 +485,6 @@ func (c Context) Item(self *tensor.Tensor) (dtype.Scalar, error) {
 	return ops.Item(self)
 }
 
-// IsContiguous implements the operator is_contiguous.
 func (c Context) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("is_contiguous", key, unsafe.Offsetof(Backend{}.IsContiguous), tensor.Sparse, 0).IsContiguous(c, self, f)
@@ -550,7 +492,6 @@ func (c Context) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (bool, 
 	return ops.IsContiguous(self, f)
 }
 
-// IsSetTo implements the operator is_set_to.
 func (c Context) IsSetTo(self, other *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		return backendFor("is_set_to", key, unsafe.Offsetof(Backend{}.IsSetTo), tensor.Sparse, keys(self)|keys(other)).IsSetTo(c, self, other)
@@ -558,7 +499,6 @@ func (c Context) IsSetTo(self, other *tensor.Tensor) (bool, error) {
 	return ops.IsSetTo(self, other)
 }
 
-// Resize implements the operator resize_.
 func (c Context) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("resize_", key, unsafe.Offsetof(Backend{}.Resize), tensor.Sparse, 0).Resize(c, self, size, f)
@@ -567,7 +507,6 @@ func (c Context) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat)
 	return
 }
 
-// ResizeAs implements the operator resize_as_.
 func (c Context) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
 	if key := c.highestKey(keys(self) | keys(template)); key != 0 {
 		return backendFor("resize_as_", key, unsafe.Offsetof(Backend{}.ResizeAs), tensor.Sparse, keys(self)|keys(template)).ResizeAs(c, self, template, f)
@@ -576,7 +515,6 @@ func (c Context) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (
 	return
 }
 
-// Set implements the operator set_.
 func (c Context) Set(self *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("set_", key, unsafe.Offsetof(Backend{}.Set), tensor.Sparse, 0).Set(c, self)
@@ -586,7 +524,6 @@ func (c Context) Set(self *tensor.Tensor) (err error) {
 	return
 }
 
-// SetTensor implements the operator set_.
 func (c Context) SetTensor(self, source *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self) | keys(source)); key != 0 {
 		return backendFor("set_", key, unsafe.Offsetof(Backend{}.SetTensor), tensor.Sparse, keys(self)|keys(source)).SetTensor(c, self, source)
@@ -596,7 +533,6 @@ func (c Context) SetTensor(self, source *tensor.Tensor) (err error) {
 	return
 }
 
-// SetTensorGeometry implements the operator set_.
 func (c Context) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
 	if key := c.highestKey(keys(self) | keys(source)); key != 0 {
 		return backendFor("set_", key, unsafe.Offsetof(Backend{}.SetTensorGeometry), tensor.Sparse, keys(self)|keys(source)).SetTensorGeometry(c, self, source, offset, size, stride)
@@ -606,7 +542,6 @@ func (c Context) SetTensorGeometry(self, source *tensor.Tensor, offset int64, si
 	return
 }
 
-// SetStorage implements the operator set_.
 func (c Context) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("set_", key, unsafe.Offsetof(Backend{}.SetStorage), tensor.Sparse, 0).SetStorage(c, self, source)
@@ -616,7 +551,6 @@ func (c Context) SetStorage(self *tensor.Tensor, source *storage.Storage) (err e
 	return
 }
 
-// SetStorageGeometry implements the operator set_.
 func (c Context) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("set_", key, unsafe.Offsetof(Backend{}.SetStorageGeometry), tensor.Sparse, 0).SetStorageGeometry(c, self, source, offset, size, stride)
@@ -626,7 +560,6 @@ func (c Context) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage
 	return
 }
 
-// FillDiagonal implements the operator fill_diagonal_.
 func (c Context) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("fill_diagonal_", key, unsafe.Offsetof(Backend{}.FillDiagonal), tensor.Sparse, 0).FillDiagonal(c, self, value, wrap)
@@ -636,7 +569,6 @@ func (c Context) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool
 	return
 }
 
-// Zeros implements the operator zeros.
 func (c Context) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("zeros", key, unsafe.Offsetof(Backend{}.Zeros)).Zeros(c, out, size, d, layout, dev)
@@ -647,7 +579,6 @@ func (c Context) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout t
 	return
 }
 
-// Ones implements the operator ones.
 func (c Context) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("ones", key, unsafe.Offsetof(Backend{}.Ones)).Ones(c, out, size, d, layout, dev)
@@ -658,7 +589,6 @@ func (c Context) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout te
 	return
 }
 
-// Full implements the operator full.
 func (c Context) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("full", key, unsafe.Offsetof(Backend{}.Full)).Full(c, out, size, value, d, layout, dev)
@@ -669,7 +599,6 @@ func (c Context) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dt
 	return
 }
 
-// Empty implements the operator empty.
 func (c Context) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("empty", key, unsafe.Offsetof(Backend{}.Empty)).Empty(c, out, size, d, layout, dev, f)
@@ -680,7 +609,6 @@ func (c Context) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout t
 	return
 }
 
-// EmptyStrided implements the operator empty_strided.
 func (c Context) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		return backendOfLayout("empty_strided", key, unsafe.Offsetof(Backend{}.EmptyStrided)).EmptyStrided(c, size, stride, d, layout, dev)
@@ -689,7 +617,6 @@ func (c Context) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor
 	return ops.EmptyStrided(size, stride, d, layout, dev)
 }
 
-// EmptyPermuted implements the operator empty_permuted.
 func (c Context) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		return backendOfLayout("empty_permuted", key, unsafe.Offsetof(Backend{}.EmptyPermuted)).EmptyPermuted(c, size, physical, d, layout, dev)
@@ -698,7 +625,6 @@ func (c Context) EmptyPermuted(size, physical []int64, d dtype.DType, layout ten
 	return ops.EmptyPermuted(size, physical, d, layout, dev)
 }
 
-// ScalarTensor implements the operator scalar_tensor.
 func (c Context) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		return backendOfLayout("scalar_tensor", key, unsafe.Offsetof(Backend{}.ScalarTensor)).ScalarTensor(c, value, d, layout, dev)
@@ -707,7 +633,6 @@ func (c Context) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.L
 	return ops.ScalarTensor(value, d, layout, dev)
 }
 
-// ArangeStart implements the operator arange.
 func (c Context) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("arange", key, unsafe.Offsetof(Backend{}.ArangeStart)).ArangeStart(c, out, start, end, d, layout, dev)
@@ -718,7 +643,6 @@ func (c Context) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtyp
 	return
 }
 
-// ArangeStartStep implements the operator arange.
 func (c Context) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("arange", key, unsafe.Offsetof(Backend{}.ArangeStartStep)).ArangeStartStep(c, out, start, end, step, d, layout, dev)
@@ -729,7 +653,6 @@ func (c Context) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scal
 	return
 }
 
-// Arange implements the operator arange.
 func (c Context) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("arange", key, unsafe.Offsetof(Backend{}.Arange)).Arange(c, out, end, d, layout, dev)
@@ -740,7 +663,6 @@ func (c Context) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, lay
 	return
 }
 
-// Range implements the operator range.
 func (c Context) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("range", key, unsafe.Offsetof(Backend{}.Range)).Range(c, out, start, end, step, d, layout, dev)
@@ -751,7 +673,6 @@ func (c Context) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtyp
 	return
 }
 
-// Linspace implements the operator linspace.
 func (c Context) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("linspace", key, unsafe.Offsetof(Backend{}.Linspace)).Linspace(c, out, start, end, steps, d, layout, dev)
@@ -762,25 +683,21 @@ func (c Context) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int
 	return
 }
 
-// LinspaceTensorTensor implements the operator linspace.
 func (c Context) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys())
 	return c.backendOr(&compositeOps, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceTensorTensor), tensor.Sparse, keys(out)|keys(start)|keys(end), keys(out)).LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
 }
 
-// LinspaceTensorScalar implements the operator linspace.
 func (c Context) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys())
 	return c.backendOr(&compositeOps, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceTensorScalar), tensor.Sparse, keys(out)|keys(start), keys(out)).LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
 }
 
-// LinspaceScalarTensor implements the operator linspace.
 func (c Context) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys())
 	return c.backendOr(&compositeOps, "linspace", key, unsafe.Offsetof(Backend{}.LinspaceScalarTensor), tensor.Sparse, keys(out)|keys(end), keys(out)).LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
 }
 
-// Logspace implements the operator logspace.
 func (c Context) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("logspace", key, unsafe.Offsetof(Backend{}.Logspace)).Logspace(c, out, start, end, steps, base, d, layout, dev)
@@ -791,25 +708,21 @@ func (c Context) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int
 	return
 }
 
-// LogspaceTensorTensor implements the operator logspace.
 func (c Context) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys())
 	return c.backendOr(&compositeOps, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceTensorTensor), tensor.Sparse, keys(out)|keys(start)|keys(end), keys(out)).LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
-// LogspaceTensorScalar implements the operator logspace.
 func (c Context) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys())
 	return c.backendOr(&compositeOps, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceTensorScalar), tensor.Sparse, keys(out)|keys(start), keys(out)).LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
 }
 
-// LogspaceScalarTensor implements the operator logspace.
 func (c Context) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys())
 	return c.backendOr(&compositeOps, "logspace", key, unsafe.Offsetof(Backend{}.LogspaceScalarTensor), tensor.Sparse, keys(out)|keys(end), keys(out)).LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
 }
 
-// Eye implements the operator eye.
 func (c Context) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("eye", key, unsafe.Offsetof(Backend{}.Eye)).Eye(c, out, n, d, layout, dev)
@@ -820,7 +733,6 @@ func (c Context) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.L
 	return
 }
 
-// EyeM implements the operator eye.
 func (c Context) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		return backendOfLayout("eye", key, unsafe.Offsetof(Backend{}.EyeM)).EyeM(c, out, n, m, d, layout, dev)
@@ -831,7 +743,6 @@ func (c Context) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tens
 	return
 }
 
-// TrilIndices implements the operator tril_indices.
 func (c Context) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		return backendOfLayout("tril_indices", key, unsafe.Offsetof(Backend{}.TrilIndices)).TrilIndices(c, row, col, offset, d, layout, dev)
@@ -840,7 +751,6 @@ func (c Context) TrilIndices(row, col, offset int64, d dtype.DType, layout tenso
 	return ops.TrilIndices(row, col, offset, d, layout, dev)
 }
 
-// TriuIndices implements the operator triu_indices.
 func (c Context) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		return backendOfLayout("triu_indices", key, unsafe.Offsetof(Backend{}.TriuIndices)).TriuIndices(c, row, col, offset, d, layout, dev)
@@ -849,7 +759,6 @@ func (c Context) TriuIndices(row, col, offset int64, d dtype.DType, layout tenso
 	return ops.TriuIndices(row, col, offset, d, layout, dev)
 }
 
-// EmptyLike implements the operator empty_like.
 func (c Context) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		return backendFor("empty_like", key, unsafe.Offsetof(Backend{}.EmptyLike), tensor.Sparse, 0).EmptyLike(c, self, d, layout, dev, f)
@@ -857,7 +766,6 @@ func (c Context) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Lay
 	return ops.EmptyLike(self, d, layout, dev, f)
 }
 
-// ZerosLike implements the operator zeros_like.
 func (c Context) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		return backendFor("zeros_like", key, unsafe.Offsetof(Backend{}.ZerosLike), tensor.Sparse, 0).ZerosLike(c, self, d, layout, dev, f)
@@ -865,7 +773,6 @@ func (c Context) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Lay
 	return ops.ZerosLike(self, d, layout, dev, f)
 }
 
-// OnesLike implements the operator ones_like.
 func (c Context) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		return backendFor("ones_like", key, unsafe.Offsetof(Backend{}.OnesLike), tensor.Sparse, 0).OnesLike(c, self, d, layout, dev, f)
@@ -873,7 +780,6 @@ func (c Context) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layo
 	return ops.OnesLike(self, d, layout, dev, f)
 }
 
-// FullLike implements the operator full_like.
 func (c Context) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		return backendFor("full_like", key, unsafe.Offsetof(Backend{}.FullLike), tensor.Sparse, 0).FullLike(c, self, value, d, layout, dev, f)
@@ -881,7 +787,6 @@ func (c Context) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType
 	return ops.FullLike(self, value, d, layout, dev, f)
 }
 
-// NewEmpty implements the operator new_empty.
 func (c Context) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		return backendFor("new_empty", key, unsafe.Offsetof(Backend{}.NewEmpty), tensor.Sparse, 0).NewEmpty(c, self, size, d, layout, dev)
@@ -889,7 +794,6 @@ func (c Context) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layo
 	return ops.NewEmpty(self, size, d, layout, dev)
 }
 
-// NewEmptyStrided implements the operator new_empty_strided.
 func (c Context) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		return backendFor("new_empty_strided", key, unsafe.Offsetof(Backend{}.NewEmptyStrided), tensor.Sparse, 0).NewEmptyStrided(c, self, size, stride, d, layout, dev)
@@ -897,7 +801,6 @@ func (c Context) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dt
 	return ops.NewEmptyStrided(self, size, stride, d, layout, dev)
 }
 
-// NewFull implements the operator new_full.
 func (c Context) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		return backendFor("new_full", key, unsafe.Offsetof(Backend{}.NewFull), tensor.Sparse, 0).NewFull(c, self, size, value, d, layout, dev)
@@ -905,7 +808,6 @@ func (c Context) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, 
 	return ops.NewFull(self, size, value, d, layout, dev)
 }
 
-// NewZeros implements the operator new_zeros.
 func (c Context) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		return backendFor("new_zeros", key, unsafe.Offsetof(Backend{}.NewZeros), tensor.Sparse, 0).NewZeros(c, self, size, d, layout, dev)
@@ -913,7 +815,6 @@ func (c Context) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layo
 	return ops.NewZeros(self, size, d, layout, dev)
 }
 
-// NewOnes implements the operator new_ones.
 func (c Context) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		return backendFor("new_ones", key, unsafe.Offsetof(Backend{}.NewOnes), tensor.Sparse, 0).NewOnes(c, self, size, d, layout, dev)
@@ -921,43 +822,36 @@ func (c Context) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layou
 	return ops.NewOnes(self, size, d, layout, dev)
 }
 
-// BartlettWindow implements the operator bartlett_window.
 func (c Context) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "bartlett_window", key, unsafe.Offsetof(Backend{}.BartlettWindow), tensor.Sparse, 0, 0).BartlettWindow(c, length, periodic, d, layout, dev)
 }
 
-// HannWindow implements the operator hann_window.
 func (c Context) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "hann_window", key, unsafe.Offsetof(Backend{}.HannWindow), tensor.Sparse, 0, 0).HannWindow(c, length, periodic, d, layout, dev)
 }
 
-// HammingWindow implements the operator hamming_window.
 func (c Context) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "hamming_window", key, unsafe.Offsetof(Backend{}.HammingWindow), tensor.Sparse, 0, 0).HammingWindow(c, length, periodic, alpha, beta, d, layout, dev)
 }
 
-// BlackmanWindow implements the operator blackman_window.
 func (c Context) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "blackman_window", key, unsafe.Offsetof(Backend{}.BlackmanWindow), tensor.Sparse, 0, 0).BlackmanWindow(c, length, periodic, d, layout, dev)
 }
 
-// KaiserWindow implements the operator kaiser_window.
 func (c Context) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "kaiser_window", key, unsafe.Offsetof(Backend{}.KaiserWindow), tensor.Sparse, 0, 0).KaiserWindow(c, length, periodic, beta, d, layout, dev)
 }
 
-// Vander implements the operator vander.
 func (c Context) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(x))
 	return c.backendOr(&compositeOps, "vander", key, unsafe.Offsetof(Backend{}.Vander), tensor.Sparse, 0, 0).Vander(c, x, n, increasing)
 }
 
-// FftC2c implements the operator fft_c2c.
 func (c Context) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("fft_c2c", key, unsafe.Offsetof(Backend{}.FftC2c), tensor.Sparse, 0).FftC2c(c, self, dim, forward, scale)
@@ -965,7 +859,6 @@ func (c Context) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale fl
 	return ops.FftC2c(self, dim, forward, scale)
 }
 
-// FftR2c implements the operator fft_r2c.
 func (c Context) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("fft_r2c", key, unsafe.Offsetof(Backend{}.FftR2c), tensor.Sparse, 0).FftR2c(c, self, dim, onesided, scale)
@@ -973,7 +866,6 @@ func (c Context) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale f
 	return ops.FftR2c(self, dim, onesided, scale)
 }
 
-// FftC2r implements the operator fft_c2r.
 func (c Context) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("fft_c2r", key, unsafe.Offsetof(Backend{}.FftC2r), tensor.Sparse, 0).FftC2r(c, self, dim, size, scale)
@@ -981,157 +873,131 @@ func (c Context) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*t
 	return ops.FftC2r(self, dim, size, scale)
 }
 
-// FftFft implements the operator fft.fft.
 func (c Context) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.fft", key, unsafe.Offsetof(Backend{}.FftFft), keys(self), keys(out)|keys(self), keys(out)).FftFft(c, out, self, n, dim, norm)
 }
 
-// FftIfft implements the operator fft.ifft.
 func (c Context) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.ifft", key, unsafe.Offsetof(Backend{}.FftIfft), keys(self), keys(out)|keys(self), keys(out)).FftIfft(c, out, self, n, dim, norm)
 }
 
-// FftRfft implements the operator fft.rfft.
 func (c Context) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.rfft", key, unsafe.Offsetof(Backend{}.FftRfft), keys(self), keys(out)|keys(self), keys(out)).FftRfft(c, out, self, n, dim, norm)
 }
 
-// FftIrfft implements the operator fft.irfft.
 func (c Context) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.irfft", key, unsafe.Offsetof(Backend{}.FftIrfft), keys(self), keys(out)|keys(self), keys(out)).FftIrfft(c, out, self, n, dim, norm)
 }
 
-// FftHfft implements the operator fft.hfft.
 func (c Context) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.hfft", key, unsafe.Offsetof(Backend{}.FftHfft), keys(self), keys(out)|keys(self), keys(out)).FftHfft(c, out, self, n, dim, norm)
 }
 
-// FftIhfft implements the operator fft.ihfft.
 func (c Context) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.ihfft", key, unsafe.Offsetof(Backend{}.FftIhfft), keys(self), keys(out)|keys(self), keys(out)).FftIhfft(c, out, self, n, dim, norm)
 }
 
-// FftFft2 implements the operator fft.fft2.
 func (c Context) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.fft2", key, unsafe.Offsetof(Backend{}.FftFft2), keys(self), keys(out)|keys(self), keys(out)).FftFft2(c, out, self, size, dim, norm)
 }
 
-// FftFftn implements the operator fft.fftn.
 func (c Context) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.fftn", key, unsafe.Offsetof(Backend{}.FftFftn), keys(self), keys(out)|keys(self), keys(out)).FftFftn(c, out, self, size, dim, norm)
 }
 
-// FftIfft2 implements the operator fft.ifft2.
 func (c Context) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.ifft2", key, unsafe.Offsetof(Backend{}.FftIfft2), keys(self), keys(out)|keys(self), keys(out)).FftIfft2(c, out, self, size, dim, norm)
 }
 
-// FftIfftn implements the operator fft.ifftn.
 func (c Context) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.ifftn", key, unsafe.Offsetof(Backend{}.FftIfftn), keys(self), keys(out)|keys(self), keys(out)).FftIfftn(c, out, self, size, dim, norm)
 }
 
-// FftRfft2 implements the operator fft.rfft2.
 func (c Context) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.rfft2", key, unsafe.Offsetof(Backend{}.FftRfft2), keys(self), keys(out)|keys(self), keys(out)).FftRfft2(c, out, self, size, dim, norm)
 }
 
-// FftRfftn implements the operator fft.rfftn.
 func (c Context) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.rfftn", key, unsafe.Offsetof(Backend{}.FftRfftn), keys(self), keys(out)|keys(self), keys(out)).FftRfftn(c, out, self, size, dim, norm)
 }
 
-// FftIrfft2 implements the operator fft.irfft2.
 func (c Context) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.irfft2", key, unsafe.Offsetof(Backend{}.FftIrfft2), keys(self), keys(out)|keys(self), keys(out)).FftIrfft2(c, out, self, size, dim, norm)
 }
 
-// FftIrfftn implements the operator fft.irfftn.
 func (c Context) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "fft.irfftn", key, unsafe.Offsetof(Backend{}.FftIrfftn), keys(self), keys(out)|keys(self), keys(out)).FftIrfftn(c, out, self, size, dim, norm)
 }
 
-// FftHfft2 implements the operator fft.hfft2.
 func (c Context) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "fft.hfft2", key, unsafe.Offsetof(Backend{}.FftHfft2), keys(self), keys(out)|keys(self), keys(out)).FftHfft2(c, out, self, size, dim, norm)
 }
 
-// FftHfftn implements the operator fft.hfftn.
 func (c Context) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "fft.hfftn", key, unsafe.Offsetof(Backend{}.FftHfftn), keys(self), keys(out)|keys(self), keys(out)).FftHfftn(c, out, self, size, dim, norm)
 }
 
-// FftIhfft2 implements the operator fft.ihfft2.
 func (c Context) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "fft.ihfft2", key, unsafe.Offsetof(Backend{}.FftIhfft2), keys(self), keys(out)|keys(self), keys(out)).FftIhfft2(c, out, self, size, dim, norm)
 }
 
-// FftIhfftn implements the operator fft.ihfftn.
 func (c Context) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "fft.ihfftn", key, unsafe.Offsetof(Backend{}.FftIhfftn), keys(self), keys(out)|keys(self), keys(out)).FftIhfftn(c, out, self, size, dim, norm)
 }
 
-// FftFftshift implements the operator fft.fftshift.
 func (c Context) FftFftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "fft.fftshift", key, unsafe.Offsetof(Backend{}.FftFftshift), tensor.Sparse, 0, 0).FftFftshift(c, self, dim)
 }
 
-// FftIfftshift implements the operator fft.ifftshift.
 func (c Context) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "fft.ifftshift", key, unsafe.Offsetof(Backend{}.FftIfftshift), tensor.Sparse, 0, 0).FftIfftshift(c, self, dim)
 }
 
-// FftFftfreq implements the operator fft.fftfreq.
 func (c Context) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | layout.Keys())
 	return c.backendOr(&compositeOps, "fft.fftfreq", key, unsafe.Offsetof(Backend{}.FftFftfreq), tensor.Sparse, 0, keys(out)).FftFftfreq(c, out, n, d, dt, layout, dev)
 }
 
-// FftRfftfreq implements the operator fft.rfftfreq.
 func (c Context) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | layout.Keys())
 	return c.backendOr(&compositeOps, "fft.rfftfreq", key, unsafe.Offsetof(Backend{}.FftRfftfreq), tensor.Sparse, 0, keys(out)).FftRfftfreq(c, out, n, d, dt, layout, dev)
 }
 
-// SignalPad implements the operator signal_pad.
 func (c Context) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "signal_pad", key, unsafe.Offsetof(Backend{}.SignalPad), tensor.Sparse, 0, 0).SignalPad(c, self, before, after, mode)
 }
 
-// Stft implements the operator stft.
 func (c Context) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(window) | c.casting(1))
 	return c.backendOr(&compositeOps, "stft", key, unsafe.Offsetof(Backend{}.Stft), tensor.Sparse, keys(self)|keys(window), 0).Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 }
 
-// Istft implements the operator istft.
 func (c Context) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(window))
 	return c.backendOr(&compositeOps, "istft", key, unsafe.Offsetof(Backend{}.Istft), tensor.Sparse, keys(self)|keys(window), 0).Istft(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
 }
 
-// Save implements the operator save.
 func (c Context) Save(path, structure string, tensors []*tensor.Tensor, compact bool) error {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		return backendFor("save", key, unsafe.Offsetof(Backend{}.Save), tensor.Sparse, 0).Save(c, path, structure, tensors, compact)
@@ -1139,7 +1005,6 @@ func (c Context) Save(path, structure string, tensors []*tensor.Tensor, compact 
 	return ops.Save(path, structure, tensors, compact)
 }
 
-// SaveBytes implements the operator save_bytes.
 func (c Context) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		return backendFor("save_bytes", key, unsafe.Offsetof(Backend{}.SaveBytes), tensor.Sparse, 0).SaveBytes(c, structure, tensors, compact)
@@ -1147,7 +1012,6 @@ func (c Context) SaveBytes(structure string, tensors []*tensor.Tensor, compact b
 	return ops.SaveBytes(structure, tensors, compact)
 }
 
-// SaveDict implements the operator save_dict.
 func (c Context) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) error {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		return backendFor("save_dict", key, unsafe.Offsetof(Backend{}.SaveDict), tensor.Sparse, 0).SaveDict(c, path, names, tensors, compact)
@@ -1155,12 +1019,10 @@ func (c Context) SaveDict(path string, names []string, tensors []*tensor.Tensor,
 	return ops.SaveDict(path, names, tensors, compact)
 }
 
-// Load implements the operator load.
 func (c Context) Load(path, mapLocation string, mmap bool) (string, []*tensor.Tensor, error) {
 	return ops.Load(path, mapLocation, mmap)
 }
 
-// LoadBytes implements the operator load_bytes.
 func (c Context) LoadBytes(data *tensor.Tensor, mapLocation string) (string, []*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("load_bytes", key, unsafe.Offsetof(Backend{}.LoadBytes), tensor.Sparse, 0).LoadBytes(c, data, mapLocation)
@@ -1168,12 +1030,10 @@ func (c Context) LoadBytes(data *tensor.Tensor, mapLocation string) (string, []*
 	return ops.LoadBytes(data, mapLocation)
 }
 
-// LoadDict implements the operator load_dict.
 func (c Context) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.Tensor, error) {
 	return ops.LoadDict(path, mapLocation, mmap)
 }
 
-// ArchiveSave implements the operator archive_save.
 func (c Context) ArchiveSave(path string, names []string, records []*tensor.Tensor) error {
 	if key := c.highestKey((keysOf(records)) &^ tensor.Gradient); key != 0 {
 		return backendFor("archive_save", key, unsafe.Offsetof(Backend{}.ArchiveSave), tensor.Sparse, 0).ArchiveSave(c, path, names, records)
@@ -1181,7 +1041,6 @@ func (c Context) ArchiveSave(path string, names []string, records []*tensor.Tens
 	return ops.ArchiveSave(path, names, records)
 }
 
-// ArchiveSaveBytes implements the operator archive_save_bytes.
 func (c Context) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(records)) &^ tensor.Gradient); key != 0 {
 		return backendFor("archive_save_bytes", key, unsafe.Offsetof(Backend{}.ArchiveSaveBytes), tensor.Sparse, 0).ArchiveSaveBytes(c, names, records)
@@ -1189,12 +1048,10 @@ func (c Context) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (*te
 	return ops.ArchiveSaveBytes(names, records)
 }
 
-// ArchiveLoad implements the operator archive_load.
 func (c Context) ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor, error) {
 	return ops.ArchiveLoad(path, mmap)
 }
 
-// ArchiveLoadBytes implements the operator archive_load_bytes.
 func (c Context) ArchiveLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("archive_load_bytes", key, unsafe.Offsetof(Backend{}.ArchiveLoadBytes), tensor.Sparse, 0).ArchiveLoadBytes(c, data)
@@ -1202,7 +1059,6 @@ func (c Context) ArchiveLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tens
 	return ops.ArchiveLoadBytes(data)
 }
 
-// PickleRename implements the operator pickle_rename.
 func (c Context) PickleRename(data *tensor.Tensor, from, to string) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("pickle_rename", key, unsafe.Offsetof(Backend{}.PickleRename), tensor.Sparse, 0).PickleRename(c, data, from, to)
@@ -1210,7 +1066,6 @@ func (c Context) PickleRename(data *tensor.Tensor, from, to string) (*tensor.Ten
 	return ops.PickleRename(data, from, to)
 }
 
-// SafetensorsSaveFile implements the operator safetensors_save_file.
 func (c Context) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) error {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		return backendFor("safetensors_save_file", key, unsafe.Offsetof(Backend{}.SafetensorsSaveFile), tensor.Sparse, 0).SafetensorsSaveFile(c, path, names, tensors, metadata)
@@ -1218,7 +1073,6 @@ func (c Context) SafetensorsSaveFile(path string, names []string, tensors []*ten
 	return ops.SafetensorsSaveFile(path, names, tensors, metadata)
 }
 
-// SafetensorsSave implements the operator safetensors_save.
 func (c Context) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		return backendFor("safetensors_save", key, unsafe.Offsetof(Backend{}.SafetensorsSave), tensor.Sparse, 0).SafetensorsSave(c, names, tensors, metadata)
@@ -1226,12 +1080,10 @@ func (c Context) SafetensorsSave(names []string, tensors []*tensor.Tensor, metad
 	return ops.SafetensorsSave(names, tensors, metadata)
 }
 
-// SafetensorsLoadFile implements the operator safetensors_load_file.
 func (c Context) SafetensorsLoadFile(path string, names []string, mmap bool) ([]string, []*tensor.Tensor, string, error) {
 	return ops.SafetensorsLoadFile(path, names, mmap)
 }
 
-// SafetensorsLoad implements the operator safetensors_load.
 func (c Context) SafetensorsLoad(data *tensor.Tensor) ([]string, []*tensor.Tensor, string, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("safetensors_load", key, unsafe.Offsetof(Backend{}.SafetensorsLoad), tensor.Sparse, 0).SafetensorsLoad(c, data)
@@ -1239,17 +1091,14 @@ func (c Context) SafetensorsLoad(data *tensor.Tensor) ([]string, []*tensor.Tenso
 	return ops.SafetensorsLoad(data)
 }
 
-// SafetensorsOpen implements the operator safetensors_open.
 func (c Context) SafetensorsOpen(path string) (string, []string, []*tensor.Tensor, error) {
 	return ops.SafetensorsOpen(path)
 }
 
-// GgufLoadFile implements the operator gguf_load_file.
 func (c Context) GgufLoadFile(path string, names []string, mmap bool) ([]string, []*tensor.Tensor, []string, string, error) {
 	return ops.GgufLoadFile(path, names, mmap)
 }
 
-// GgufLoad implements the operator gguf_load.
 func (c Context) GgufLoad(data *tensor.Tensor) ([]string, []*tensor.Tensor, []string, string, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("gguf_load", key, unsafe.Offsetof(Backend{}.GgufLoad), tensor.Sparse, 0).GgufLoad(c, data)
@@ -1257,7 +1106,6 @@ func (c Context) GgufLoad(data *tensor.Tensor) ([]string, []*tensor.Tensor, []st
 	return ops.GgufLoad(data)
 }
 
-// NpySave implements the operator npy_save.
 func (c Context) NpySave(path string, self *tensor.Tensor) error {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("npy_save", key, unsafe.Offsetof(Backend{}.NpySave), tensor.Sparse, 0).NpySave(c, path, self)
@@ -1265,7 +1113,6 @@ func (c Context) NpySave(path string, self *tensor.Tensor) error {
 	return ops.NpySave(path, self)
 }
 
-// NpySaveBytes implements the operator npy_save_bytes.
 func (c Context) NpySaveBytes(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("npy_save_bytes", key, unsafe.Offsetof(Backend{}.NpySaveBytes), tensor.Sparse, 0).NpySaveBytes(c, self)
@@ -1273,12 +1120,10 @@ func (c Context) NpySaveBytes(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.NpySaveBytes(self)
 }
 
-// NpyLoad implements the operator npy_load.
 func (c Context) NpyLoad(path string, mmap bool) (*tensor.Tensor, error) {
 	return ops.NpyLoad(path, mmap)
 }
 
-// NpyLoadBytes implements the operator npy_load_bytes.
 func (c Context) NpyLoadBytes(data *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("npy_load_bytes", key, unsafe.Offsetof(Backend{}.NpyLoadBytes), tensor.Sparse, 0).NpyLoadBytes(c, data)
@@ -1286,7 +1131,6 @@ func (c Context) NpyLoadBytes(data *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.NpyLoadBytes(data)
 }
 
-// NpyLength implements the operator npy_length.
 func (c Context) NpyLength(head *tensor.Tensor) (int64, error) {
 	if key := c.highestKey((keys(head)) &^ tensor.Gradient); key != 0 {
 		return backendFor("npy_length", key, unsafe.Offsetof(Backend{}.NpyLength), tensor.Sparse, 0).NpyLength(c, head)
@@ -1294,7 +1138,6 @@ func (c Context) NpyLength(head *tensor.Tensor) (int64, error) {
 	return ops.NpyLength(head)
 }
 
-// NpzSave implements the operator npz_save.
 func (c Context) NpzSave(path string, names []string, tensors []*tensor.Tensor) error {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		return backendFor("npz_save", key, unsafe.Offsetof(Backend{}.NpzSave), tensor.Sparse, 0).NpzSave(c, path, names, tensors)
@@ -1302,7 +1145,6 @@ func (c Context) NpzSave(path string, names []string, tensors []*tensor.Tensor) 
 	return ops.NpzSave(path, names, tensors)
 }
 
-// NpzSaveBytes implements the operator npz_save_bytes.
 func (c Context) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		return backendFor("npz_save_bytes", key, unsafe.Offsetof(Backend{}.NpzSaveBytes), tensor.Sparse, 0).NpzSaveBytes(c, names, tensors)
@@ -1310,12 +1152,10 @@ func (c Context) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (*tensor
 	return ops.NpzSaveBytes(names, tensors)
 }
 
-// NpzLoad implements the operator npz_load.
 func (c Context) NpzLoad(path string) ([]string, []*tensor.Tensor, error) {
 	return ops.NpzLoad(path)
 }
 
-// NpzLoadBytes implements the operator npz_load_bytes.
 func (c Context) NpzLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("npz_load_bytes", key, unsafe.Offsetof(Backend{}.NpzLoadBytes), tensor.Sparse, 0).NpzLoadBytes(c, data)
@@ -1323,7 +1163,6 @@ func (c Context) NpzLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tensor, 
 	return ops.NpzLoadBytes(data)
 }
 
-// FileWrite implements the operator file_write.
 func (c Context) FileWrite(path string, data *tensor.Tensor) error {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("file_write", key, unsafe.Offsetof(Backend{}.FileWrite), tensor.Sparse, 0).FileWrite(c, path, data)
@@ -1331,7 +1170,6 @@ func (c Context) FileWrite(path string, data *tensor.Tensor) error {
 	return ops.FileWrite(path, data)
 }
 
-// Sqrt implements the operator sqrt.
 func (c Context) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("sqrt", key, unsafe.Offsetof(Backend{}.Sqrt), keys(self), keys(out)|keys(self)).Sqrt(c, out, self)
@@ -1341,7 +1179,6 @@ func (c Context) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Rsqrt implements the operator rsqrt.
 func (c Context) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("rsqrt", key, unsafe.Offsetof(Backend{}.Rsqrt), keys(self), keys(out)|keys(self)).Rsqrt(c, out, self)
@@ -1351,7 +1188,6 @@ func (c Context) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Exp implements the operator exp.
 func (c Context) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("exp", key, unsafe.Offsetof(Backend{}.Exp), keys(self), keys(out)|keys(self)).Exp(c, out, self)
@@ -1361,7 +1197,6 @@ func (c Context) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Exp2 implements the operator exp2.
 func (c Context) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("exp2", key, unsafe.Offsetof(Backend{}.Exp2), keys(self), keys(out)|keys(self)).Exp2(c, out, self)
@@ -1371,7 +1206,6 @@ func (c Context) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Expm1 implements the operator expm1.
 func (c Context) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("expm1", key, unsafe.Offsetof(Backend{}.Expm1), keys(self), keys(out)|keys(self)).Expm1(c, out, self)
@@ -1381,7 +1215,6 @@ func (c Context) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Log implements the operator log.
 func (c Context) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("log", key, unsafe.Offsetof(Backend{}.Log), keys(self), keys(out)|keys(self)).Log(c, out, self)
@@ -1391,7 +1224,6 @@ func (c Context) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Log2 implements the operator log2.
 func (c Context) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("log2", key, unsafe.Offsetof(Backend{}.Log2), keys(self), keys(out)|keys(self)).Log2(c, out, self)
@@ -1401,7 +1233,6 @@ func (c Context) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Log10 implements the operator log10.
 func (c Context) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("log10", key, unsafe.Offsetof(Backend{}.Log10), keys(self), keys(out)|keys(self)).Log10(c, out, self)
@@ -1411,7 +1242,6 @@ func (c Context) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Log1p implements the operator log1p.
 func (c Context) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("log1p", key, unsafe.Offsetof(Backend{}.Log1p), keys(self), keys(out)|keys(self)).Log1p(c, out, self)
@@ -1421,7 +1251,6 @@ func (c Context) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Sin implements the operator sin.
 func (c Context) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("sin", key, unsafe.Offsetof(Backend{}.Sin), keys(self), keys(out)|keys(self)).Sin(c, out, self)
@@ -1431,7 +1260,6 @@ func (c Context) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Cos implements the operator cos.
 func (c Context) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("cos", key, unsafe.Offsetof(Backend{}.Cos), keys(self), keys(out)|keys(self)).Cos(c, out, self)
@@ -1441,7 +1269,6 @@ func (c Context) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Tan implements the operator tan.
 func (c Context) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("tan", key, unsafe.Offsetof(Backend{}.Tan), keys(self), keys(out)|keys(self)).Tan(c, out, self)
@@ -1451,7 +1278,6 @@ func (c Context) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Asin implements the operator asin.
 func (c Context) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("asin", key, unsafe.Offsetof(Backend{}.Asin), keys(self), keys(out)|keys(self)).Asin(c, out, self)
@@ -1461,7 +1287,6 @@ func (c Context) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Acos implements the operator acos.
 func (c Context) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("acos", key, unsafe.Offsetof(Backend{}.Acos), keys(self), keys(out)|keys(self)).Acos(c, out, self)
@@ -1471,7 +1296,6 @@ func (c Context) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Atan implements the operator atan.
 func (c Context) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("atan", key, unsafe.Offsetof(Backend{}.Atan), keys(self), keys(out)|keys(self)).Atan(c, out, self)
@@ -1481,7 +1305,6 @@ func (c Context) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sinh implements the operator sinh.
 func (c Context) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("sinh", key, unsafe.Offsetof(Backend{}.Sinh), keys(self), keys(out)|keys(self)).Sinh(c, out, self)
@@ -1491,7 +1314,6 @@ func (c Context) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Cosh implements the operator cosh.
 func (c Context) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("cosh", key, unsafe.Offsetof(Backend{}.Cosh), keys(self), keys(out)|keys(self)).Cosh(c, out, self)
@@ -1501,7 +1323,6 @@ func (c Context) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Tanh implements the operator tanh.
 func (c Context) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("tanh", key, unsafe.Offsetof(Backend{}.Tanh), keys(self), keys(out)|keys(self)).Tanh(c, out, self)
@@ -1511,7 +1332,6 @@ func (c Context) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Asinh implements the operator asinh.
 func (c Context) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("asinh", key, unsafe.Offsetof(Backend{}.Asinh), keys(self), keys(out)|keys(self)).Asinh(c, out, self)
@@ -1521,7 +1341,6 @@ func (c Context) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Acosh implements the operator acosh.
 func (c Context) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("acosh", key, unsafe.Offsetof(Backend{}.Acosh), keys(self), keys(out)|keys(self)).Acosh(c, out, self)
@@ -1531,7 +1350,6 @@ func (c Context) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Atanh implements the operator atanh.
 func (c Context) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("atanh", key, unsafe.Offsetof(Backend{}.Atanh), keys(self), keys(out)|keys(self)).Atanh(c, out, self)
@@ -1541,7 +1359,6 @@ func (c Context) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Sigmoid implements the operator sigmoid.
 func (c Context) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("sigmoid", key, unsafe.Offsetof(Backend{}.Sigmoid), keys(self), keys(out)|keys(self)).Sigmoid(c, out, self)
@@ -1551,7 +1368,6 @@ func (c Context) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Atan2 implements the operator atan2.
 func (c Context) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		return backendFor("atan2", key, unsafe.Offsetof(Backend{}.Atan2), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Atan2(c, out, self, other)
@@ -1561,7 +1377,6 @@ func (c Context) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// Hypot implements the operator hypot.
 func (c Context) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("hypot", key, unsafe.Offsetof(Backend{}.Hypot), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Hypot(c, out, self, other)
@@ -1571,7 +1386,6 @@ func (c Context) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// IndexGet implements the operator index.
 func (c Context) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keysOfIndex(items)); key != 0 {
 		return backendFor("index", key, unsafe.Offsetof(Backend{}.IndexGet), tensor.Sparse, keys(self)|keysOfIndex(items)).IndexGet(c, self, items)
@@ -1579,7 +1393,6 @@ func (c Context) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 	return ops.IndexGet(self, items)
 }
 
-// IndexSet implements the operator index_put_.
 func (c Context) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self) | keysOfIndex(items) | keys(value)); key != 0 {
 		return backendFor("index_put_", key, unsafe.Offsetof(Backend{}.IndexSet), tensor.Sparse, keys(self)|keysOfIndex(items)|keys(value)).IndexSet(c, self, items, value)
@@ -1589,7 +1402,6 @@ func (c Context) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *ten
 	return
 }
 
-// IndexSetScalar implements the operator index_put_.
 func (c Context) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	if key := c.highestKey(keys(self) | keysOfIndex(items)); key != 0 {
 		return backendFor("index_put_", key, unsafe.Offsetof(Backend{}.IndexSetScalar), tensor.Sparse, keys(self)|keysOfIndex(items)).IndexSetScalar(c, self, items, value)
@@ -1599,7 +1411,6 @@ func (c Context) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, valu
 	return
 }
 
-// IndexPut implements the operator index_put.
 func (c Context) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keysOf(indices) | keys(values) | c.casting(2)); key != 0 {
 		return backendFor("index_put", key, unsafe.Offsetof(Backend{}.IndexPut), keys(self)|keysOf(indices)|keys(values), keys(out)|keys(self)|keysOf(indices)|keys(values)).IndexPut(c, out, self, indices, values, accumulate)
@@ -1609,7 +1420,6 @@ func (c Context) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, va
 	return
 }
 
-// IndexSelect implements the operator index_select.
 func (c Context) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		return backendFor("index_select", key, unsafe.Offsetof(Backend{}.IndexSelect), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).IndexSelect(c, out, self, dim, index)
@@ -1619,7 +1429,6 @@ func (c Context) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.
 	return
 }
 
-// MaskedSelect implements the operator masked_select.
 func (c Context) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mask)); key != 0 {
 		return backendFor("masked_select", key, unsafe.Offsetof(Backend{}.MaskedSelect), keys(self)|keys(mask), keys(out)|keys(self)|keys(mask)).MaskedSelect(c, out, self, mask)
@@ -1629,7 +1438,6 @@ func (c Context) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor
 	return
 }
 
-// MaskedFill implements the operator masked_fill.
 func (c Context) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mask) | keys(value)); key != 0 {
 		return backendFor("masked_fill", key, unsafe.Offsetof(Backend{}.MaskedFill), keys(self)|keys(mask)|keys(value), keys(out)|keys(self)|keys(mask)|keys(value)).MaskedFill(c, out, self, mask, value)
@@ -1639,7 +1447,6 @@ func (c Context) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// MaskedScatter implements the operator masked_scatter.
 func (c Context) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mask) | keys(source)); key != 0 {
 		return backendFor("masked_scatter", key, unsafe.Offsetof(Backend{}.MaskedScatter), keys(self)|keys(mask)|keys(source), keys(out)|keys(self)|keys(mask)|keys(source)).MaskedScatter(c, out, self, mask, source)
@@ -1649,7 +1456,6 @@ func (c Context) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tens
 	return
 }
 
-// Gather implements the operator gather.
 func (c Context) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		return backendFor("gather", key, unsafe.Offsetof(Backend{}.Gather), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).Gather(c, out, self, dim, index, x4)
@@ -1659,7 +1465,6 @@ func (c Context) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tenso
 	return
 }
 
-// Take implements the operator take.
 func (c Context) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		return backendFor("take", key, unsafe.Offsetof(Backend{}.Take), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).Take(c, out, self, index)
@@ -1669,7 +1474,6 @@ func (c Context) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// TakeAlongDim implements the operator take_along_dim.
 func (c Context) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(indices)); key != 0 {
 		return backendFor("take_along_dim", key, unsafe.Offsetof(Backend{}.TakeAlongDim), keys(self)|keys(indices), keys(out)|keys(self)|keys(indices)).TakeAlongDim(c, out, self, indices, dim)
@@ -1679,7 +1483,6 @@ func (c Context) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r
 	return
 }
 
-// Nonzero implements the operator nonzero.
 func (c Context) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("nonzero", key, unsafe.Offsetof(Backend{}.Nonzero), keys(self), keys(out)|keys(self)).Nonzero(c, out, self)
@@ -1689,13 +1492,11 @@ func (c Context) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// NonzeroStatic implements the operator nonzero_static.
 func (c Context) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient)
 	return c.backendOr(&compositeOps, "nonzero_static", key, unsafe.Offsetof(Backend{}.NonzeroStatic), keys(self), keys(out)|keys(self), keys(out)).NonzeroStatic(c, out, self, size, fill)
 }
 
-// NonzeroNumpy implements the operator nonzero_numpy.
 func (c Context) NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("nonzero_numpy", key, unsafe.Offsetof(Backend{}.NonzeroNumpy), tensor.Sparse, 0).NonzeroNumpy(c, self)
@@ -1703,13 +1504,11 @@ func (c Context) NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
 	return ops.NonzeroNumpy(self)
 }
 
-// Argwhere implements the operator argwhere.
 func (c Context) Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&compositeOps, "argwhere", key, unsafe.Offsetof(Backend{}.Argwhere), tensor.Sparse, 0, 0).Argwhere(c, self)
 }
 
-// Put implements the operator put.
 func (c Context) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		return backendFor("put", key, unsafe.Offsetof(Backend{}.Put), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).Put(c, out, self, index, source, accumulate)
@@ -1719,7 +1518,6 @@ func (c Context) Put(out, self, index, source *tensor.Tensor, accumulate bool) (
 	return
 }
 
-// Scatter implements the operator scatter.
 func (c Context) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		return backendFor("scatter", key, unsafe.Offsetof(Backend{}.Scatter), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).Scatter(c, out, self, dim, index, source)
@@ -1729,7 +1527,6 @@ func (c Context) Scatter(out, self *tensor.Tensor, dim int64, index, source *ten
 	return
 }
 
-// ScatterValue implements the operator scatter.
 func (c Context) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		return backendFor("scatter", key, unsafe.Offsetof(Backend{}.ScatterValue), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).ScatterValue(c, out, self, dim, index, value)
@@ -1739,7 +1536,6 @@ func (c Context) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor
 	return
 }
 
-// ScatterReduceSource implements the operator scatter.
 func (c Context) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		return backendFor("scatter", key, unsafe.Offsetof(Backend{}.ScatterReduceSource), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).ScatterReduceSource(c, out, self, dim, index, source, reduce)
@@ -1749,7 +1545,6 @@ func (c Context) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index,
 	return
 }
 
-// ScatterReduceValue implements the operator scatter.
 func (c Context) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		return backendFor("scatter", key, unsafe.Offsetof(Backend{}.ScatterReduceValue), keys(self)|keys(index), keys(out)|keys(self)|keys(index)).ScatterReduceValue(c, out, self, dim, index, value, reduce)
@@ -1759,7 +1554,6 @@ func (c Context) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *
 	return
 }
 
-// ScatterAdd implements the operator scatter_add.
 func (c Context) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(2)); key != 0 {
 		return backendFor("scatter_add", key, unsafe.Offsetof(Backend{}.ScatterAdd), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).ScatterAdd(c, out, self, dim, index, source)
@@ -1769,7 +1563,6 @@ func (c Context) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *
 	return
 }
 
-// ScatterReduce implements the operator scatter_reduce.
 func (c Context) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		return backendFor("scatter_reduce", key, unsafe.Offsetof(Backend{}.ScatterReduce), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).ScatterReduce(c, out, self, dim, index, source, reduce, includeSelf)
@@ -1779,13 +1572,11 @@ func (c Context) ScatterReduce(out, self *tensor.Tensor, dim int64, index, sourc
 	return
 }
 
-// SegmentReduce implements the operator segment_reduce.
 func (c Context) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unchecked bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(lengths) | keys(indices) | keys(offsets))
 	return c.backendOr(&compositeOps, "segment_reduce", key, unsafe.Offsetof(Backend{}.SegmentReduce), tensor.Sparse, keys(data)|keys(lengths)|keys(indices)|keys(offsets), 0).SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unchecked, initial)
 }
 
-// IndexAdd implements the operator index_add.
 func (c Context) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		return backendFor("index_add", key, unsafe.Offsetof(Backend{}.IndexAdd), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).IndexAdd(c, out, self, dim, index, source, alpha)
@@ -1795,7 +1586,6 @@ func (c Context) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *te
 	return
 }
 
-// IndexCopy implements the operator index_copy.
 func (c Context) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(1)); key != 0 {
 		return backendFor("index_copy", key, unsafe.Offsetof(Backend{}.IndexCopy), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).IndexCopy(c, out, self, dim, index, source)
@@ -1805,7 +1595,6 @@ func (c Context) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *t
 	return
 }
 
-// IndexFill implements the operator index_fill.
 func (c Context) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(value)); key != 0 {
 		return backendFor("index_fill", key, unsafe.Offsetof(Backend{}.IndexFill), keys(self)|keys(index)|keys(value), keys(out)|keys(self)|keys(index)|keys(value)).IndexFill(c, out, self, dim, index, value)
@@ -1815,7 +1604,6 @@ func (c Context) IndexFill(out, self *tensor.Tensor, dim int64, index, value *te
 	return
 }
 
-// IndexReduce implements the operator index_reduce.
 func (c Context) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		return backendFor("index_reduce", key, unsafe.Offsetof(Backend{}.IndexReduce), keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source)).IndexReduce(c, out, self, dim, index, source, reduce, includeSelf)
@@ -1825,7 +1613,6 @@ func (c Context) IndexReduce(out, self *tensor.Tensor, dim int64, index, source 
 	return
 }
 
-// Cat implements the operator cat.
 func (c Context) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
 		return backendFor("cat", key, unsafe.Offsetof(Backend{}.Cat), keysOf(tensors), keys(out)|keysOf(tensors)).Cat(c, out, tensors, dim)
@@ -1835,7 +1622,6 @@ func (c Context) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r
 	return
 }
 
-// Stack implements the operator stack.
 func (c Context) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
 		return backendFor("stack", key, unsafe.Offsetof(Backend{}.Stack), keysOf(tensors), keys(out)|keysOf(tensors)).Stack(c, out, tensors, dim)
@@ -1845,85 +1631,71 @@ func (c Context) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) 
 	return
 }
 
-// Hstack implements the operator hstack.
 func (c Context) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors))
 	return c.backendOr(&compositeOps, "hstack", key, unsafe.Offsetof(Backend{}.Hstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Hstack(c, out, tensors)
 }
 
-// Vstack implements the operator vstack.
 func (c Context) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors))
 	return c.backendOr(&compositeOps, "vstack", key, unsafe.Offsetof(Backend{}.Vstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Vstack(c, out, tensors)
 }
 
-// Dstack implements the operator dstack.
 func (c Context) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors))
 	return c.backendOr(&compositeOps, "dstack", key, unsafe.Offsetof(Backend{}.Dstack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).Dstack(c, out, tensors)
 }
 
-// ColumnStack implements the operator column_stack.
 func (c Context) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors))
 	return c.backendOr(&compositeOps, "column_stack", key, unsafe.Offsetof(Backend{}.ColumnStack), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).ColumnStack(c, out, tensors)
 }
 
-// Atleast1d implements the operator atleast_1d.
 func (c Context) Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "atleast_1d", key, unsafe.Offsetof(Backend{}.Atleast1d), tensor.Sparse, 0, 0).Atleast1d(c, self)
 }
 
-// Atleast1dSequence implements the operator atleast_1d.
 func (c Context) Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
 	return c.backendOr(&compositeOps, "atleast_1d", key, unsafe.Offsetof(Backend{}.Atleast1dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast1dSequence(c, tensors)
 }
 
-// Atleast2d implements the operator atleast_2d.
 func (c Context) Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "atleast_2d", key, unsafe.Offsetof(Backend{}.Atleast2d), tensor.Sparse, 0, 0).Atleast2d(c, self)
 }
 
-// Atleast2dSequence implements the operator atleast_2d.
 func (c Context) Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
 	return c.backendOr(&compositeOps, "atleast_2d", key, unsafe.Offsetof(Backend{}.Atleast2dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast2dSequence(c, tensors)
 }
 
-// Atleast3d implements the operator atleast_3d.
 func (c Context) Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "atleast_3d", key, unsafe.Offsetof(Backend{}.Atleast3d), tensor.Sparse, 0, 0).Atleast3d(c, self)
 }
 
-// Atleast3dSequence implements the operator atleast_3d.
 func (c Context) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
 	return c.backendOr(&compositeOps, "atleast_3d", key, unsafe.Offsetof(Backend{}.Atleast3dSequence), tensor.Sparse, keysOf(tensors), 0).Atleast3dSequence(c, tensors)
 }
 
-// BroadcastTensors implements the operator broadcast_tensors.
 func (c Context) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
 	return c.backendOr(&compositeOps, "broadcast_tensors", key, unsafe.Offsetof(Backend{}.BroadcastTensors), tensor.Sparse, keysOf(tensors), 0).BroadcastTensors(c, tensors)
 }
 
-// Meshgrid implements the operator meshgrid.
 func (c Context) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
 	return c.backendOr(&compositeOps, "meshgrid", key, unsafe.Offsetof(Backend{}.Meshgrid), tensor.Sparse, keysOf(tensors), 0).Meshgrid(c, tensors, indexing)
 }
 
-// CartesianProd implements the operator cartesian_prod.
 func (c Context) CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
 	return c.backendOr(&compositeOps, "cartesian_prod", key, unsafe.Offsetof(Backend{}.CartesianProd), tensor.Sparse, keysOf(tensors), 0).CartesianProd(c, tensors)
 }
 
-// Combinations implements the operator combinations.
 func (c Context) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("combinations", key, unsafe.Offsetof(Backend{}.Combinations), tensor.Sparse, 0).Combinations(c, self, r, withReplacement)
@@ -1931,13 +1703,11 @@ func (c Context) Combinations(self *tensor.Tensor, r int64, withReplacement bool
 	return ops.Combinations(self, r, withReplacement)
 }
 
-// BlockDiag implements the operator block_diag.
 func (c Context) BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
 	return c.backendOr(&compositeOps, "block_diag", key, unsafe.Offsetof(Backend{}.BlockDiag), tensor.Sparse, keysOf(tensors), 0).BlockDiag(c, tensors)
 }
 
-// Repeat implements the operator repeat.
 func (c Context) Repeat(self *tensor.Tensor, repeats []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("repeat", key, unsafe.Offsetof(Backend{}.Repeat), tensor.Sparse, 0).Repeat(c, self, repeats)
@@ -1945,25 +1715,21 @@ func (c Context) Repeat(self *tensor.Tensor, repeats []int64) (*tensor.Tensor, e
 	return ops.Repeat(self, repeats)
 }
 
-// Tile implements the operator tile.
 func (c Context) Tile(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "tile", key, unsafe.Offsetof(Backend{}.Tile), tensor.Sparse, 0, 0).Tile(c, self, dims)
 }
 
-// RepeatInterleaveSelf implements the operator repeat_interleave.
 func (c Context) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleaveSelf), tensor.Sparse, 0, 0).RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 }
 
-// RepeatInterleaveTensor implements the operator repeat_interleave.
 func (c Context) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(repeats))
 	return c.backendOr(&compositeOps, "repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleaveTensor), tensor.Sparse, keys(self)|keys(repeats), 0).RepeatInterleaveTensor(c, self, repeats, dim, outputSize)
 }
 
-// RepeatInterleave implements the operator repeat_interleave.
 func (c Context) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(repeats)) &^ tensor.Gradient); key != 0 {
 		return backendFor("repeat_interleave", key, unsafe.Offsetof(Backend{}.RepeatInterleave), tensor.Sparse, 0).RepeatInterleave(c, repeats, outputSize)
@@ -1971,7 +1737,6 @@ func (c Context) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (*
 	return ops.RepeatInterleave(repeats, outputSize)
 }
 
-// Roll implements the operator roll.
 func (c Context) Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("roll", key, unsafe.Offsetof(Backend{}.Roll), tensor.Sparse, 0).Roll(c, self, shifts, dims)
@@ -1979,7 +1744,6 @@ func (c Context) Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor
 	return ops.Roll(self, shifts, dims)
 }
 
-// Flip implements the operator flip.
 func (c Context) Flip(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("flip", key, unsafe.Offsetof(Backend{}.Flip), tensor.Sparse, 0).Flip(c, self, dims)
@@ -1987,25 +1751,21 @@ func (c Context) Flip(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 	return ops.Flip(self, dims)
 }
 
-// Fliplr implements the operator fliplr.
 func (c Context) Fliplr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "fliplr", key, unsafe.Offsetof(Backend{}.Fliplr), tensor.Sparse, 0, 0).Fliplr(c, self)
 }
 
-// Flipud implements the operator flipud.
 func (c Context) Flipud(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "flipud", key, unsafe.Offsetof(Backend{}.Flipud), tensor.Sparse, 0, 0).Flipud(c, self)
 }
 
-// Rot90 implements the operator rot90.
 func (c Context) Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "rot90", key, unsafe.Offsetof(Backend{}.Rot90), tensor.Sparse, 0, 0).Rot90(c, self, k, dims)
 }
 
-// Tril implements the operator tril.
 func (c Context) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("tril", key, unsafe.Offsetof(Backend{}.Tril), keys(self), keys(out)|keys(self)).Tril(c, out, self, diagonal)
@@ -2015,7 +1775,6 @@ func (c Context) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tens
 	return
 }
 
-// Triu implements the operator triu.
 func (c Context) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("triu", key, unsafe.Offsetof(Backend{}.Triu), keys(self), keys(out)|keys(self)).Triu(c, out, self, diagonal)
@@ -2025,7 +1784,6 @@ func (c Context) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tens
 	return
 }
 
-// Diag implements the operator diag.
 func (c Context) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("diag", key, unsafe.Offsetof(Backend{}.Diag), keys(self), keys(out)|keys(self)).Diag(c, out, self, offset)
@@ -2035,7 +1793,6 @@ func (c Context) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor
 	return
 }
 
-// DiagEmbed implements the operator diag_embed.
 func (c Context) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("diag_embed", key, unsafe.Offsetof(Backend{}.DiagEmbed), tensor.Sparse, 0).DiagEmbed(c, self, offset, dim1, dim2)
@@ -2043,7 +1800,6 @@ func (c Context) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tens
 	return ops.DiagEmbed(self, offset, dim1, dim2)
 }
 
-// Diagflat implements the operator diagflat.
 func (c Context) Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("diagflat", key, unsafe.Offsetof(Backend{}.Diagflat), tensor.Sparse, 0).Diagflat(c, self, offset)
@@ -2051,7 +1807,6 @@ func (c Context) Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, er
 	return ops.Diagflat(self, offset)
 }
 
-// DiagonalScatter implements the operator diagonal_scatter.
 func (c Context) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
 		return backendFor("diagonal_scatter", key, unsafe.Offsetof(Backend{}.DiagonalScatter), tensor.Sparse, keys(self)|keys(src)).DiagonalScatter(c, self, src, offset, dim1, dim2)
@@ -2059,7 +1814,6 @@ func (c Context) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 in
 	return ops.DiagonalScatter(self, src, offset, dim1, dim2)
 }
 
-// SelectScatter implements the operator select_scatter.
 func (c Context) SelectScatter(self, src *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
 		return backendFor("select_scatter", key, unsafe.Offsetof(Backend{}.SelectScatter), tensor.Sparse, keys(self)|keys(src)).SelectScatter(c, self, src, dim, index)
@@ -2067,7 +1821,6 @@ func (c Context) SelectScatter(self, src *tensor.Tensor, dim, index int64) (*ten
 	return ops.SelectScatter(self, src, dim, index)
 }
 
-// SliceScatter implements the operator slice_scatter.
 func (c Context) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(src)); key != 0 {
 		return backendFor("slice_scatter", key, unsafe.Offsetof(Backend{}.SliceScatter), keys(self)|keys(src), keys(out)|keys(self)|keys(src)).SliceScatter(c, out, self, src, dim, start, end, step)
@@ -2077,7 +1830,6 @@ func (c Context) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, e
 	return
 }
 
-// AsStridedScatter implements the operator as_strided_scatter.
 func (c Context) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
 		return backendFor("as_strided_scatter", key, unsafe.Offsetof(Backend{}.AsStridedScatter), tensor.Sparse, keys(self)|keys(src)).AsStridedScatter(c, self, src, size, stride, offset)
@@ -2085,7 +1837,6 @@ func (c Context) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64
 	return ops.AsStridedScatter(self, src, size, stride, offset)
 }
 
-// UnravelIndex implements the operator unravel_index.
 func (c Context) UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey((keys(indices)) &^ tensor.Gradient); key != 0 {
 		return backendFor("unravel_index", key, unsafe.Offsetof(Backend{}.UnravelIndex), tensor.Sparse, 0).UnravelIndex(c, indices, sizes)
@@ -2093,13 +1844,11 @@ func (c Context) UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.
 	return ops.UnravelIndex(indices, sizes)
 }
 
-// SumToSize implements the operator sum_to_size.
 func (c Context) SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "sum_to_size", key, unsafe.Offsetof(Backend{}.SumToSize), tensor.Sparse, 0, 0).SumToSize(c, self, size)
 }
 
-// ConstantPadNd implements the operator constant_pad_nd.
 func (c Context) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("constant_pad_nd", key, unsafe.Offsetof(Backend{}.ConstantPadNd), tensor.Sparse, 0).ConstantPadNd(c, self, pad, value)
@@ -2107,7 +1856,6 @@ func (c Context) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Sca
 	return ops.ConstantPadNd(self, pad, value)
 }
 
-// Matmul implements the operator linalg.matmul.
 func (c Context) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(3)); key != 0 {
 		return backendFor("linalg.matmul", key, unsafe.Offsetof(Backend{}.Matmul), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Matmul(c, out, self, other)
@@ -2117,67 +1865,56 @@ func (c Context) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// LinalgCross implements the operator linalg.cross.
 func (c Context) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other))
 	return c.backendOr(&compositeOps, "linalg.cross", key, unsafe.Offsetof(Backend{}.LinalgCross), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).LinalgCross(c, out, self, other, dim)
 }
 
-// LinalgDiagonal implements the operator linalg.diagonal.
 func (c Context) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(a))
 	return c.backendOr(&compositeOps, "linalg.diagonal", key, unsafe.Offsetof(Backend{}.LinalgDiagonal), tensor.Sparse, 0, 0).LinalgDiagonal(c, a, offset, dim1, dim2)
 }
 
-// LinalgVecdot implements the operator linalg.vecdot.
 func (c Context) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(x) | keys(y) | c.casting(3))
 	return c.backendOr(&compositeOps, "linalg.vecdot", key, unsafe.Offsetof(Backend{}.LinalgVecdot), keys(x)|keys(y), keys(out)|keys(x)|keys(y), keys(out)).LinalgVecdot(c, out, x, y, dim)
 }
 
-// LinalgMultiDot implements the operator linalg.multi_dot.
 func (c Context) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(3))
 	return c.backendOr(&compositeOps, "linalg.multi_dot", key, unsafe.Offsetof(Backend{}.LinalgMultiDot), keysOf(tensors), keys(out)|keysOf(tensors), keys(out)).LinalgMultiDot(c, out, tensors)
 }
 
-// ChainMatmul implements the operator chain_matmul.
 func (c Context) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keysOf(matrices) | c.casting(3))
 	return c.backendOr(&compositeOps, "chain_matmul", key, unsafe.Offsetof(Backend{}.ChainMatmul), keysOf(matrices), keys(out)|keysOf(matrices), keys(out)).ChainMatmul(c, out, matrices)
 }
 
-// LinalgMatrixPower implements the operator linalg.matrix_power.
 func (c Context) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.matrix_power", key, unsafe.Offsetof(Backend{}.LinalgMatrixPower), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixPower(c, out, self, n)
 }
 
-// LinalgMatrixExp implements the operator linalg.matrix_exp.
 func (c Context) LinalgMatrixExp(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "linalg.matrix_exp", key, unsafe.Offsetof(Backend{}.LinalgMatrixExp), tensor.Sparse, 0, 0).LinalgMatrixExp(c, self)
 }
 
-// LinalgVander implements the operator linalg.vander.
 func (c Context) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(x))
 	return c.backendOr(&compositeOps, "linalg.vander", key, unsafe.Offsetof(Backend{}.LinalgVander), tensor.Sparse, 0, 0).LinalgVander(c, x, n)
 }
 
-// LinalgTensorinv implements the operator linalg.tensorinv.
 func (c Context) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.tensorinv", key, unsafe.Offsetof(Backend{}.LinalgTensorinv), keys(self), keys(out)|keys(self), keys(out)).LinalgTensorinv(c, out, self, ind)
 }
 
-// LinalgTensorsolve implements the operator linalg.tensorsolve.
 func (c Context) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.tensorsolve", key, unsafe.Offsetof(Backend{}.LinalgTensorsolve), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).LinalgTensorsolve(c, out, self, other, dims)
 }
 
-// LinalgCholeskyEx implements the operator linalg.cholesky_ex.
 func (c Context) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outL) | keys(outInfo) | keys(self) | c.casting(1)); key != 0 {
 		return backendFor("linalg.cholesky_ex", key, unsafe.Offsetof(Backend{}.LinalgCholeskyEx), keys(self), keys(outL)|keys(outInfo)|keys(self)).LinalgCholeskyEx(c, outL, outInfo, self, upper, checkErrors)
@@ -2188,19 +1925,16 @@ func (c Context) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, che
 	return
 }
 
-// LinalgCholesky implements the operator linalg.cholesky.
 func (c Context) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.cholesky", key, unsafe.Offsetof(Backend{}.LinalgCholesky), keys(self), keys(out)|keys(self), keys(out)).LinalgCholesky(c, out, self, upper)
 }
 
-// Cholesky implements the operator cholesky.
 func (c Context) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "cholesky", key, unsafe.Offsetof(Backend{}.Cholesky), keys(self), keys(out)|keys(self), keys(out)).Cholesky(c, out, self, upper)
 }
 
-// LinalgLuFactorEx implements the operator linalg.lu_factor_ex.
 func (c Context) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
 		return backendFor("linalg.lu_factor_ex", key, unsafe.Offsetof(Backend{}.LinalgLuFactorEx), keys(a), keys(outLU)|keys(outPivots)|keys(outInfo)|keys(a)).LinalgLuFactorEx(c, outLU, outPivots, outInfo, a, pivot, checkErrors)
@@ -2212,31 +1946,26 @@ func (c Context) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, p
 	return
 }
 
-// LinalgLuFactor implements the operator linalg.lu_factor.
 func (c Context) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outLU) | keys(outPivots) | keys(a))
 	return c.backendOr(&compositeOps, "linalg.lu_factor", key, unsafe.Offsetof(Backend{}.LinalgLuFactor), keys(a), keys(outLU)|keys(outPivots)|keys(a), keys(outLU)|keys(outPivots)).LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
-// Lu implements the operator lu.
 func (c Context) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(a))
 	return c.backendOr(&compositeOps, "lu", key, unsafe.Offsetof(Backend{}.Lu), tensor.Sparse, 0, 0).Lu(c, a, pivot)
 }
 
-// LinalgLu implements the operator linalg.lu.
 func (c Context) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outP) | keys(outL) | keys(outU) | keys(a))
 	return c.backendOr(&compositeOps, "linalg.lu", key, unsafe.Offsetof(Backend{}.LinalgLu), keys(a), keys(outP)|keys(outL)|keys(outU)|keys(a), keys(outP)|keys(outL)|keys(outU)).LinalgLu(c, outP, outL, outU, a, pivot)
 }
 
-// LuUnpack implements the operator lu_unpack.
 func (c Context) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outP) | keys(outL) | keys(outU) | keys(lu) | keys(pivots))
 	return c.backendOr(&compositeOps, "lu_unpack", key, unsafe.Offsetof(Backend{}.LuUnpack), keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)).LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 }
 
-// PivotsPermutation implements the operator pivots_permutation.
 func (c Context) PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(pivots)) &^ tensor.Gradient); key != 0 {
 		return backendFor("pivots_permutation", key, unsafe.Offsetof(Backend{}.PivotsPermutation), tensor.Sparse, 0).PivotsPermutation(c, pivots, n)
@@ -2244,7 +1973,6 @@ func (c Context) PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tens
 	return ops.PivotsPermutation(pivots, n)
 }
 
-// LinalgLdlFactorEx implements the operator linalg.ldl_factor_ex.
 func (c Context) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outLD) | keys(outPivots) | keys(outInfo) | keys(self)); key != 0 {
 		return backendFor("linalg.ldl_factor_ex", key, unsafe.Offsetof(Backend{}.LinalgLdlFactorEx), keys(self), keys(outLD)|keys(outPivots)|keys(outInfo)|keys(self)).LinalgLdlFactorEx(c, outLD, outPivots, outInfo, self, hermitian, checkErrors)
@@ -2256,13 +1984,11 @@ func (c Context) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tenso
 	return
 }
 
-// LinalgLdlFactor implements the operator linalg.ldl_factor.
 func (c Context) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outLD) | keys(outPivots) | keys(self))
 	return c.backendOr(&compositeOps, "linalg.ldl_factor", key, unsafe.Offsetof(Backend{}.LinalgLdlFactor), keys(self), keys(outLD)|keys(outPivots)|keys(self), keys(outLD)|keys(outPivots)).LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
 }
 
-// Geqrf implements the operator geqrf.
 func (c Context) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outA) | keys(outTau) | keys(self) | c.casting(1)); key != 0 {
 		return backendFor("geqrf", key, unsafe.Offsetof(Backend{}.Geqrf), keys(self), keys(outA)|keys(outTau)|keys(self)).Geqrf(c, outA, outTau, self)
@@ -2273,7 +1999,6 @@ func (c Context) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1
 	return
 }
 
-// LinalgQr implements the operator linalg.qr.
 func (c Context) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outQ) | keys(outR) | keys(a) | c.casting(1)); key != 0 {
 		return backendFor("linalg.qr", key, unsafe.Offsetof(Backend{}.LinalgQr), keys(a), keys(outQ)|keys(outR)|keys(a)).LinalgQr(c, outQ, outR, a, mode)
@@ -2284,13 +2009,11 @@ func (c Context) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor
 	return
 }
 
-// Qr implements the operator qr.
 func (c Context) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outQ) | keys(outR) | keys(self))
 	return c.backendOr(&compositeOps, "qr", key, unsafe.Offsetof(Backend{}.Qr), keys(self), keys(outQ)|keys(outR)|keys(self), keys(outQ)|keys(outR)).Qr(c, outQ, outR, self, some)
 }
 
-// LinalgHouseholderProduct implements the operator linalg.householder_product.
 func (c Context) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(input) | keys(tau) | c.casting(1)); key != 0 {
 		return backendFor("linalg.householder_product", key, unsafe.Offsetof(Backend{}.LinalgHouseholderProduct), keys(input)|keys(tau), keys(out)|keys(input)|keys(tau)).LinalgHouseholderProduct(c, out, input, tau)
@@ -2300,7 +2023,6 @@ func (c Context) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *t
 	return
 }
 
-// Ormqr implements the operator ormqr.
 func (c Context) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(tau) | keys(other) | c.casting(1)); key != 0 {
 		return backendFor("ormqr", key, unsafe.Offsetof(Backend{}.Ormqr), keys(self)|keys(tau)|keys(other), keys(out)|keys(self)|keys(tau)|keys(other)).Ormqr(c, out, self, tau, other, left, transpose)
@@ -2310,43 +2032,36 @@ func (c Context) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose boo
 	return
 }
 
-// LinalgMatrixSqrth implements the operator linalg.matrix_sqrth.
 func (c Context) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(3))
 	return c.backendOr(&compositeOps, "linalg.matrix_sqrth", key, unsafe.Offsetof(Backend{}.LinalgMatrixSqrth), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixSqrth(c, out, self)
 }
 
-// Lyapunov implements the operator lyapunov.
 func (c Context) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(h) | keys(g))
 	return c.backendOr(&compositeOps, "lyapunov", key, unsafe.Offsetof(Backend{}.Lyapunov), tensor.Sparse, keys(h)|keys(g), 0).Lyapunov(c, h, g)
 }
 
-// LinalgPolar implements the operator linalg.polar.
 func (c Context) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outU) | keys(outH) | keys(a))
 	return c.backendOr(&compositeOps, "linalg.polar", key, unsafe.Offsetof(Backend{}.LinalgPolar), keys(a), keys(outU)|keys(outH)|keys(a), keys(outU)|keys(outH)).LinalgPolar(c, outU, outH, a)
 }
 
-// LinalgDet implements the operator linalg.det.
 func (c Context) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(a))
 	return c.backendOr(&compositeOps, "linalg.det", key, unsafe.Offsetof(Backend{}.LinalgDet), keys(a), keys(out)|keys(a), keys(out)).LinalgDet(c, out, a)
 }
 
-// LinalgSlogdet implements the operator linalg.slogdet.
 func (c Context) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outSign) | keys(outLog) | keys(a))
 	return c.backendOr(&compositeOps, "linalg.slogdet", key, unsafe.Offsetof(Backend{}.LinalgSlogdet), keys(a), keys(outSign)|keys(outLog)|keys(a), keys(outSign)|keys(outLog)).LinalgSlogdet(c, outSign, outLog, a)
 }
 
-// Logdet implements the operator logdet.
 func (c Context) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "logdet", key, unsafe.Offsetof(Backend{}.Logdet), tensor.Sparse, 0, 0).Logdet(c, self)
 }
 
-// LinalgVectorNorm implements the operator linalg.vector_norm.
 func (c Context) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("linalg.vector_norm", key, unsafe.Offsetof(Backend{}.LinalgVectorNorm), keys(self), keys(out)|keys(self)).LinalgVectorNorm(c, out, self, ord, dim, keepdim, d)
@@ -2356,109 +2071,91 @@ func (c Context) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, di
 	return
 }
 
-// LinalgMatrixNorm implements the operator linalg.matrix_norm.
 func (c Context) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
 	return c.backendOr(&compositeOps, "linalg.matrix_norm", key, unsafe.Offsetof(Backend{}.LinalgMatrixNorm), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixNorm(c, out, self, ord, dim, keepdim, d)
 }
 
-// LinalgMatrixNormStrOrd implements the operator linalg.matrix_norm.
 func (c Context) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
 	return c.backendOr(&compositeOps, "linalg.matrix_norm", key, unsafe.Offsetof(Backend{}.LinalgMatrixNormStrOrd), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixNormStrOrd(c, out, self, ord, dim, keepdim, d)
 }
 
-// LinalgNorm implements the operator linalg.norm.
 func (c Context) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "linalg.norm", key, unsafe.Offsetof(Backend{}.LinalgNorm), keys(self), keys(out)|keys(self), keys(out)).LinalgNorm(c, out, self, ord, dim, keepdim, d)
 }
 
-// LinalgNormOrdStr implements the operator linalg.norm.
 func (c Context) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "linalg.norm", key, unsafe.Offsetof(Backend{}.LinalgNormOrdStr), keys(self), keys(out)|keys(self), keys(out)).LinalgNormOrdStr(c, out, self, ord, dim, keepdim, d)
 }
 
-// FrobeniusNorm implements the operator frobenius_norm.
 func (c Context) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
 	return c.backendOr(&compositeOps, "frobenius_norm", key, unsafe.Offsetof(Backend{}.FrobeniusNorm), keys(self), keys(out)|keys(self), keys(out)).FrobeniusNorm(c, out, self, dim, keepdim)
 }
 
-// NuclearNorm implements the operator nuclear_norm.
 func (c Context) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
 	return c.backendOr(&compositeOps, "nuclear_norm", key, unsafe.Offsetof(Backend{}.NuclearNorm), keys(self), keys(out)|keys(self), keys(out)).NuclearNorm(c, out, self, dim, keepdim)
 }
 
-// LinalgCond implements the operator linalg.cond.
 func (c Context) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.cond", key, unsafe.Offsetof(Backend{}.LinalgCond), keys(self), keys(out)|keys(self), keys(out)).LinalgCond(c, out, self, p)
 }
 
-// LinalgCondPStr implements the operator linalg.cond.
 func (c Context) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.cond", key, unsafe.Offsetof(Backend{}.LinalgCondPStr), keys(self), keys(out)|keys(self), keys(out)).LinalgCondPStr(c, out, self, p)
 }
 
-// LinalgMatrixRank implements the operator linalg.matrix_rank.
 func (c Context) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRank), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixRank(c, out, self, atol, rtol, hermitian)
 }
 
-// LinalgMatrixRankAtolRtolTensor implements the operator linalg.matrix_rank.
 func (c Context) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankAtolRtolTensor), keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), keys(out)).LinalgMatrixRankAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 }
 
-// LinalgMatrixRankTol implements the operator linalg.matrix_rank.
 func (c Context) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankTol), keys(self), keys(out)|keys(self), keys(out)).LinalgMatrixRankTol(c, out, self, tol, hermitian)
 }
 
-// LinalgMatrixRankTolTensor implements the operator linalg.matrix_rank.
 func (c Context) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.matrix_rank", key, unsafe.Offsetof(Backend{}.LinalgMatrixRankTolTensor), keys(self)|keys(tol), keys(out)|keys(self)|keys(tol), keys(out)).LinalgMatrixRankTolTensor(c, out, self, tol, hermitian)
 }
 
-// LinalgPinv implements the operator linalg.pinv.
 func (c Context) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinv), keys(self), keys(out)|keys(self), keys(out)).LinalgPinv(c, out, self, atol, rtol, hermitian)
 }
 
-// LinalgPinvAtolRtolTensor implements the operator linalg.pinv.
 func (c Context) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(atol) | keys(rtol))
 	return c.backendOr(&compositeOps, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvAtolRtolTensor), keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), keys(out)).LinalgPinvAtolRtolTensor(c, out, self, atol, rtol, hermitian)
 }
 
-// LinalgPinvRcond implements the operator linalg.pinv.
 func (c Context) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvRcond), keys(self), keys(out)|keys(self), keys(out)).LinalgPinvRcond(c, out, self, rcond, hermitian)
 }
 
-// LinalgPinvRcondTensor implements the operator linalg.pinv.
 func (c Context) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(rcond))
 	return c.backendOr(&compositeOps, "linalg.pinv", key, unsafe.Offsetof(Backend{}.LinalgPinvRcondTensor), keys(self)|keys(rcond), keys(out)|keys(self)|keys(rcond), keys(out)).LinalgPinvRcondTensor(c, out, self, rcond, hermitian)
 }
 
-// Pinverse implements the operator pinverse.
 func (c Context) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "pinverse", key, unsafe.Offsetof(Backend{}.Pinverse), tensor.Sparse, 0, 0).Pinverse(c, self, rcond)
 }
 
-// LinalgSolveEx implements the operator linalg.solve_ex.
 func (c Context) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
 		return backendFor("linalg.solve_ex", key, unsafe.Offsetof(Backend{}.LinalgSolveEx), keys(a)|keys(b), keys(outResult)|keys(outInfo)|keys(a)|keys(b)).LinalgSolveEx(c, outResult, outInfo, a, b, left, checkErrors)
@@ -2469,13 +2166,11 @@ func (c Context) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, ch
 	return
 }
 
-// LinalgSolve implements the operator linalg.solve.
 func (c Context) LinalgSolve(out, a, rhs *tensor.Tensor, left bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(a) | keys(rhs) | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.solve", key, unsafe.Offsetof(Backend{}.LinalgSolve), keys(a)|keys(rhs), keys(out)|keys(a)|keys(rhs), keys(out)).LinalgSolve(c, out, a, rhs, left)
 }
 
-// LinalgInvEx implements the operator linalg.inv_ex.
 func (c Context) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outInverse) | keys(outInfo) | keys(a) | c.casting(1)); key != 0 {
 		return backendFor("linalg.inv_ex", key, unsafe.Offsetof(Backend{}.LinalgInvEx), keys(a), keys(outInverse)|keys(outInfo)|keys(a)).LinalgInvEx(c, outInverse, outInfo, a, checkErrors)
@@ -2486,13 +2181,11 @@ func (c Context) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors 
 	return
 }
 
-// LinalgInv implements the operator linalg.inv.
 func (c Context) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(a) | c.casting(1))
 	return c.backendOr(&compositeOps, "linalg.inv", key, unsafe.Offsetof(Backend{}.LinalgInv), keys(a), keys(out)|keys(a), keys(out)).LinalgInv(c, out, a)
 }
 
-// LinalgSolveTriangular implements the operator linalg.solve_triangular.
 func (c Context) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(b)); key != 0 {
 		return backendFor("linalg.solve_triangular", key, unsafe.Offsetof(Backend{}.LinalgSolveTriangular), keys(self)|keys(b), keys(out)|keys(self)|keys(b)).LinalgSolveTriangular(c, out, self, b, upper, left, unitriangular)
@@ -2502,37 +2195,31 @@ func (c Context) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left,
 	return
 }
 
-// TriangularSolve implements the operator triangular_solve.
 func (c Context) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outSolution) | keys(outA) | keys(self) | keys(a) | c.casting(1))
 	return c.backendOr(&compositeOps, "triangular_solve", key, unsafe.Offsetof(Backend{}.TriangularSolve), keys(self)|keys(a), keys(outSolution)|keys(outA)|keys(self)|keys(a), keys(outSolution)|keys(outA)).TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 }
 
-// LinalgLuSolve implements the operator linalg.lu_solve.
 func (c Context) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(lu) | keys(pivots) | keys(b))
 	return c.backendOr(&compositeOps, "linalg.lu_solve", key, unsafe.Offsetof(Backend{}.LinalgLuSolve), keys(lu)|keys(pivots)|keys(b), keys(out)|keys(lu)|keys(pivots)|keys(b), keys(out)).LinalgLuSolve(c, out, lu, pivots, b, left, adjoint)
 }
 
-// LuSolve implements the operator lu_solve.
 func (c Context) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(lu) | keys(pivots) | c.casting(1))
 	return c.backendOr(&compositeOps, "lu_solve", key, unsafe.Offsetof(Backend{}.LuSolve), keys(self)|keys(lu)|keys(pivots), keys(out)|keys(self)|keys(lu)|keys(pivots), keys(out)).LuSolve(c, out, self, lu, pivots)
 }
 
-// CholeskySolve implements the operator cholesky_solve.
 func (c Context) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(l) | c.casting(1))
 	return c.backendOr(&compositeOps, "cholesky_solve", key, unsafe.Offsetof(Backend{}.CholeskySolve), keys(self)|keys(l), keys(out)|keys(self)|keys(l), keys(out)).CholeskySolve(c, out, self, l, upper)
 }
 
-// CholeskyInverse implements the operator cholesky_inverse.
 func (c Context) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "cholesky_inverse", key, unsafe.Offsetof(Backend{}.CholeskyInverse), keys(self), keys(out)|keys(self), keys(out)).CholeskyInverse(c, out, self, upper)
 }
 
-// LinalgLdlSolve implements the operator linalg.ldl_solve.
 func (c Context) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
 		return backendFor("linalg.ldl_solve", key, unsafe.Offsetof(Backend{}.LinalgLdlSolve), keys(ld)|keys(pivots)|keys(b), keys(out)|keys(ld)|keys(pivots)|keys(b)).LinalgLdlSolve(c, out, ld, pivots, b, hermitian)
@@ -2542,7 +2229,6 @@ func (c Context) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian boo
 	return
 }
 
-// LinalgLstsq implements the operator linalg.lstsq.
 func (c Context) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b) | c.casting(1)); key != 0 {
 		return backendFor("linalg.lstsq", key, unsafe.Offsetof(Backend{}.LinalgLstsq), keys(self)|keys(b), keys(outSolution)|keys(outResiduals)|keys(outRank)|keys(outSingular)|keys(self)|keys(b)).LinalgLstsq(c, outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
@@ -2555,7 +2241,6 @@ func (c Context) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, se
 	return
 }
 
-// LinalgEigh implements the operator linalg.eigh.
 func (c Context) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
 		return backendFor("linalg.eigh", key, unsafe.Offsetof(Backend{}.LinalgEigh), keys(self), keys(outValues)|keys(outVectors)|keys(self)).LinalgEigh(c, outValues, outVectors, self, uplo)
@@ -2566,7 +2251,6 @@ func (c Context) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo str
 	return
 }
 
-// LinalgEigvalsh implements the operator linalg.eigvalsh.
 func (c Context) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		return backendFor("linalg.eigvalsh", key, unsafe.Offsetof(Backend{}.LinalgEigvalsh), keys(self), keys(out)|keys(self)).LinalgEigvalsh(c, out, self, uplo)
@@ -2576,7 +2260,6 @@ func (c Context) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tens
 	return
 }
 
-// LinalgEig implements the operator linalg.eig.
 func (c Context) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
 		return backendFor("linalg.eig", key, unsafe.Offsetof(Backend{}.LinalgEig), keys(self), keys(outValues)|keys(outVectors)|keys(self)).LinalgEig(c, outValues, outVectors, self)
@@ -2587,7 +2270,6 @@ func (c Context) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tens
 	return
 }
 
-// LinalgEigvals implements the operator linalg.eigvals.
 func (c Context) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		return backendFor("linalg.eigvals", key, unsafe.Offsetof(Backend{}.LinalgEigvals), keys(self), keys(out)|keys(self)).LinalgEigvals(c, out, self)
@@ -2597,7 +2279,6 @@ func (c Context) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// LinalgSvd implements the operator linalg.svd.
 func (c Context) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outU) | keys(outS) | keys(outVh) | keys(a) | c.casting(1)); key != 0 {
 		return backendFor("linalg.svd", key, unsafe.Offsetof(Backend{}.LinalgSvd), keys(a), keys(outU)|keys(outS)|keys(outVh)|keys(a)).LinalgSvd(c, outU, outS, outVh, a, fullMatrices, driver)
@@ -2609,13 +2290,11 @@ func (c Context) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices boo
 	return
 }
 
-// Svd implements the operator svd.
 func (c Context) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(outU) | keys(outS) | keys(outV) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "svd", key, unsafe.Offsetof(Backend{}.Svd), keys(self), keys(outU)|keys(outS)|keys(outV)|keys(self), keys(outU)|keys(outS)|keys(outV)).Svd(c, outU, outS, outV, self, some, computeUV)
 }
 
-// LinalgSvdvals implements the operator linalg.svdvals.
 func (c Context) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(a) | c.casting(1)); key != 0 {
 		return backendFor("linalg.svdvals", key, unsafe.Offsetof(Backend{}.LinalgSvdvals), keys(a), keys(out)|keys(a)).LinalgSvdvals(c, out, a, driver)
@@ -2625,919 +2304,766 @@ func (c Context) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor
 	return
 }
 
-// SvdLowrank implements the operator svd_lowrank.
 func (c Context) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(a) | keys(m))
 	return c.backendOr(&compositeOps, "svd_lowrank", key, unsafe.Offsetof(Backend{}.SvdLowrank), tensor.Sparse, keys(a)|keys(m), 0).SvdLowrank(c, a, q, niter, m)
 }
 
-// PcaLowrank implements the operator pca_lowrank.
 func (c Context) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(a))
 	return c.backendOr(&compositeOps, "pca_lowrank", key, unsafe.Offsetof(Backend{}.PcaLowrank), tensor.Sparse, 0, 0).PcaLowrank(c, a, q, center, niter)
 }
 
-// Lobpcg implements the operator lobpcg.
 func (c Context) Lobpcg(a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(a) | keys(mass) | keys(x) | keys(iK))
 	return c.backendOr(&compositeOps, "lobpcg", key, unsafe.Offsetof(Backend{}.Lobpcg), tensor.Sparse, keys(a)|keys(mass)|keys(x)|keys(iK), 0).Lobpcg(c, a, k, mass, x, n, iK, niter, tol, largest, method)
 }
 
-// FusedSgd implements the operator _fused_sgd_.
 func (c Context) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(momentumBufferList) | keys(gradScale) | keys(foundInf))
 	return c.backendOr(&compositeOps, "_fused_sgd_", key, unsafe.Offsetof(Backend{}.FusedSgd), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf), 0).FusedSgd(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
 }
 
-// FusedAdam implements the operator _fused_adam_.
 func (c Context) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf))
 	return c.backendOr(&compositeOps, "_fused_adam_", key, unsafe.Offsetof(Backend{}.FusedAdam), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdam(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 }
 
-// FusedAdamw implements the operator _fused_adamw_.
 func (c Context) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf))
 	return c.backendOr(&compositeOps, "_fused_adamw_", key, unsafe.Offsetof(Backend{}.FusedAdamw), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdamw(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
 }
 
-// FusedAdagrad implements the operator _fused_adagrad_.
 func (c Context) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(stateSums) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf))
 	return c.backendOr(&compositeOps, "_fused_adagrad_", key, unsafe.Offsetof(Backend{}.FusedAdagrad), tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), 0).FusedAdagrad(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
 }
 
-// ForeachAbs implements the operator _foreach_abs.
 func (c Context) ForeachAbs(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_abs", key, unsafe.Offsetof(Backend{}.ForeachAbs), tensor.Sparse, keysOf(self), 0).ForeachAbs(c, self)
 }
 
-// ForeachAbsInPlace implements the operator _foreach_abs_.
 func (c Context) ForeachAbsInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_abs_", key, unsafe.Offsetof(Backend{}.ForeachAbsInPlace), tensor.Sparse, keysOf(self), 0).ForeachAbsInPlace(c, self)
 }
 
-// ForeachAcos implements the operator _foreach_acos.
 func (c Context) ForeachAcos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_acos", key, unsafe.Offsetof(Backend{}.ForeachAcos), tensor.Sparse, keysOf(self), 0).ForeachAcos(c, self)
 }
 
-// ForeachAcosInPlace implements the operator _foreach_acos_.
 func (c Context) ForeachAcosInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_acos_", key, unsafe.Offsetof(Backend{}.ForeachAcosInPlace), tensor.Sparse, keysOf(self), 0).ForeachAcosInPlace(c, self)
 }
 
-// ForeachAsin implements the operator _foreach_asin.
 func (c Context) ForeachAsin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_asin", key, unsafe.Offsetof(Backend{}.ForeachAsin), tensor.Sparse, keysOf(self), 0).ForeachAsin(c, self)
 }
 
-// ForeachAsinInPlace implements the operator _foreach_asin_.
 func (c Context) ForeachAsinInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_asin_", key, unsafe.Offsetof(Backend{}.ForeachAsinInPlace), tensor.Sparse, keysOf(self), 0).ForeachAsinInPlace(c, self)
 }
 
-// ForeachAtan implements the operator _foreach_atan.
 func (c Context) ForeachAtan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_atan", key, unsafe.Offsetof(Backend{}.ForeachAtan), tensor.Sparse, keysOf(self), 0).ForeachAtan(c, self)
 }
 
-// ForeachAtanInPlace implements the operator _foreach_atan_.
 func (c Context) ForeachAtanInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_atan_", key, unsafe.Offsetof(Backend{}.ForeachAtanInPlace), tensor.Sparse, keysOf(self), 0).ForeachAtanInPlace(c, self)
 }
 
-// ForeachCeil implements the operator _foreach_ceil.
 func (c Context) ForeachCeil(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_ceil", key, unsafe.Offsetof(Backend{}.ForeachCeil), tensor.Sparse, keysOf(self), 0).ForeachCeil(c, self)
 }
 
-// ForeachCeilInPlace implements the operator _foreach_ceil_.
 func (c Context) ForeachCeilInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_ceil_", key, unsafe.Offsetof(Backend{}.ForeachCeilInPlace), tensor.Sparse, keysOf(self), 0).ForeachCeilInPlace(c, self)
 }
 
-// ForeachCos implements the operator _foreach_cos.
 func (c Context) ForeachCos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_cos", key, unsafe.Offsetof(Backend{}.ForeachCos), tensor.Sparse, keysOf(self), 0).ForeachCos(c, self)
 }
 
-// ForeachCosInPlace implements the operator _foreach_cos_.
 func (c Context) ForeachCosInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_cos_", key, unsafe.Offsetof(Backend{}.ForeachCosInPlace), tensor.Sparse, keysOf(self), 0).ForeachCosInPlace(c, self)
 }
 
-// ForeachCosh implements the operator _foreach_cosh.
 func (c Context) ForeachCosh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_cosh", key, unsafe.Offsetof(Backend{}.ForeachCosh), tensor.Sparse, keysOf(self), 0).ForeachCosh(c, self)
 }
 
-// ForeachCoshInPlace implements the operator _foreach_cosh_.
 func (c Context) ForeachCoshInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_cosh_", key, unsafe.Offsetof(Backend{}.ForeachCoshInPlace), tensor.Sparse, keysOf(self), 0).ForeachCoshInPlace(c, self)
 }
 
-// ForeachErf implements the operator _foreach_erf.
 func (c Context) ForeachErf(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_erf", key, unsafe.Offsetof(Backend{}.ForeachErf), tensor.Sparse, keysOf(self), 0).ForeachErf(c, self)
 }
 
-// ForeachErfInPlace implements the operator _foreach_erf_.
 func (c Context) ForeachErfInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_erf_", key, unsafe.Offsetof(Backend{}.ForeachErfInPlace), tensor.Sparse, keysOf(self), 0).ForeachErfInPlace(c, self)
 }
 
-// ForeachErfc implements the operator _foreach_erfc.
 func (c Context) ForeachErfc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_erfc", key, unsafe.Offsetof(Backend{}.ForeachErfc), tensor.Sparse, keysOf(self), 0).ForeachErfc(c, self)
 }
 
-// ForeachErfcInPlace implements the operator _foreach_erfc_.
 func (c Context) ForeachErfcInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_erfc_", key, unsafe.Offsetof(Backend{}.ForeachErfcInPlace), tensor.Sparse, keysOf(self), 0).ForeachErfcInPlace(c, self)
 }
 
-// ForeachExp implements the operator _foreach_exp.
 func (c Context) ForeachExp(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_exp", key, unsafe.Offsetof(Backend{}.ForeachExp), tensor.Sparse, keysOf(self), 0).ForeachExp(c, self)
 }
 
-// ForeachExpInPlace implements the operator _foreach_exp_.
 func (c Context) ForeachExpInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_exp_", key, unsafe.Offsetof(Backend{}.ForeachExpInPlace), tensor.Sparse, keysOf(self), 0).ForeachExpInPlace(c, self)
 }
 
-// ForeachExpm1 implements the operator _foreach_expm1.
 func (c Context) ForeachExpm1(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_expm1", key, unsafe.Offsetof(Backend{}.ForeachExpm1), tensor.Sparse, keysOf(self), 0).ForeachExpm1(c, self)
 }
 
-// ForeachExpm1InPlace implements the operator _foreach_expm1_.
 func (c Context) ForeachExpm1InPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_expm1_", key, unsafe.Offsetof(Backend{}.ForeachExpm1InPlace), tensor.Sparse, keysOf(self), 0).ForeachExpm1InPlace(c, self)
 }
 
-// ForeachFloor implements the operator _foreach_floor.
 func (c Context) ForeachFloor(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_floor", key, unsafe.Offsetof(Backend{}.ForeachFloor), tensor.Sparse, keysOf(self), 0).ForeachFloor(c, self)
 }
 
-// ForeachFloorInPlace implements the operator _foreach_floor_.
 func (c Context) ForeachFloorInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_floor_", key, unsafe.Offsetof(Backend{}.ForeachFloorInPlace), tensor.Sparse, keysOf(self), 0).ForeachFloorInPlace(c, self)
 }
 
-// ForeachFrac implements the operator _foreach_frac.
 func (c Context) ForeachFrac(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_frac", key, unsafe.Offsetof(Backend{}.ForeachFrac), tensor.Sparse, keysOf(self), 0).ForeachFrac(c, self)
 }
 
-// ForeachFracInPlace implements the operator _foreach_frac_.
 func (c Context) ForeachFracInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_frac_", key, unsafe.Offsetof(Backend{}.ForeachFracInPlace), tensor.Sparse, keysOf(self), 0).ForeachFracInPlace(c, self)
 }
 
-// ForeachLgamma implements the operator _foreach_lgamma.
 func (c Context) ForeachLgamma(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_lgamma", key, unsafe.Offsetof(Backend{}.ForeachLgamma), tensor.Sparse, keysOf(self), 0).ForeachLgamma(c, self)
 }
 
-// ForeachLgammaInPlace implements the operator _foreach_lgamma_.
 func (c Context) ForeachLgammaInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_lgamma_", key, unsafe.Offsetof(Backend{}.ForeachLgammaInPlace), tensor.Sparse, keysOf(self), 0).ForeachLgammaInPlace(c, self)
 }
 
-// ForeachLog implements the operator _foreach_log.
 func (c Context) ForeachLog(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_log", key, unsafe.Offsetof(Backend{}.ForeachLog), tensor.Sparse, keysOf(self), 0).ForeachLog(c, self)
 }
 
-// ForeachLogInPlace implements the operator _foreach_log_.
 func (c Context) ForeachLogInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_log_", key, unsafe.Offsetof(Backend{}.ForeachLogInPlace), tensor.Sparse, keysOf(self), 0).ForeachLogInPlace(c, self)
 }
 
-// ForeachLog10 implements the operator _foreach_log10.
 func (c Context) ForeachLog10(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_log10", key, unsafe.Offsetof(Backend{}.ForeachLog10), tensor.Sparse, keysOf(self), 0).ForeachLog10(c, self)
 }
 
-// ForeachLog10InPlace implements the operator _foreach_log10_.
 func (c Context) ForeachLog10InPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_log10_", key, unsafe.Offsetof(Backend{}.ForeachLog10InPlace), tensor.Sparse, keysOf(self), 0).ForeachLog10InPlace(c, self)
 }
 
-// ForeachLog1p implements the operator _foreach_log1p.
 func (c Context) ForeachLog1p(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_log1p", key, unsafe.Offsetof(Backend{}.ForeachLog1p), tensor.Sparse, keysOf(self), 0).ForeachLog1p(c, self)
 }
 
-// ForeachLog1pInPlace implements the operator _foreach_log1p_.
 func (c Context) ForeachLog1pInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_log1p_", key, unsafe.Offsetof(Backend{}.ForeachLog1pInPlace), tensor.Sparse, keysOf(self), 0).ForeachLog1pInPlace(c, self)
 }
 
-// ForeachLog2 implements the operator _foreach_log2.
 func (c Context) ForeachLog2(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_log2", key, unsafe.Offsetof(Backend{}.ForeachLog2), tensor.Sparse, keysOf(self), 0).ForeachLog2(c, self)
 }
 
-// ForeachLog2InPlace implements the operator _foreach_log2_.
 func (c Context) ForeachLog2InPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_log2_", key, unsafe.Offsetof(Backend{}.ForeachLog2InPlace), tensor.Sparse, keysOf(self), 0).ForeachLog2InPlace(c, self)
 }
 
-// ForeachNeg implements the operator _foreach_neg.
 func (c Context) ForeachNeg(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_neg", key, unsafe.Offsetof(Backend{}.ForeachNeg), tensor.Sparse, keysOf(self), 0).ForeachNeg(c, self)
 }
 
-// ForeachNegInPlace implements the operator _foreach_neg_.
 func (c Context) ForeachNegInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_neg_", key, unsafe.Offsetof(Backend{}.ForeachNegInPlace), tensor.Sparse, keysOf(self), 0).ForeachNegInPlace(c, self)
 }
 
-// ForeachReciprocal implements the operator _foreach_reciprocal.
 func (c Context) ForeachReciprocal(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_reciprocal", key, unsafe.Offsetof(Backend{}.ForeachReciprocal), tensor.Sparse, keysOf(self), 0).ForeachReciprocal(c, self)
 }
 
-// ForeachReciprocalInPlace implements the operator _foreach_reciprocal_.
 func (c Context) ForeachReciprocalInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_reciprocal_", key, unsafe.Offsetof(Backend{}.ForeachReciprocalInPlace), tensor.Sparse, keysOf(self), 0).ForeachReciprocalInPlace(c, self)
 }
 
-// ForeachRound implements the operator _foreach_round.
 func (c Context) ForeachRound(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_round", key, unsafe.Offsetof(Backend{}.ForeachRound), tensor.Sparse, keysOf(self), 0).ForeachRound(c, self)
 }
 
-// ForeachRoundInPlace implements the operator _foreach_round_.
 func (c Context) ForeachRoundInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_round_", key, unsafe.Offsetof(Backend{}.ForeachRoundInPlace), tensor.Sparse, keysOf(self), 0).ForeachRoundInPlace(c, self)
 }
 
-// ForeachRsqrt implements the operator _foreach_rsqrt.
 func (c Context) ForeachRsqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_rsqrt", key, unsafe.Offsetof(Backend{}.ForeachRsqrt), tensor.Sparse, keysOf(self), 0).ForeachRsqrt(c, self)
 }
 
-// ForeachRsqrtInPlace implements the operator _foreach_rsqrt_.
 func (c Context) ForeachRsqrtInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_rsqrt_", key, unsafe.Offsetof(Backend{}.ForeachRsqrtInPlace), tensor.Sparse, keysOf(self), 0).ForeachRsqrtInPlace(c, self)
 }
 
-// ForeachSigmoid implements the operator _foreach_sigmoid.
 func (c Context) ForeachSigmoid(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sigmoid", key, unsafe.Offsetof(Backend{}.ForeachSigmoid), tensor.Sparse, keysOf(self), 0).ForeachSigmoid(c, self)
 }
 
-// ForeachSigmoidInPlace implements the operator _foreach_sigmoid_.
 func (c Context) ForeachSigmoidInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sigmoid_", key, unsafe.Offsetof(Backend{}.ForeachSigmoidInPlace), tensor.Sparse, keysOf(self), 0).ForeachSigmoidInPlace(c, self)
 }
 
-// ForeachSign implements the operator _foreach_sign.
 func (c Context) ForeachSign(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sign", key, unsafe.Offsetof(Backend{}.ForeachSign), tensor.Sparse, keysOf(self), 0).ForeachSign(c, self)
 }
 
-// ForeachSignInPlace implements the operator _foreach_sign_.
 func (c Context) ForeachSignInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sign_", key, unsafe.Offsetof(Backend{}.ForeachSignInPlace), tensor.Sparse, keysOf(self), 0).ForeachSignInPlace(c, self)
 }
 
-// ForeachSin implements the operator _foreach_sin.
 func (c Context) ForeachSin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sin", key, unsafe.Offsetof(Backend{}.ForeachSin), tensor.Sparse, keysOf(self), 0).ForeachSin(c, self)
 }
 
-// ForeachSinInPlace implements the operator _foreach_sin_.
 func (c Context) ForeachSinInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sin_", key, unsafe.Offsetof(Backend{}.ForeachSinInPlace), tensor.Sparse, keysOf(self), 0).ForeachSinInPlace(c, self)
 }
 
-// ForeachSinh implements the operator _foreach_sinh.
 func (c Context) ForeachSinh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sinh", key, unsafe.Offsetof(Backend{}.ForeachSinh), tensor.Sparse, keysOf(self), 0).ForeachSinh(c, self)
 }
 
-// ForeachSinhInPlace implements the operator _foreach_sinh_.
 func (c Context) ForeachSinhInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sinh_", key, unsafe.Offsetof(Backend{}.ForeachSinhInPlace), tensor.Sparse, keysOf(self), 0).ForeachSinhInPlace(c, self)
 }
 
-// ForeachSqrt implements the operator _foreach_sqrt.
 func (c Context) ForeachSqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sqrt", key, unsafe.Offsetof(Backend{}.ForeachSqrt), tensor.Sparse, keysOf(self), 0).ForeachSqrt(c, self)
 }
 
-// ForeachSqrtInPlace implements the operator _foreach_sqrt_.
 func (c Context) ForeachSqrtInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sqrt_", key, unsafe.Offsetof(Backend{}.ForeachSqrtInPlace), tensor.Sparse, keysOf(self), 0).ForeachSqrtInPlace(c, self)
 }
 
-// ForeachTan implements the operator _foreach_tan.
 func (c Context) ForeachTan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_tan", key, unsafe.Offsetof(Backend{}.ForeachTan), tensor.Sparse, keysOf(self), 0).ForeachTan(c, self)
 }
 
-// ForeachTanInPlace implements the operator _foreach_tan_.
 func (c Context) ForeachTanInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_tan_", key, unsafe.Offsetof(Backend{}.ForeachTanInPlace), tensor.Sparse, keysOf(self), 0).ForeachTanInPlace(c, self)
 }
 
-// ForeachTanh implements the operator _foreach_tanh.
 func (c Context) ForeachTanh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_tanh", key, unsafe.Offsetof(Backend{}.ForeachTanh), tensor.Sparse, keysOf(self), 0).ForeachTanh(c, self)
 }
 
-// ForeachTanhInPlace implements the operator _foreach_tanh_.
 func (c Context) ForeachTanhInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_tanh_", key, unsafe.Offsetof(Backend{}.ForeachTanhInPlace), tensor.Sparse, keysOf(self), 0).ForeachTanhInPlace(c, self)
 }
 
-// ForeachTrunc implements the operator _foreach_trunc.
 func (c Context) ForeachTrunc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_trunc", key, unsafe.Offsetof(Backend{}.ForeachTrunc), tensor.Sparse, keysOf(self), 0).ForeachTrunc(c, self)
 }
 
-// ForeachTruncInPlace implements the operator _foreach_trunc_.
 func (c Context) ForeachTruncInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_trunc_", key, unsafe.Offsetof(Backend{}.ForeachTruncInPlace), tensor.Sparse, keysOf(self), 0).ForeachTruncInPlace(c, self)
 }
 
-// ForeachAddScalar implements the operator _foreach_add.
 func (c Context) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddScalar), tensor.Sparse, keysOf(self), 0).ForeachAddScalar(c, self, scalar)
 }
 
-// ForeachAddScalarInPlace implements the operator _foreach_add_.
 func (c Context) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachAddScalarInPlace(c, self, scalar)
 }
 
-// ForeachAddList implements the operator _foreach_add.
 func (c Context) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachAddList(c, self, other, alpha)
 }
 
-// ForeachAddListInPlace implements the operator _foreach_add_.
 func (c Context) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachAddListInPlace(c, self, other, alpha)
 }
 
-// ForeachAddScalars implements the operator _foreach_add.
 func (c Context) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddScalars), tensor.Sparse, keysOf(self), 0).ForeachAddScalars(c, self, scalars)
 }
 
-// ForeachAddScalarsInPlace implements the operator _foreach_add_.
 func (c Context) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachAddScalarsInPlace(c, self, scalars)
 }
 
-// ForeachAddTensor implements the operator _foreach_add.
 func (c Context) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keys(other))
 	return c.backendOr(&compositeOps, "_foreach_add", key, unsafe.Offsetof(Backend{}.ForeachAddTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachAddTensor(c, self, other, alpha)
 }
 
-// ForeachAddTensorInPlace implements the operator _foreach_add_.
 func (c Context) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keys(other))
 	return c.backendOr(&compositeOps, "_foreach_add_", key, unsafe.Offsetof(Backend{}.ForeachAddTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachAddTensorInPlace(c, self, other, alpha)
 }
 
-// ForeachSubScalar implements the operator _foreach_sub.
 func (c Context) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubScalar), tensor.Sparse, keysOf(self), 0).ForeachSubScalar(c, self, scalar)
 }
 
-// ForeachSubScalarInPlace implements the operator _foreach_sub_.
 func (c Context) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachSubScalarInPlace(c, self, scalar)
 }
 
-// ForeachSubList implements the operator _foreach_sub.
 func (c Context) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachSubList(c, self, other, alpha)
 }
 
-// ForeachSubListInPlace implements the operator _foreach_sub_.
 func (c Context) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachSubListInPlace(c, self, other, alpha)
 }
 
-// ForeachSubScalars implements the operator _foreach_sub.
 func (c Context) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sub", key, unsafe.Offsetof(Backend{}.ForeachSubScalars), tensor.Sparse, keysOf(self), 0).ForeachSubScalars(c, self, scalars)
 }
 
-// ForeachSubScalarsInPlace implements the operator _foreach_sub_.
 func (c Context) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_sub_", key, unsafe.Offsetof(Backend{}.ForeachSubScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachSubScalarsInPlace(c, self, scalars)
 }
 
-// ForeachMulScalar implements the operator _foreach_mul.
 func (c Context) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulScalar), tensor.Sparse, keysOf(self), 0).ForeachMulScalar(c, self, scalar)
 }
 
-// ForeachMulScalarInPlace implements the operator _foreach_mul_.
 func (c Context) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMulScalarInPlace(c, self, scalar)
 }
 
-// ForeachMulList implements the operator _foreach_mul.
 func (c Context) ForeachMulList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMulList(c, self, other)
 }
 
-// ForeachMulListInPlace implements the operator _foreach_mul_.
 func (c Context) ForeachMulListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMulListInPlace(c, self, other)
 }
 
-// ForeachMulScalars implements the operator _foreach_mul.
 func (c Context) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulScalars), tensor.Sparse, keysOf(self), 0).ForeachMulScalars(c, self, scalars)
 }
 
-// ForeachMulScalarsInPlace implements the operator _foreach_mul_.
 func (c Context) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMulScalarsInPlace(c, self, scalars)
 }
 
-// ForeachMulTensor implements the operator _foreach_mul.
 func (c Context) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keys(other))
 	return c.backendOr(&compositeOps, "_foreach_mul", key, unsafe.Offsetof(Backend{}.ForeachMulTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachMulTensor(c, self, other)
 }
 
-// ForeachMulTensorInPlace implements the operator _foreach_mul_.
 func (c Context) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keys(other))
 	return c.backendOr(&compositeOps, "_foreach_mul_", key, unsafe.Offsetof(Backend{}.ForeachMulTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachMulTensorInPlace(c, self, other)
 }
 
-// ForeachDivScalar implements the operator _foreach_div.
 func (c Context) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivScalar), tensor.Sparse, keysOf(self), 0).ForeachDivScalar(c, self, scalar)
 }
 
-// ForeachDivScalarInPlace implements the operator _foreach_div_.
 func (c Context) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachDivScalarInPlace(c, self, scalar)
 }
 
-// ForeachDivList implements the operator _foreach_div.
 func (c Context) ForeachDivList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachDivList(c, self, other)
 }
 
-// ForeachDivListInPlace implements the operator _foreach_div_.
 func (c Context) ForeachDivListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachDivListInPlace(c, self, other)
 }
 
-// ForeachDivScalars implements the operator _foreach_div.
 func (c Context) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivScalars), tensor.Sparse, keysOf(self), 0).ForeachDivScalars(c, self, scalars)
 }
 
-// ForeachDivScalarsInPlace implements the operator _foreach_div_.
 func (c Context) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachDivScalarsInPlace(c, self, scalars)
 }
 
-// ForeachDivTensor implements the operator _foreach_div.
 func (c Context) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keys(other))
 	return c.backendOr(&compositeOps, "_foreach_div", key, unsafe.Offsetof(Backend{}.ForeachDivTensor), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachDivTensor(c, self, other)
 }
 
-// ForeachDivTensorInPlace implements the operator _foreach_div_.
 func (c Context) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keys(other))
 	return c.backendOr(&compositeOps, "_foreach_div_", key, unsafe.Offsetof(Backend{}.ForeachDivTensorInPlace), tensor.Sparse, keysOf(self)|keys(other), 0).ForeachDivTensorInPlace(c, self, other)
 }
 
-// ForeachClampMaxScalar implements the operator _foreach_clamp_max.
 func (c Context) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalar), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalar(c, self, scalar)
 }
 
-// ForeachClampMaxScalarInPlace implements the operator _foreach_clamp_max_.
 func (c Context) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalarInPlace(c, self, scalar)
 }
 
-// ForeachClampMaxList implements the operator _foreach_clamp_max.
 func (c Context) ForeachClampMaxList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMaxList(c, self, other)
 }
 
-// ForeachClampMaxListInPlace implements the operator _foreach_clamp_max_.
 func (c Context) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMaxListInPlace(c, self, other)
 }
 
-// ForeachClampMaxScalars implements the operator _foreach_clamp_max.
 func (c Context) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_clamp_max", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalars), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalars(c, self, scalars)
 }
 
-// ForeachClampMaxScalarsInPlace implements the operator _foreach_clamp_max_.
 func (c Context) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_clamp_max_", key, unsafe.Offsetof(Backend{}.ForeachClampMaxScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMaxScalarsInPlace(c, self, scalars)
 }
 
-// ForeachClampMinScalar implements the operator _foreach_clamp_min.
 func (c Context) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalar), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalar(c, self, scalar)
 }
 
-// ForeachClampMinScalarInPlace implements the operator _foreach_clamp_min_.
 func (c Context) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalarInPlace(c, self, scalar)
 }
 
-// ForeachClampMinList implements the operator _foreach_clamp_min.
 func (c Context) ForeachClampMinList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMinList(c, self, other)
 }
 
-// ForeachClampMinListInPlace implements the operator _foreach_clamp_min_.
 func (c Context) ForeachClampMinListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachClampMinListInPlace(c, self, other)
 }
 
-// ForeachClampMinScalars implements the operator _foreach_clamp_min.
 func (c Context) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_clamp_min", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalars), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalars(c, self, scalars)
 }
 
-// ForeachClampMinScalarsInPlace implements the operator _foreach_clamp_min_.
 func (c Context) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_clamp_min_", key, unsafe.Offsetof(Backend{}.ForeachClampMinScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachClampMinScalarsInPlace(c, self, scalars)
 }
 
-// ForeachMaximumScalar implements the operator _foreach_maximum.
 func (c Context) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalar), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalar(c, self, scalar)
 }
 
-// ForeachMaximumScalarInPlace implements the operator _foreach_maximum_.
 func (c Context) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalarInPlace(c, self, scalar)
 }
 
-// ForeachMaximumList implements the operator _foreach_maximum.
 func (c Context) ForeachMaximumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMaximumList(c, self, other)
 }
 
-// ForeachMaximumListInPlace implements the operator _foreach_maximum_.
 func (c Context) ForeachMaximumListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMaximumListInPlace(c, self, other)
 }
 
-// ForeachMaximumScalars implements the operator _foreach_maximum.
 func (c Context) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_maximum", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalars), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalars(c, self, scalars)
 }
 
-// ForeachMaximumScalarsInPlace implements the operator _foreach_maximum_.
 func (c Context) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_maximum_", key, unsafe.Offsetof(Backend{}.ForeachMaximumScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMaximumScalarsInPlace(c, self, scalars)
 }
 
-// ForeachMinimumScalar implements the operator _foreach_minimum.
 func (c Context) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalar), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalar(c, self, scalar)
 }
 
-// ForeachMinimumScalarInPlace implements the operator _foreach_minimum_.
 func (c Context) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalarInPlace(c, self, scalar)
 }
 
-// ForeachMinimumList implements the operator _foreach_minimum.
 func (c Context) ForeachMinimumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumList), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMinimumList(c, self, other)
 }
 
-// ForeachMinimumListInPlace implements the operator _foreach_minimum_.
 func (c Context) ForeachMinimumListInPlace(self, other []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(other))
 	return c.backendOr(&compositeOps, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumListInPlace), tensor.Sparse, keysOf(self)|keysOf(other), 0).ForeachMinimumListInPlace(c, self, other)
 }
 
-// ForeachMinimumScalars implements the operator _foreach_minimum.
 func (c Context) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_minimum", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalars), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalars(c, self, scalars)
 }
 
-// ForeachMinimumScalarsInPlace implements the operator _foreach_minimum_.
 func (c Context) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_minimum_", key, unsafe.Offsetof(Backend{}.ForeachMinimumScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachMinimumScalarsInPlace(c, self, scalars)
 }
 
-// ForeachPowScalar implements the operator _foreach_pow.
 func (c Context) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowScalar), tensor.Sparse, keysOf(self), 0).ForeachPowScalar(c, self, exponent)
 }
 
-// ForeachPowScalarInPlace implements the operator _foreach_pow_.
 func (c Context) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowScalarInPlace), tensor.Sparse, keysOf(self), 0).ForeachPowScalarInPlace(c, self, exponent)
 }
 
-// ForeachPowScalars implements the operator _foreach_pow.
 func (c Context) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowScalars), tensor.Sparse, keysOf(self), 0).ForeachPowScalars(c, self, exponent)
 }
 
-// ForeachPowScalarsInPlace implements the operator _foreach_pow_.
 func (c Context) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowScalarsInPlace), tensor.Sparse, keysOf(self), 0).ForeachPowScalarsInPlace(c, self, exponent)
 }
 
-// ForeachPowList implements the operator _foreach_pow.
 func (c Context) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(exponent))
 	return c.backendOr(&compositeOps, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowList), tensor.Sparse, keysOf(self)|keysOf(exponent), 0).ForeachPowList(c, self, exponent)
 }
 
-// ForeachPowListInPlace implements the operator _foreach_pow_.
 func (c Context) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(exponent))
 	return c.backendOr(&compositeOps, "_foreach_pow_", key, unsafe.Offsetof(Backend{}.ForeachPowListInPlace), tensor.Sparse, keysOf(self)|keysOf(exponent), 0).ForeachPowListInPlace(c, self, exponent)
 }
 
-// ForeachPowBase implements the operator _foreach_pow.
 func (c Context) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(exponent))
 	return c.backendOr(&compositeOps, "_foreach_pow", key, unsafe.Offsetof(Backend{}.ForeachPowBase), tensor.Sparse, keysOf(exponent), 0).ForeachPowBase(c, self, exponent)
 }
 
-// ForeachLerpScalar implements the operator _foreach_lerp.
 func (c Context) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1))
 	return c.backendOr(&compositeOps, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpScalar), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalar(c, self, tensors1, weight)
 }
 
-// ForeachLerpScalarInPlace implements the operator _foreach_lerp_.
 func (c Context) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1))
 	return c.backendOr(&compositeOps, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalarInPlace(c, self, tensors1, weight)
 }
 
-// ForeachLerpList implements the operator _foreach_lerp.
 func (c Context) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1) | keysOf(weights))
 	return c.backendOr(&compositeOps, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpList), tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), 0).ForeachLerpList(c, self, tensors1, weights)
 }
 
-// ForeachLerpListInPlace implements the operator _foreach_lerp_.
 func (c Context) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1) | keysOf(weights))
 	return c.backendOr(&compositeOps, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpListInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), 0).ForeachLerpListInPlace(c, self, tensors1, weights)
 }
 
-// ForeachLerpScalars implements the operator _foreach_lerp.
 func (c Context) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1))
 	return c.backendOr(&compositeOps, "_foreach_lerp", key, unsafe.Offsetof(Backend{}.ForeachLerpScalars), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalars(c, self, tensors1, weight)
 }
 
-// ForeachLerpScalarsInPlace implements the operator _foreach_lerp_.
 func (c Context) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensors1))
 	return c.backendOr(&compositeOps, "_foreach_lerp_", key, unsafe.Offsetof(Backend{}.ForeachLerpScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensors1), 0).ForeachLerpScalarsInPlace(c, self, tensors1, weight)
 }
 
-// ForeachAddcmulScalar implements the operator _foreach_addcmul.
 func (c Context) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
 	return c.backendOr(&compositeOps, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalar), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalar(c, self, tensor1, tensor2, value)
 }
 
-// ForeachAddcmulScalarInPlace implements the operator _foreach_addcmul_.
 func (c Context) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
 	return c.backendOr(&compositeOps, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalarInPlace(c, self, tensor1, tensor2, value)
 }
 
-// ForeachAddcmulScalars implements the operator _foreach_addcmul.
 func (c Context) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
 	return c.backendOr(&compositeOps, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalars), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalars(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcmulScalarsInPlace implements the operator _foreach_addcmul_.
 func (c Context) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
 	return c.backendOr(&compositeOps, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcmulScalarsInPlace(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcmulTensor implements the operator _foreach_addcmul.
 func (c Context) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars))
 	return c.backendOr(&compositeOps, "_foreach_addcmul", key, unsafe.Offsetof(Backend{}.ForeachAddcmulTensor), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcmulTensor(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcmulTensorInPlace implements the operator _foreach_addcmul_.
 func (c Context) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars))
 	return c.backendOr(&compositeOps, "_foreach_addcmul_", key, unsafe.Offsetof(Backend{}.ForeachAddcmulTensorInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcmulTensorInPlace(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcdivScalar implements the operator _foreach_addcdiv.
 func (c Context) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
 	return c.backendOr(&compositeOps, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalar), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalar(c, self, tensor1, tensor2, value)
 }
 
-// ForeachAddcdivScalarInPlace implements the operator _foreach_addcdiv_.
 func (c Context) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
 	return c.backendOr(&compositeOps, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalarInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalarInPlace(c, self, tensor1, tensor2, value)
 }
 
-// ForeachAddcdivScalars implements the operator _foreach_addcdiv.
 func (c Context) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
 	return c.backendOr(&compositeOps, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalars), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalars(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcdivScalarsInPlace implements the operator _foreach_addcdiv_.
 func (c Context) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2))
 	return c.backendOr(&compositeOps, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivScalarsInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), 0).ForeachAddcdivScalarsInPlace(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcdivTensor implements the operator _foreach_addcdiv.
 func (c Context) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars))
 	return c.backendOr(&compositeOps, "_foreach_addcdiv", key, unsafe.Offsetof(Backend{}.ForeachAddcdivTensor), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcdivTensor(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachAddcdivTensorInPlace implements the operator _foreach_addcdiv_.
 func (c Context) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars))
 	return c.backendOr(&compositeOps, "_foreach_addcdiv_", key, unsafe.Offsetof(Backend{}.ForeachAddcdivTensorInPlace), tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), 0).ForeachAddcdivTensorInPlace(c, self, tensor1, tensor2, scalars)
 }
 
-// ForeachNorm implements the operator _foreach_norm.
 func (c Context) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_norm", key, unsafe.Offsetof(Backend{}.ForeachNorm), tensor.Sparse, keysOf(self), 0).ForeachNorm(c, self, ord, d)
 }
 
-// ForeachMax implements the operator _foreach_max.
 func (c Context) ForeachMax(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_max", key, unsafe.Offsetof(Backend{}.ForeachMax), tensor.Sparse, keysOf(self), 0).ForeachMax(c, self)
 }
 
-// ForeachMm implements the operator _foreach_mm.
 func (c Context) ForeachMm(self, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self) | keysOf(mat2))
 	return c.backendOr(&compositeOps, "_foreach_mm", key, unsafe.Offsetof(Backend{}.ForeachMm), tensor.Sparse, keysOf(self)|keysOf(mat2), 0).ForeachMm(c, self, mat2)
 }
 
-// ForeachClone implements the operator _foreach_clone.
 func (c Context) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_clone", key, unsafe.Offsetof(Backend{}.ForeachClone), tensor.Sparse, keysOf(self), 0).ForeachClone(c, self, memoryFormat)
 }
 
-// ForeachCopyInPlace implements the operator _foreach_copy_.
 func (c Context) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) error {
 	key := c.highestKey(keysOf(self) | keysOf(src))
 	return c.backendOr(&compositeOps, "_foreach_copy_", key, unsafe.Offsetof(Backend{}.ForeachCopyInPlace), tensor.Sparse, keysOf(self)|keysOf(src), 0).ForeachCopyInPlace(c, self, src, nonBlocking)
 }
 
-// ForeachZeroInPlace implements the operator _foreach_zero_.
 func (c Context) ForeachZeroInPlace(self []*tensor.Tensor) error {
 	key := c.highestKey(keysOf(self))
 	return c.backendOr(&compositeOps, "_foreach_zero_", key, unsafe.Offsetof(Backend{}.ForeachZeroInPlace), tensor.Sparse, keysOf(self), 0).ForeachZeroInPlace(c, self)
 }
 
-// LogicalAnd implements the operator logical_and.
 func (c Context) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("logical_and", key, unsafe.Offsetof(Backend{}.LogicalAnd), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).LogicalAnd(c, out, self, other)
@@ -3547,7 +3073,6 @@ func (c Context) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-// LogicalOr implements the operator logical_or.
 func (c Context) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("logical_or", key, unsafe.Offsetof(Backend{}.LogicalOr), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).LogicalOr(c, out, self, other)
@@ -3557,7 +3082,6 @@ func (c Context) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, 
 	return
 }
 
-// LogicalXor implements the operator logical_xor.
 func (c Context) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("logical_xor", key, unsafe.Offsetof(Backend{}.LogicalXor), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).LogicalXor(c, out, self, other)
@@ -3567,7 +3091,6 @@ func (c Context) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-// LogicalNot implements the operator logical_not.
 func (c Context) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("logical_not", key, unsafe.Offsetof(Backend{}.LogicalNot), keys(self), keys(out)|keys(self)).LogicalNot(c, out, self)
@@ -3577,7 +3100,6 @@ func (c Context) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// BitwiseAnd implements the operator bitwise_and.
 func (c Context) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("bitwise_and", key, unsafe.Offsetof(Backend{}.BitwiseAnd), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseAnd(c, out, self, other)
@@ -3587,7 +3109,6 @@ func (c Context) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-// BitwiseOr implements the operator bitwise_or.
 func (c Context) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("bitwise_or", key, unsafe.Offsetof(Backend{}.BitwiseOr), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseOr(c, out, self, other)
@@ -3597,7 +3118,6 @@ func (c Context) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, 
 	return
 }
 
-// BitwiseXor implements the operator bitwise_xor.
 func (c Context) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("bitwise_xor", key, unsafe.Offsetof(Backend{}.BitwiseXor), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseXor(c, out, self, other)
@@ -3607,7 +3127,6 @@ func (c Context) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-// BitwiseNot implements the operator bitwise_not.
 func (c Context) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("bitwise_not", key, unsafe.Offsetof(Backend{}.BitwiseNot), keys(self), keys(out)|keys(self)).BitwiseNot(c, out, self)
@@ -3617,7 +3136,6 @@ func (c Context) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// BitwiseLeftShift implements the operator bitwise_left_shift.
 func (c Context) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("bitwise_left_shift", key, unsafe.Offsetof(Backend{}.BitwiseLeftShift), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseLeftShift(c, out, self, other)
@@ -3627,7 +3145,6 @@ func (c Context) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// BitwiseRightShift implements the operator bitwise_right_shift.
 func (c Context) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("bitwise_right_shift", key, unsafe.Offsetof(Backend{}.BitwiseRightShift), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).BitwiseRightShift(c, out, self, other)
@@ -3637,7 +3154,6 @@ func (c Context) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.
 	return
 }
 
-// Mm implements the operator mm.
 func (c Context) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
 		return backendFor("mm", key, unsafe.Offsetof(Backend{}.Mm), keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2)).Mm(c, out, self, mat2)
@@ -3647,7 +3163,6 @@ func (c Context) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// Bmm implements the operator bmm.
 func (c Context) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
 		return backendFor("bmm", key, unsafe.Offsetof(Backend{}.Bmm), keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2)).Bmm(c, out, self, mat2)
@@ -3657,7 +3172,6 @@ func (c Context) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// Mv implements the operator mv.
 func (c Context) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(vec) | c.casting(2)); key != 0 {
 		return backendFor("mv", key, unsafe.Offsetof(Backend{}.Mv), keys(self)|keys(vec), keys(out)|keys(self)|keys(vec)).Mv(c, out, self, vec)
@@ -3667,7 +3181,6 @@ func (c Context) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Dot implements the operator dot.
 func (c Context) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		return backendFor("dot", key, unsafe.Offsetof(Backend{}.Dot), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Dot(c, out, self, other)
@@ -3677,7 +3190,6 @@ func (c Context) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Vdot implements the operator vdot.
 func (c Context) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		return backendFor("vdot", key, unsafe.Offsetof(Backend{}.Vdot), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Vdot(c, out, self, other)
@@ -3687,19 +3199,16 @@ func (c Context) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// Inner implements the operator inner.
 func (c Context) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other))
 	return c.backendOr(&compositeOps, "inner", key, unsafe.Offsetof(Backend{}.Inner), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Inner(c, out, self, other)
 }
 
-// Outer implements the operator outer.
 func (c Context) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(vec2))
 	return c.backendOr(&compositeOps, "outer", key, unsafe.Offsetof(Backend{}.Outer), keys(self)|keys(vec2), keys(out)|keys(self)|keys(vec2), keys(out)).Outer(c, out, self, vec2)
 }
 
-// Addmm implements the operator addmm.
 func (c Context) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2) | c.casting(3)); key != 0 {
 		return backendFor("addmm", key, unsafe.Offsetof(Backend{}.Addmm), keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).Addmm(c, out, self, mat1, mat2, beta, alpha)
@@ -3709,7 +3218,6 @@ func (c Context) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.S
 	return
 }
 
-// Baddbmm implements the operator baddbmm.
 func (c Context) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
 		return backendFor("baddbmm", key, unsafe.Offsetof(Backend{}.Baddbmm), keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2)).Baddbmm(c, out, self, batch1, batch2, beta, alpha)
@@ -3719,7 +3227,6 @@ func (c Context) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha d
 	return
 }
 
-// Addbmm implements the operator addbmm.
 func (c Context) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
 		return backendFor("addbmm", key, unsafe.Offsetof(Backend{}.Addbmm), keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2)).Addbmm(c, out, self, batch1, batch2, beta, alpha)
@@ -3729,7 +3236,6 @@ func (c Context) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dt
 	return
 }
 
-// Addmv implements the operator addmv.
 func (c Context) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(mat) | keys(vec) | c.casting(2)); key != 0 {
 		return backendFor("addmv", key, unsafe.Offsetof(Backend{}.Addmv), keys(self)|keys(mat)|keys(vec), keys(out)|keys(self)|keys(mat)|keys(vec)).Addmv(c, out, self, mat, vec, beta, alpha)
@@ -3739,7 +3245,6 @@ func (c Context) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Sca
 	return
 }
 
-// Addr implements the operator addr.
 func (c Context) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(vec1) | keys(vec2) | c.casting(2)); key != 0 {
 		return backendFor("addr", key, unsafe.Offsetof(Backend{}.Addr), keys(self)|keys(vec1)|keys(vec2), keys(out)|keys(self)|keys(vec1)|keys(vec2)).Addr(c, out, self, vec1, vec2, beta, alpha)
@@ -3749,31 +3254,26 @@ func (c Context) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Sc
 	return
 }
 
-// Einsum implements the operator einsum.
 func (c Context) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(operands) | c.casting(2))
 	return c.backendOr(&compositeOps, "einsum", key, unsafe.Offsetof(Backend{}.Einsum), tensor.Sparse, keysOf(operands), 0).Einsum(c, text, operands)
 }
 
-// Tensordot implements the operator tensordot.
 func (c Context) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2))
 	return c.backendOr(&compositeOps, "tensordot", key, unsafe.Offsetof(Backend{}.Tensordot), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Tensordot(c, out, self, other, dims)
 }
 
-// TensordotDims implements the operator tensordot.
 func (c Context) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2))
 	return c.backendOr(&compositeOps, "tensordot", key, unsafe.Offsetof(Backend{}.TensordotDims), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).TensordotDims(c, out, self, other, dimsSelf, dimsOther)
 }
 
-// Kron implements the operator kron.
 func (c Context) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other))
 	return c.backendOr(&compositeOps, "kron", key, unsafe.Offsetof(Backend{}.Kron), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Kron(c, out, self, other)
 }
 
-// Cdist implements the operator cdist.
 func (c Context) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(x1) | keys(x2) | c.casting(3)); key != 0 {
 		return backendFor("cdist", key, unsafe.Offsetof(Backend{}.Cdist), tensor.Sparse, keys(x1)|keys(x2)).Cdist(c, x1, x2, p, mode)
@@ -3781,7 +3281,6 @@ func (c Context) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.T
 	return ops.Cdist(x1, x2, p, mode)
 }
 
-// Pdist implements the operator pdist.
 func (c Context) Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.casting(2)); key != 0 {
 		return backendFor("pdist", key, unsafe.Offsetof(Backend{}.Pdist), tensor.Sparse, 0).Pdist(c, self, p)
@@ -3789,59 +3288,49 @@ func (c Context) Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 	return ops.Pdist(self, p)
 }
 
-// CosineSimilarity implements the operator cosine_similarity.
 func (c Context) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(x1) | keys(x2) | c.casting(2))
 	return c.backendOr(&compositeOps, "cosine_similarity", key, unsafe.Offsetof(Backend{}.CosineSimilarity), tensor.Sparse, keys(x1)|keys(x2), 0).CosineSimilarity(c, x1, x2, dim, eps)
 }
 
-// Names implements the operator names.
 func (c Context) Names(self *tensor.Tensor) ([]string, error) {
 	return compositeOps.Names(c, self)
 }
 
-// DimByName implements the operator dim_by_name.
 func (c Context) DimByName(self *tensor.Tensor, name string) (int64, error) {
 	return compositeOps.DimByName(c, self, name)
 }
 
-// Rename implements the operator rename.
 func (c Context) Rename(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "rename", key, unsafe.Offsetof(Backend{}.Rename), tensor.Sparse, 0, 0).Rename(c, self, names)
 }
 
-// RenameInPlace implements the operator rename_.
 func (c Context) RenameInPlace(self *tensor.Tensor, names []string) error {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "rename_", key, unsafe.Offsetof(Backend{}.RenameInPlace), tensor.Sparse, 0, 0).RenameInPlace(c, self, names)
 }
 
-// RefineNames implements the operator refine_names.
 func (c Context) RefineNames(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "refine_names", key, unsafe.Offsetof(Backend{}.RefineNames), tensor.Sparse, 0, 0).RefineNames(c, self, names)
 }
 
-// AlignTo implements the operator align_to.
 func (c Context) AlignTo(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "align_to", key, unsafe.Offsetof(Backend{}.AlignTo), tensor.Sparse, 0, 0).AlignTo(c, self, names)
 }
 
-// AlignAs implements the operator align_as.
 func (c Context) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other))
 	return c.backendOr(&compositeOps, "align_as", key, unsafe.Offsetof(Backend{}.AlignAs), tensor.Sparse, keys(self)|keys(other), 0).AlignAs(c, self, other)
 }
 
-// AlignTensors implements the operator align_tensors.
 func (c Context) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
 	return c.backendOr(&compositeOps, "align_tensors", key, unsafe.Offsetof(Backend{}.AlignTensors), tensor.Sparse, keysOf(tensors), 0).AlignTensors(c, tensors)
 }
 
-// NnLeakyRelu implements the operator nn.leaky_relu.
 func (c Context) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.leaky_relu", key, unsafe.Offsetof(Backend{}.NnLeakyRelu), keys(self), keys(out)|keys(self)).NnLeakyRelu(c, out, self, slope)
@@ -3851,13 +3340,11 @@ func (c Context) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tenso
 	return
 }
 
-// Prelu implements the operator prelu.
 func (c Context) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | c.casting(3))
 	return c.backendOr(&compositeOps, "prelu", key, unsafe.Offsetof(Backend{}.Prelu), tensor.Sparse, keys(self)|keys(weight), 0).Prelu(c, self, weight)
 }
 
-// NnPreluEach implements the operator nn.prelu_each.
 func (c Context) NnPreluEach(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight)); key != 0 {
 		return backendFor("nn.prelu_each", key, unsafe.Offsetof(Backend{}.NnPreluEach), tensor.Sparse, keys(self)|keys(weight)).NnPreluEach(c, self, weight)
@@ -3865,7 +3352,6 @@ func (c Context) NnPreluEach(self, weight *tensor.Tensor) (*tensor.Tensor, error
 	return ops.NnPreluEach(self, weight)
 }
 
-// NnPiecewiseGradient implements the operator nn.piecewise_gradient.
 func (c Context) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		return backendFor("nn.piecewise_gradient", key, unsafe.Offsetof(Backend{}.NnPiecewiseGradient), tensor.Sparse, keys(given)|keys(self)).NnPiecewiseGradient(c, given, self, low, high, inside, outside, closed)
@@ -3873,7 +3359,6 @@ func (c Context) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, insi
 	return ops.NnPiecewiseGradient(given, self, low, high, inside, outside, closed)
 }
 
-// NnHardtanh implements the operator nn.hardtanh.
 func (c Context) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.hardtanh", key, unsafe.Offsetof(Backend{}.NnHardtanh), keys(self), keys(out)|keys(self)).NnHardtanh(c, out, self, low, high)
@@ -3883,7 +3368,6 @@ func (c Context) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r
 	return
 }
 
-// NnRelu6 implements the operator nn.relu6.
 func (c Context) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.relu6", key, unsafe.Offsetof(Backend{}.NnRelu6), keys(self), keys(out)|keys(self)).NnRelu6(c, out, self)
@@ -3893,7 +3377,6 @@ func (c Context) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Threshold implements the operator threshold.
 func (c Context) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("threshold", key, unsafe.Offsetof(Backend{}.Threshold), keys(self), keys(out)|keys(self)).Threshold(c, out, self, limit, value)
@@ -3903,7 +3386,6 @@ func (c Context) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) 
 	return
 }
 
-// Hardshrink implements the operator hardshrink.
 func (c Context) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("hardshrink", key, unsafe.Offsetof(Backend{}.Hardshrink), keys(self), keys(out)|keys(self)).Hardshrink(c, out, self, lambd)
@@ -3913,7 +3395,6 @@ func (c Context) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor
 	return
 }
 
-// NnSoftshrink implements the operator nn.softshrink.
 func (c Context) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.softshrink", key, unsafe.Offsetof(Backend{}.NnSoftshrink), keys(self), keys(out)|keys(self)).NnSoftshrink(c, out, self, lambd)
@@ -3923,7 +3404,6 @@ func (c Context) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tens
 	return
 }
 
-// NnHardsigmoid implements the operator nn.hardsigmoid.
 func (c Context) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.hardsigmoid", key, unsafe.Offsetof(Backend{}.NnHardsigmoid), keys(self), keys(out)|keys(self)).NnHardsigmoid(c, out, self)
@@ -3933,7 +3413,6 @@ func (c Context) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// NnHardswish implements the operator nn.hardswish.
 func (c Context) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.hardswish", key, unsafe.Offsetof(Backend{}.NnHardswish), keys(self), keys(out)|keys(self)).NnHardswish(c, out, self)
@@ -3943,7 +3422,6 @@ func (c Context) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// NnHardswishGradient implements the operator nn.hardswish_gradient.
 func (c Context) NnHardswishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		return backendFor("nn.hardswish_gradient", key, unsafe.Offsetof(Backend{}.NnHardswishGradient), tensor.Sparse, keys(given)|keys(self)).NnHardswishGradient(c, given, self)
@@ -3951,7 +3429,6 @@ func (c Context) NnHardswishGradient(given, self *tensor.Tensor) (*tensor.Tensor
 	return ops.NnHardswishGradient(given, self)
 }
 
-// NnElu implements the operator nn.elu.
 func (c Context) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.elu", key, unsafe.Offsetof(Backend{}.NnElu), keys(self), keys(out)|keys(self)).NnElu(c, out, self, alpha)
@@ -3961,7 +3438,6 @@ func (c Context) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tens
 	return
 }
 
-// Celu implements the operator celu.
 func (c Context) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("celu", key, unsafe.Offsetof(Backend{}.Celu), keys(self), keys(out)|keys(self)).Celu(c, out, self, alpha)
@@ -3971,7 +3447,6 @@ func (c Context) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tenso
 	return
 }
 
-// Selu implements the operator selu.
 func (c Context) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("selu", key, unsafe.Offsetof(Backend{}.Selu), keys(self), keys(out)|keys(self)).Selu(c, out, self)
@@ -3981,7 +3456,6 @@ func (c Context) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// NnEluGradient implements the operator nn.elu_gradient.
 func (c Context) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		return backendFor("nn.elu_gradient", key, unsafe.Offsetof(Backend{}.NnEluGradient), tensor.Sparse, keys(given)|keys(self)).NnEluGradient(c, given, self, positive, negative, divisor)
@@ -3989,7 +3463,6 @@ func (c Context) NnEluGradient(given, self *tensor.Tensor, positive, negative, d
 	return ops.NnEluGradient(given, self, positive, negative, divisor)
 }
 
-// NnSoftplus implements the operator nn.softplus.
 func (c Context) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("nn.softplus", key, unsafe.Offsetof(Backend{}.NnSoftplus), keys(self), keys(out)|keys(self)).NnSoftplus(c, out, self, beta, threshold)
@@ -3999,7 +3472,6 @@ func (c Context) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (
 	return
 }
 
-// NnLogsigmoid implements the operator nn.logsigmoid.
 func (c Context) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.logsigmoid", key, unsafe.Offsetof(Backend{}.NnLogsigmoid), keys(self), keys(out)|keys(self)).NnLogsigmoid(c, out, self)
@@ -4009,7 +3481,6 @@ func (c Context) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// NnSoftplusGradient implements the operator nn.softplus_gradient.
 func (c Context) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		return backendFor("nn.softplus_gradient", key, unsafe.Offsetof(Backend{}.NnSoftplusGradient), tensor.Sparse, keys(given)|keys(self)).NnSoftplusGradient(c, given, self, beta, threshold)
@@ -4017,7 +3488,6 @@ func (c Context) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold 
 	return ops.NnSoftplusGradient(given, self, beta, threshold)
 }
 
-// NnGelu implements the operator nn.gelu.
 func (c Context) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.gelu", key, unsafe.Offsetof(Backend{}.NnGelu), keys(self), keys(out)|keys(self)).NnGelu(c, out, self, approximate)
@@ -4027,7 +3497,6 @@ func (c Context) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tenso
 	return
 }
 
-// NnGeluGradient implements the operator nn.gelu_gradient.
 func (c Context) NnGeluGradient(given, self *tensor.Tensor, approximate string) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		return backendFor("nn.gelu_gradient", key, unsafe.Offsetof(Backend{}.NnGeluGradient), tensor.Sparse, keys(given)|keys(self)).NnGeluGradient(c, given, self, approximate)
@@ -4035,7 +3504,6 @@ func (c Context) NnGeluGradient(given, self *tensor.Tensor, approximate string) 
 	return ops.NnGeluGradient(given, self, approximate)
 }
 
-// NnSilu implements the operator nn.silu.
 func (c Context) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.silu", key, unsafe.Offsetof(Backend{}.NnSilu), keys(self), keys(out)|keys(self)).NnSilu(c, out, self)
@@ -4045,7 +3513,6 @@ func (c Context) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// NnSiluGradient implements the operator nn.silu_gradient.
 func (c Context) NnSiluGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		return backendFor("nn.silu_gradient", key, unsafe.Offsetof(Backend{}.NnSiluGradient), tensor.Sparse, keys(given)|keys(self)).NnSiluGradient(c, given, self)
@@ -4053,7 +3520,6 @@ func (c Context) NnSiluGradient(given, self *tensor.Tensor) (*tensor.Tensor, err
 	return ops.NnSiluGradient(given, self)
 }
 
-// NnMish implements the operator nn.mish.
 func (c Context) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nn.mish", key, unsafe.Offsetof(Backend{}.NnMish), keys(self), keys(out)|keys(self)).NnMish(c, out, self)
@@ -4063,7 +3529,6 @@ func (c Context) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// NnMishGradient implements the operator nn.mish_gradient.
 func (c Context) NnMishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		return backendFor("nn.mish_gradient", key, unsafe.Offsetof(Backend{}.NnMishGradient), tensor.Sparse, keys(given)|keys(self)).NnMishGradient(c, given, self)
@@ -4071,7 +3536,6 @@ func (c Context) NnMishGradient(given, self *tensor.Tensor) (*tensor.Tensor, err
 	return ops.NnMishGradient(given, self)
 }
 
-// NnTanhshrink implements the operator nn.tanhshrink.
 func (c Context) NnTanhshrink(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("nn.tanhshrink", key, unsafe.Offsetof(Backend{}.NnTanhshrink), tensor.Sparse, 0).NnTanhshrink(c, self)
@@ -4079,7 +3543,6 @@ func (c Context) NnTanhshrink(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.NnTanhshrink(self)
 }
 
-// NnSoftsign implements the operator nn.softsign.
 func (c Context) NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("nn.softsign", key, unsafe.Offsetof(Backend{}.NnSoftsign), tensor.Sparse, 0).NnSoftsign(c, self)
@@ -4087,25 +3550,21 @@ func (c Context) NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.NnSoftsign(self)
 }
 
-// Rrelu implements the operator rrelu.
 func (c Context) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "rrelu", key, unsafe.Offsetof(Backend{}.Rrelu), keys(self), keys(out)|keys(self), keys(out)).Rrelu(c, out, self, lower, upper, training, g)
 }
 
-// NnGlu implements the operator nn.glu.
 func (c Context) NnGlu(self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.glu", key, unsafe.Offsetof(Backend{}.NnGlu), tensor.Sparse, 0, 0).NnGlu(c, self, dim)
 }
 
-// NnSoftmin implements the operator nn.softmin.
 func (c Context) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.softmin", key, unsafe.Offsetof(Backend{}.NnSoftmin), tensor.Sparse, 0, 0).NnSoftmin(c, self, dim, d)
 }
 
-// Softmax implements the operator nn.softmax.
 func (c Context) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("nn.softmax", key, unsafe.Offsetof(Backend{}.Softmax), keys(self), keys(out)|keys(self)).Softmax(c, out, self, dim, d)
@@ -4115,7 +3574,6 @@ func (c Context) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0
 	return
 }
 
-// LogSoftmax implements the operator nn.log_softmax.
 func (c Context) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("nn.log_softmax", key, unsafe.Offsetof(Backend{}.LogSoftmax), keys(self), keys(out)|keys(self)).LogSoftmax(c, out, self, dim, d)
@@ -4125,19 +3583,16 @@ func (c Context) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) 
 	return
 }
 
-// NnGumbelSoftmax implements the operator nn.gumbel_softmax.
 func (c Context) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "nn.gumbel_softmax", key, unsafe.Offsetof(Backend{}.NnGumbelSoftmax), tensor.Sparse, 0, 0).NnGumbelSoftmax(c, self, tau, hard, x4, dim, g)
 }
 
-// NnScaledDotProductAttention implements the operator nn.scaled_dot_product_attention.
 func (c Context) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(q) | keys(k) | keys(v) | keys(mask) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.scaled_dot_product_attention", key, unsafe.Offsetof(Backend{}.NnScaledDotProductAttention), tensor.Sparse, keys(q)|keys(k)|keys(v)|keys(mask), 0).NnScaledDotProductAttention(c, q, k, v, mask, dropout, causal, scale, grouped)
 }
 
-// NnAttention implements the operator nn.attention.
 func (c Context) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(query) | keys(k) | keys(value) | keys(mask)); key != 0 {
 		return backendFor("nn.attention", key, unsafe.Offsetof(Backend{}.NnAttention), tensor.Sparse, keys(query)|keys(k)|keys(value)|keys(mask)).NnAttention(c, query, k, value, mask, causal, scale, laid)
@@ -4145,7 +3600,6 @@ func (c Context) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, 
 	return ops.NnAttention(query, k, value, mask, causal, scale, laid)
 }
 
-// NnAttentionGradient implements the operator nn.attention_gradient.
 func (c Context) NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(query) | keys(k) | keys(value) | keys(mask) | keys(result) | keys(lse)); key != 0 {
 		return backendFor("nn.attention_gradient", key, unsafe.Offsetof(Backend{}.NnAttentionGradient), tensor.Sparse, keys(given)|keys(query)|keys(k)|keys(value)|keys(mask)|keys(result)|keys(lse)).NnAttentionGradient(c, given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
@@ -4153,73 +3607,61 @@ func (c Context) NnAttentionGradient(given, query, k, value, mask, result, lse *
 	return ops.NnAttentionGradient(given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
 }
 
-// NnMultiHeadAttentionForward implements the operator nn.multi_head_attention_forward.
 func (c Context) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV))
 	return c.backendOr(&compositeOps, "nn.multi_head_attention_forward", key, unsafe.Offsetof(Backend{}.NnMultiHeadAttentionForward), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(outWeight)|keys(outBias)).NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
 }
 
-// Conv1d implements the operator conv1d.
 func (c Context) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv1d", key, unsafe.Offsetof(Backend{}.Conv1d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv1d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv1dPadding implements the operator conv1d.
 func (c Context) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv1d", key, unsafe.Offsetof(Backend{}.Conv1dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv1dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv2d implements the operator conv2d.
 func (c Context) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv2d", key, unsafe.Offsetof(Backend{}.Conv2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv2d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv2dPadding implements the operator conv2d.
 func (c Context) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv2d", key, unsafe.Offsetof(Backend{}.Conv2dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv2dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv3d implements the operator conv3d.
 func (c Context) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv3d", key, unsafe.Offsetof(Backend{}.Conv3d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv3d(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// Conv3dPadding implements the operator conv3d.
 func (c Context) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv3d", key, unsafe.Offsetof(Backend{}.Conv3dPadding), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).Conv3dPadding(c, self, weight, bias, stride, padding, dilation, groups)
 }
 
-// ConvTranspose1d implements the operator conv_transpose1d.
 func (c Context) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv_transpose1d", key, unsafe.Offsetof(Backend{}.ConvTranspose1d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose1d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
-// ConvTranspose2d implements the operator conv_transpose2d.
 func (c Context) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv_transpose2d", key, unsafe.Offsetof(Backend{}.ConvTranspose2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose2d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
-// ConvTranspose3d implements the operator conv_transpose3d.
 func (c Context) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv_transpose3d", key, unsafe.Offsetof(Backend{}.ConvTranspose3d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTranspose3d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
 }
 
-// ConvTbc implements the operator conv_tbc.
 func (c Context) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "conv_tbc", key, unsafe.Offsetof(Backend{}.ConvTbc), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).ConvTbc(c, self, weight, bias, pad)
 }
 
-// NnConvolution implements the operator nn.convolution.
 func (c Context) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		return backendFor("nn.convolution", key, unsafe.Offsetof(Backend{}.NnConvolution), tensor.Sparse, keys(self)|keys(weight)|keys(bias)).NnConvolution(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
@@ -4227,7 +3669,6 @@ func (c Context) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride,
 	return ops.NnConvolution(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 }
 
-// NnConvolutionTranspose implements the operator nn.convolution_transpose.
 func (c Context) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		return backendFor("nn.convolution_transpose", key, unsafe.Offsetof(Backend{}.NnConvolutionTranspose), tensor.Sparse, keys(self)|keys(weight)|keys(bias)).NnConvolutionTranspose(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
@@ -4235,7 +3676,6 @@ func (c Context) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes
 	return ops.NnConvolutionTranspose(self, weight, bias, sizes, stride, padding, dilation, groups, format)
 }
 
-// NnConvolutionWeight implements the operator nn.convolution_weight.
 func (c Context) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(results)); key != 0 {
 		return backendFor("nn.convolution_weight", key, unsafe.Offsetof(Backend{}.NnConvolutionWeight), tensor.Sparse, keys(self)|keys(results)).NnConvolutionWeight(c, self, results, sizes, stride, padding, dilation, groups, format)
@@ -4243,151 +3683,126 @@ func (c Context) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride
 	return ops.NnConvolutionWeight(self, results, sizes, stride, padding, dilation, groups, format)
 }
 
-// Dropout implements the operator dropout.
 func (c Context) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "dropout", key, unsafe.Offsetof(Backend{}.Dropout), keys(self), keys(out)|keys(self), keys(out)).Dropout(c, out, self, p, train, g)
 }
 
-// FeatureDropout implements the operator feature_dropout.
 func (c Context) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "feature_dropout", key, unsafe.Offsetof(Backend{}.FeatureDropout), keys(self), keys(out)|keys(self), keys(out)).FeatureDropout(c, out, self, p, train, g)
 }
 
-// NnDropout1d implements the operator nn.dropout1d.
 func (c Context) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "nn.dropout1d", key, unsafe.Offsetof(Backend{}.NnDropout1d), keys(self), keys(out)|keys(self), keys(out)).NnDropout1d(c, out, self, p, training, g)
 }
 
-// NnDropout2d implements the operator nn.dropout2d.
 func (c Context) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "nn.dropout2d", key, unsafe.Offsetof(Backend{}.NnDropout2d), keys(self), keys(out)|keys(self), keys(out)).NnDropout2d(c, out, self, p, training, g)
 }
 
-// NnDropout3d implements the operator nn.dropout3d.
 func (c Context) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "nn.dropout3d", key, unsafe.Offsetof(Backend{}.NnDropout3d), keys(self), keys(out)|keys(self), keys(out)).NnDropout3d(c, out, self, p, training, g)
 }
 
-// AlphaDropout implements the operator alpha_dropout.
 func (c Context) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "alpha_dropout", key, unsafe.Offsetof(Backend{}.AlphaDropout), keys(self), keys(out)|keys(self), keys(out)).AlphaDropout(c, out, self, p, train, g)
 }
 
-// FeatureAlphaDropout implements the operator feature_alpha_dropout.
 func (c Context) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "feature_alpha_dropout", key, unsafe.Offsetof(Backend{}.FeatureAlphaDropout), keys(self), keys(out)|keys(self), keys(out)).FeatureAlphaDropout(c, out, self, p, train, g)
 }
 
-// NnLinear implements the operator nn.linear.
 func (c Context) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.linear", key, unsafe.Offsetof(Backend{}.NnLinear), keys(self)|keys(weight)|keys(bias), keys(out)|keys(self)|keys(weight)|keys(bias), keys(out)).NnLinear(c, out, self, weight, bias)
 }
 
-// NnBilinear implements the operator bilinear.
 func (c Context) NnBilinear(first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(first) | keys(second) | keys(weight) | keys(bias) | c.casting(3))
 	return c.backendOr(&compositeOps, "bilinear", key, unsafe.Offsetof(Backend{}.NnBilinear), tensor.Sparse, keys(first)|keys(second)|keys(weight)|keys(bias), 0).NnBilinear(c, first, second, weight, bias)
 }
 
-// NnNormalize implements the operator nn.normalize.
 func (c Context) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "nn.normalize", key, unsafe.Offsetof(Backend{}.NnNormalize), keys(self), keys(out)|keys(self), keys(out)).NnNormalize(c, out, self, p, dim, eps)
 }
 
-// PairwiseDistance implements the operator pairwise_distance.
 func (c Context) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(x1) | keys(x2))
 	return c.backendOr(&compositeOps, "pairwise_distance", key, unsafe.Offsetof(Backend{}.PairwiseDistance), tensor.Sparse, keys(x1)|keys(x2), 0).PairwiseDistance(c, x1, x2, p, eps, keepdim)
 }
 
-// NnOneHot implements the operator nn.one_hot.
 func (c Context) NnOneHot(self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&compositeOps, "nn.one_hot", key, unsafe.Offsetof(Backend{}.NnOneHot), tensor.Sparse, 0, 0).NnOneHot(c, self, classes)
 }
 
-// PixelShuffle implements the operator pixel_shuffle.
 func (c Context) PixelShuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "pixel_shuffle", key, unsafe.Offsetof(Backend{}.PixelShuffle), tensor.Sparse, 0, 0).PixelShuffle(c, self, factor)
 }
 
-// PixelUnshuffle implements the operator pixel_unshuffle.
 func (c Context) PixelUnshuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "pixel_unshuffle", key, unsafe.Offsetof(Backend{}.PixelUnshuffle), tensor.Sparse, 0, 0).PixelUnshuffle(c, self, factor)
 }
 
-// ChannelShuffle implements the operator channel_shuffle.
 func (c Context) ChannelShuffle(self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "channel_shuffle", key, unsafe.Offsetof(Backend{}.ChannelShuffle), tensor.Sparse, 0, 0).ChannelShuffle(c, self, groups)
 }
 
-// NnPad implements the operator nn.pad.
 func (c Context) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.pad", key, unsafe.Offsetof(Backend{}.NnPad), tensor.Sparse, 0, 0).NnPad(c, self, pad, mode, value)
 }
 
-// NnPadInside implements the operator nn.pad_inside.
 func (c Context) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.pad_inside", key, unsafe.Offsetof(Backend{}.NnPadInside), tensor.Sparse, 0, 0).NnPadInside(c, self, pad, mode)
 }
 
-// NnPadGradient implements the operator nn.pad_gradient.
 func (c Context) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(given))
 	return c.backendOr(&compositeOps, "nn.pad_gradient", key, unsafe.Offsetof(Backend{}.NnPadGradient), tensor.Sparse, 0, 0).NnPadGradient(c, given, pad, mode)
 }
 
-// NnEmbedding implements the operator nn.embedding.
 func (c Context) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight))
 	return c.backendOr(&compositeOps, "nn.embedding", key, unsafe.Offsetof(Backend{}.NnEmbedding), tensor.Sparse, keys(self)|keys(weight), 0).NnEmbedding(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
 }
 
-// Embedding implements the operator embedding.
 func (c Context) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(weight) | keys(indices))
 	return c.backendOr(&compositeOps, "embedding", key, unsafe.Offsetof(Backend{}.Embedding), tensor.Sparse, keys(weight)|keys(indices), 0).Embedding(c, weight, indices, padding, byFrequency, sparse)
 }
 
-// EmbeddingRenorm implements the operator embedding_renorm_.
 func (c Context) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) error {
 	key := c.highestKey(keys(self) | keys(indices))
 	return c.backendOr(&compositeOps, "embedding_renorm_", key, unsafe.Offsetof(Backend{}.EmbeddingRenorm), tensor.Sparse, keys(self)|keys(indices), 0).EmbeddingRenorm(c, self, indices, maxNorm, normType)
 }
 
-// EmbeddingBag implements the operator embedding_bag.
 func (c Context) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(weight) | keys(indices) | keys(offsets) | keys(values))
 	return c.backendOr(&compositeOps, "embedding_bag", key, unsafe.Offsetof(Backend{}.EmbeddingBag), tensor.Sparse, keys(weight)|keys(indices)|keys(offsets)|keys(values), 0).EmbeddingBag(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
 }
 
-// NnEmbeddingBag implements the operator nn.embedding_bag.
 func (c Context) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(offsets) | keys(values))
 	return c.backendOr(&compositeOps, "nn.embedding_bag", key, unsafe.Offsetof(Backend{}.NnEmbeddingBag), tensor.Sparse, keys(self)|keys(weight)|keys(offsets)|keys(values), 0).NnEmbeddingBag(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
 }
 
-// NnBag implements the operator nn.bag.
 func (c Context) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(weight) | keys(crow) | keys(col) | keys(values))
 	return c.backendOr(&compositeOps, "nn.bag", key, unsafe.Offsetof(Backend{}.NnBag), tensor.Sparse, keys(weight)|keys(crow)|keys(col)|keys(values), 0).NnBag(c, weight, crow, col, values, x5, x6)
 }
 
-// NnBagMaxima implements the operator nn.bag_maxima.
 func (c Context) NnBagMaxima(weight, crow, col *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(weight) | keys(crow) | keys(col)); key != 0 {
 		return backendFor("nn.bag_maxima", key, unsafe.Offsetof(Backend{}.NnBagMaxima), tensor.Sparse, keys(weight)|keys(crow)|keys(col)).NnBagMaxima(c, weight, crow, col)
@@ -4395,133 +3810,111 @@ func (c Context) NnBagMaxima(weight, crow, col *tensor.Tensor) (*tensor.Tensor, 
 	return ops.NnBagMaxima(weight, crow, col)
 }
 
-// NnL1Loss implements the operator nn.l1_loss.
 func (c Context) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.l1_loss", key, unsafe.Offsetof(Backend{}.NnL1Loss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnL1Loss(c, self, target, average, reduce, reduction, weight)
 }
 
-// NnMseLoss implements the operator nn.mse_loss.
 func (c Context) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.mse_loss", key, unsafe.Offsetof(Backend{}.NnMseLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMseLoss(c, self, target, average, reduce, reduction, weight)
 }
 
-// NnSmoothL1Loss implements the operator nn.smooth_l1_loss.
 func (c Context) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.smooth_l1_loss", key, unsafe.Offsetof(Backend{}.NnSmoothL1Loss), tensor.Sparse, keys(self)|keys(target), 0).NnSmoothL1Loss(c, self, target, average, reduce, reduction, beta)
 }
 
-// NnHuberLoss implements the operator nn.huber_loss.
 func (c Context) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.huber_loss", key, unsafe.Offsetof(Backend{}.NnHuberLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnHuberLoss(c, self, target, reduction, delta, weight)
 }
 
-// NnKlDiv implements the operator nn.kl_div.
 func (c Context) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.kl_div", key, unsafe.Offsetof(Backend{}.NnKlDiv), tensor.Sparse, keys(self)|keys(target), 0).NnKlDiv(c, self, target, average, reduce, reduction, logTarget)
 }
 
-// NnNllLoss implements the operator nn.nll_loss.
 func (c Context) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.nll_loss", key, unsafe.Offsetof(Backend{}.NnNllLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnNllLoss(c, self, target, weight, average, ignore, reduce, reduction)
 }
 
-// NnCrossEntropy implements the operator nn.cross_entropy.
 func (c Context) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.cross_entropy", key, unsafe.Offsetof(Backend{}.NnCrossEntropy), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnCrossEntropy(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
 }
 
-// NnBinaryCrossEntropy implements the operator nn.binary_cross_entropy.
 func (c Context) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.binary_cross_entropy", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropy), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnBinaryCrossEntropy(c, self, target, weight, average, reduce, reduction)
 }
 
-// NnBinaryCrossEntropyEach implements the operator nn.binary_cross_entropy_each.
 func (c Context) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target))
 	return c.backendOr(&compositeOps, "nn.binary_cross_entropy_each", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropyEach), tensor.Sparse, keys(self)|keys(target), 0).NnBinaryCrossEntropyEach(c, self, target)
 }
 
-// NnBinaryCrossEntropyWithLogits implements the operator nn.binary_cross_entropy_with_logits.
 func (c Context) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | keys(positive) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.binary_cross_entropy_with_logits", key, unsafe.Offsetof(Backend{}.NnBinaryCrossEntropyWithLogits), tensor.Sparse, keys(self)|keys(target)|keys(weight)|keys(positive), 0).NnBinaryCrossEntropyWithLogits(c, self, target, weight, average, reduce, reduction, positive)
 }
 
-// NnPoissonNllLoss implements the operator nn.poisson_nll_loss.
 func (c Context) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.poisson_nll_loss", key, unsafe.Offsetof(Backend{}.NnPoissonNllLoss), tensor.Sparse, keys(self)|keys(target), 0).NnPoissonNllLoss(c, self, target, logInput, full, average, eps, reduce, reduction)
 }
 
-// NnGaussianNllLoss implements the operator nn.gaussian_nll_loss.
 func (c Context) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(variance))
 	return c.backendOr(&compositeOps, "nn.gaussian_nll_loss", key, unsafe.Offsetof(Backend{}.NnGaussianNllLoss), tensor.Sparse, keys(self)|keys(target)|keys(variance), 0).NnGaussianNllLoss(c, self, target, variance, full, eps, reduction)
 }
 
-// NnHingeEmbeddingLoss implements the operator nn.hinge_embedding_loss.
 func (c Context) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.hinge_embedding_loss", key, unsafe.Offsetof(Backend{}.NnHingeEmbeddingLoss), tensor.Sparse, keys(self)|keys(target), 0).NnHingeEmbeddingLoss(c, self, target, margin, average, reduce, reduction)
 }
 
-// NnMarginRankingLoss implements the operator nn.margin_ranking_loss.
 func (c Context) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(first) | keys(second) | keys(target) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.margin_ranking_loss", key, unsafe.Offsetof(Backend{}.NnMarginRankingLoss), tensor.Sparse, keys(first)|keys(second)|keys(target), 0).NnMarginRankingLoss(c, first, second, target, margin, average, reduce, reduction)
 }
 
-// NnSoftMarginLoss implements the operator nn.soft_margin_loss.
 func (c Context) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.soft_margin_loss", key, unsafe.Offsetof(Backend{}.NnSoftMarginLoss), tensor.Sparse, keys(self)|keys(target), 0).NnSoftMarginLoss(c, self, target, average, reduce, reduction)
 }
 
-// NnMultiMarginLoss implements the operator nn.multi_margin_loss.
 func (c Context) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.multi_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultiMarginLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMultiMarginLoss(c, self, target, p, margin, weight, average, reduce, reduction)
 }
 
-// NnMultilabelMarginLoss implements the operator nn.multilabel_margin_loss.
 func (c Context) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.multilabel_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultilabelMarginLoss), tensor.Sparse, keys(self)|keys(target), 0).NnMultilabelMarginLoss(c, self, target, average, reduce, reduction)
 }
 
-// NnMultilabelSoftMarginLoss implements the operator nn.multilabel_soft_margin_loss.
 func (c Context) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(target) | keys(weight))
 	return c.backendOr(&compositeOps, "nn.multilabel_soft_margin_loss", key, unsafe.Offsetof(Backend{}.NnMultilabelSoftMarginLoss), tensor.Sparse, keys(self)|keys(target)|keys(weight), 0).NnMultilabelSoftMarginLoss(c, self, target, weight, average, reduce, reduction)
 }
 
-// NnCosineEmbeddingLoss implements the operator nn.cosine_embedding_loss.
 func (c Context) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(first) | keys(second) | keys(target) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.cosine_embedding_loss", key, unsafe.Offsetof(Backend{}.NnCosineEmbeddingLoss), tensor.Sparse, keys(first)|keys(second)|keys(target), 0).NnCosineEmbeddingLoss(c, first, second, target, margin, average, reduce, reduction)
 }
 
-// NnTripletMarginLoss implements the operator nn.triplet_margin_loss.
 func (c Context) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(anchor) | keys(positive) | keys(negative) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.triplet_margin_loss", key, unsafe.Offsetof(Backend{}.NnTripletMarginLoss), tensor.Sparse, keys(anchor)|keys(positive)|keys(negative), 0).NnTripletMarginLoss(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
 }
 
-// NnPick implements the operator nn.pick.
 func (c Context) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(index))
 	return c.backendOr(&compositeOps, "nn.pick", key, unsafe.Offsetof(Backend{}.NnPick), tensor.Sparse, keys(self)|keys(index), 0).NnPick(c, self, dim, index)
 }
 
-// NnSquaredError implements the operator nn.squared_error.
 func (c Context) NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target)); key != 0 {
 		return backendFor("nn.squared_error", key, unsafe.Offsetof(Backend{}.NnSquaredError), tensor.Sparse, keys(self)|keys(target)).NnSquaredError(c, self, target)
@@ -4529,7 +3922,6 @@ func (c Context) NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, er
 	return ops.NnSquaredError(self, target)
 }
 
-// NnHuberEach implements the operator nn.huber_each.
 func (c Context) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(target)); key != 0 {
 		return backendFor("nn.huber_each", key, unsafe.Offsetof(Backend{}.NnHuberEach), tensor.Sparse, keys(self)|keys(target)).NnHuberEach(c, self, target, delta, scale)
@@ -4537,31 +3929,26 @@ func (c Context) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) 
 	return ops.NnHuberEach(self, target, delta, scale)
 }
 
-// CtcLoss implements the operator ctc_loss.
 func (c Context) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(logs) | keys(targets) | c.casting(1))
 	return c.backendOr(&compositeOps, "ctc_loss", key, unsafe.Offsetof(Backend{}.CtcLoss), tensor.Sparse, keys(logs)|keys(targets), 0).CtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
-// CtcLossTensor implements the operator ctc_loss.
 func (c Context) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1))
 	return c.backendOr(&compositeOps, "ctc_loss", key, unsafe.Offsetof(Backend{}.CtcLossTensor), tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), 0).CtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
-// NnCtcLoss implements the operator nn.ctc_loss.
 func (c Context) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(logs) | keys(targets) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.ctc_loss", key, unsafe.Offsetof(Backend{}.NnCtcLoss), tensor.Sparse, keys(logs)|keys(targets), 0).NnCtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
-// NnCtcLossTensor implements the operator nn.ctc_loss.
 func (c Context) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.ctc_loss", key, unsafe.Offsetof(Backend{}.NnCtcLossTensor), tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), 0).NnCtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
 }
 
-// NnAlignment implements the operator nn.alignment.
 func (c Context) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(logs) | keys(targets)); key != 0 {
 		return backendFor("nn.alignment", key, unsafe.Offsetof(Backend{}.NnAlignment), tensor.Sparse, keys(logs)|keys(targets)).NnAlignment(c, logs, targets, times, labels, blank, finite)
@@ -4569,7 +3956,6 @@ func (c Context) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64
 	return ops.NnAlignment(logs, targets, times, labels, blank, finite)
 }
 
-// NnAlignmentGradient implements the operator nn.alignment_gradient.
 func (c Context) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(logs) | keys(targets) | keys(losses) | keys(forward)); key != 0 {
 		return backendFor("nn.alignment_gradient", key, unsafe.Offsetof(Backend{}.NnAlignmentGradient), tensor.Sparse, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward)).NnAlignmentGradient(c, given, logs, targets, times, labels, blank, finite, losses, forward)
@@ -4577,97 +3963,81 @@ func (c Context) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times,
 	return ops.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward)
 }
 
-// NnLinearCrossEntropy implements the operator nn.linear_cross_entropy.
 func (c Context) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight))
 	return c.backendOr(&compositeOps, "nn.linear_cross_entropy", key, unsafe.Offsetof(Backend{}.NnLinearCrossEntropy), tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), 0).NnLinearCrossEntropy(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
 }
 
-// NnLinearLosses implements the operator nn.linear_losses.
 func (c Context) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight))
 	return c.backendOr(&compositeOps, "nn.linear_losses", key, unsafe.Offsetof(Backend{}.NnLinearLosses), tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), 0).NnLinearLosses(c, self, linear, target, bias, weight, left, rows)
 }
 
-// NativeLayerNorm implements the operator native_layer_norm.
 func (c Context) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
 	return c.backendOr(&compositeOps, "native_layer_norm", key, unsafe.Offsetof(Backend{}.NativeLayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NativeLayerNorm(c, self, last, weight, bias, eps)
 }
 
-// LayerNorm implements the operator layer_norm.
 func (c Context) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
 	return c.backendOr(&compositeOps, "layer_norm", key, unsafe.Offsetof(Backend{}.LayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).LayerNorm(c, self, last, weight, bias, eps, x6)
 }
 
-// NnLayerNorm implements the operator nn.layer_norm.
 func (c Context) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
 	return c.backendOr(&compositeOps, "nn.layer_norm", key, unsafe.Offsetof(Backend{}.NnLayerNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NnLayerNorm(c, self, last, weight, bias, eps)
 }
 
-// RmsNorm implements the operator rms_norm.
 func (c Context) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | c.casting(2))
 	return c.backendOr(&compositeOps, "rms_norm", key, unsafe.Offsetof(Backend{}.RmsNorm), tensor.Sparse, keys(self)|keys(weight), 0).RmsNorm(c, self, last, weight, eps)
 }
 
-// NativeGroupNorm implements the operator native_group_norm.
 func (c Context) NativeGroupNorm(self, weight, bias *tensor.Tensor, batch, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias))
 	return c.backendOr(&compositeOps, "native_group_norm", key, unsafe.Offsetof(Backend{}.NativeGroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NativeGroupNorm(c, self, weight, bias, batch, channels, span, groups, eps)
 }
 
-// GroupNorm implements the operator group_norm.
 func (c Context) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
 	return c.backendOr(&compositeOps, "group_norm", key, unsafe.Offsetof(Backend{}.GroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).GroupNorm(c, self, groups, weight, bias, eps, x6)
 }
 
-// NnGroupNorm implements the operator nn.group_norm.
 func (c Context) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2))
 	return c.backendOr(&compositeOps, "nn.group_norm", key, unsafe.Offsetof(Backend{}.NnGroupNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).NnGroupNorm(c, self, groups, weight, bias, eps)
 }
 
-// NativeBatchNorm implements the operator native_batch_norm.
 func (c Context) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance))
 	return c.backendOr(&compositeOps, "native_batch_norm", key, unsafe.Offsetof(Backend{}.NativeBatchNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
 }
 
-// BatchNorm implements the operator batch_norm.
 func (c Context) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance))
 	return c.backendOr(&compositeOps, "batch_norm", key, unsafe.Offsetof(Backend{}.BatchNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
 }
 
-// NnBatchNorm implements the operator nn.batch_norm.
 func (c Context) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias))
 	return c.backendOr(&compositeOps, "nn.batch_norm", key, unsafe.Offsetof(Backend{}.NnBatchNorm), tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), 0).NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
 }
 
-// InstanceNorm implements the operator instance_norm.
 func (c Context) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance))
 	return c.backendOr(&compositeOps, "instance_norm", key, unsafe.Offsetof(Backend{}.InstanceNorm), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), 0).InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
 }
 
-// NnInstanceNorm implements the operator nn.instance_norm.
 func (c Context) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias))
 	return c.backendOr(&compositeOps, "nn.instance_norm", key, unsafe.Offsetof(Backend{}.NnInstanceNorm), tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), 0).NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
 }
 
-// NnLocalResponseNorm implements the operator nn.local_response_norm.
 func (c Context) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.local_response_norm", key, unsafe.Offsetof(Backend{}.NnLocalResponseNorm), tensor.Sparse, 0, 0).NnLocalResponseNorm(c, self, size, alpha, beta, k)
 }
 
-// NnNormalizeGroups implements the operator nn.normalize_groups.
 func (c Context) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		return backendFor("nn.normalize_groups", key, unsafe.Offsetof(Backend{}.NnNormalizeGroups), tensor.Sparse, keys(self)|keys(weight)|keys(bias)).NnNormalizeGroups(c, self, weight, bias, examples, groups, channels, eps, centred, rounded)
@@ -4675,7 +4045,6 @@ func (c Context) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, 
 	return ops.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
 }
 
-// NnNormalizeGroupsGradient implements the operator nn.normalize_groups_gradient.
 func (c Context) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
 		return backendFor("nn.normalize_groups_gradient", key, unsafe.Offsetof(Backend{}.NnNormalizeGroupsGradient), tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)).NnNormalizeGroupsGradient(c, given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
@@ -4683,7 +4052,6 @@ func (c Context) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tens
 	return ops.NnNormalizeGroupsGradient(given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
 }
 
-// NnNormalizeChannels implements the operator nn.normalize_channels.
 func (c Context) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(rstd)); key != 0 {
 		return backendFor("nn.normalize_channels", key, unsafe.Offsetof(Backend{}.NnNormalizeChannels), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd)).NnNormalizeChannels(c, self, weight, bias, mean, rstd, eps, rounded)
@@ -4691,7 +4059,6 @@ func (c Context) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tens
 	return ops.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
 }
 
-// NnNormalizeChannelsGradient implements the operator nn.normalize_channels_gradient.
 func (c Context) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
 		return backendFor("nn.normalize_channels_gradient", key, unsafe.Offsetof(Backend{}.NnNormalizeChannelsGradient), tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)).NnNormalizeChannelsGradient(c, given, self, mean, rstd, weight, fixed, whole, affine)
@@ -4699,133 +4066,111 @@ func (c Context) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *te
 	return ops.NnNormalizeChannelsGradient(given, self, mean, rstd, weight, fixed, whole, affine)
 }
 
-// MaxPool1d implements the operator max_pool1d.
 func (c Context) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "max_pool1d", key, unsafe.Offsetof(Backend{}.MaxPool1d), tensor.Sparse, 0, 0).MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// MaxPool2d implements the operator max_pool2d.
 func (c Context) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "max_pool2d", key, unsafe.Offsetof(Backend{}.MaxPool2d), tensor.Sparse, 0, 0).MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// MaxPool3d implements the operator max_pool3d.
 func (c Context) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "max_pool3d", key, unsafe.Offsetof(Backend{}.MaxPool3d), tensor.Sparse, 0, 0).MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// MaxPool1dWithIndices implements the operator max_pool1d_with_indices.
 func (c Context) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "max_pool1d_with_indices", key, unsafe.Offsetof(Backend{}.MaxPool1dWithIndices), tensor.Sparse, 0, 0).MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// NnMaxPool2dWithIndices implements the operator nn.max_pool2d_with_indices.
 func (c Context) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnMaxPool2dWithIndices), tensor.Sparse, 0, 0).NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// NnMaxPool3dWithIndices implements the operator nn.max_pool3d_with_indices.
 func (c Context) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnMaxPool3dWithIndices), tensor.Sparse, 0, 0).NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 }
 
-// AvgPool1d implements the operator avg_pool1d.
 func (c Context) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "avg_pool1d", key, unsafe.Offsetof(Backend{}.AvgPool1d), keys(self), keys(out)|keys(self), keys(out)).AvgPool1d(c, out, self, kernel, stride, padding, ceil, includePad)
 }
 
-// NnAvgPool2d implements the operator nn.avg_pool2d.
 func (c Context) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "nn.avg_pool2d", key, unsafe.Offsetof(Backend{}.NnAvgPool2d), keys(self), keys(out)|keys(self), keys(out)).NnAvgPool2d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
-// NnAvgPool3d implements the operator nn.avg_pool3d.
 func (c Context) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.avg_pool3d", key, unsafe.Offsetof(Backend{}.NnAvgPool3d), keys(self), keys(out)|keys(self), keys(out)).NnAvgPool3d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
-// AdaptiveAvgPool1d implements the operator adaptive_avg_pool1d.
 func (c Context) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "adaptive_avg_pool1d", key, unsafe.Offsetof(Backend{}.AdaptiveAvgPool1d), tensor.Sparse, 0, 0).AdaptiveAvgPool1d(c, self, sizes)
 }
 
-// NnAdaptiveAvgPool2d implements the operator nn.adaptive_avg_pool2d.
 func (c Context) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.adaptive_avg_pool2d", key, unsafe.Offsetof(Backend{}.NnAdaptiveAvgPool2d), tensor.Sparse, 0, 0).NnAdaptiveAvgPool2d(c, self, sizes)
 }
 
-// NnAdaptiveAvgPool3d implements the operator nn.adaptive_avg_pool3d.
 func (c Context) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.adaptive_avg_pool3d", key, unsafe.Offsetof(Backend{}.NnAdaptiveAvgPool3d), tensor.Sparse, 0, 0).NnAdaptiveAvgPool3d(c, self, sizes)
 }
 
-// AdaptiveMaxPool1d implements the operator adaptive_max_pool1d.
 func (c Context) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "adaptive_max_pool1d", key, unsafe.Offsetof(Backend{}.AdaptiveMaxPool1d), tensor.Sparse, 0, 0).AdaptiveMaxPool1d(c, self, sizes)
 }
 
-// NnAdaptiveMaxPool2dWithIndices implements the operator nn.adaptive_max_pool2d_with_indices.
 func (c Context) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.adaptive_max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnAdaptiveMaxPool2dWithIndices), tensor.Sparse, 0, 0).NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
 }
 
-// NnAdaptiveMaxPool3dWithIndices implements the operator nn.adaptive_max_pool3d_with_indices.
 func (c Context) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.adaptive_max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnAdaptiveMaxPool3dWithIndices), tensor.Sparse, 0, 0).NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
 }
 
-// NnLpPool1d implements the operator nn.lp_pool1d.
 func (c Context) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.lp_pool1d", key, unsafe.Offsetof(Backend{}.NnLpPool1d), tensor.Sparse, 0, 0).NnLpPool1d(c, self, p, kernel, stride, ceil)
 }
 
-// NnLpPool2d implements the operator nn.lp_pool2d.
 func (c Context) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.lp_pool2d", key, unsafe.Offsetof(Backend{}.NnLpPool2d), tensor.Sparse, 0, 0).NnLpPool2d(c, self, p, kernel, stride, ceil)
 }
 
-// NnLpPool3d implements the operator nn.lp_pool3d.
 func (c Context) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.lp_pool3d", key, unsafe.Offsetof(Backend{}.NnLpPool3d), tensor.Sparse, 0, 0).NnLpPool3d(c, self, p, kernel, stride, ceil)
 }
 
-// NnMaxUnpool1d implements the operator nn.max_unpool1d.
 func (c Context) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(indices) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.max_unpool1d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool1d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
 }
 
-// NnMaxUnpool2d implements the operator nn.max_unpool2d.
 func (c Context) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(indices) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.max_unpool2d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool2d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
 }
 
-// NnMaxUnpool3d implements the operator nn.max_unpool3d.
 func (c Context) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(indices) | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.max_unpool3d", key, unsafe.Offsetof(Backend{}.NnMaxUnpool3d), tensor.Sparse, keys(self)|keys(indices), 0).NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
 }
 
-// NnLargest implements the operator nn.largest.
 func (c Context) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("nn.largest", key, unsafe.Offsetof(Backend{}.NnLargest), tensor.Sparse, 0).NnLargest(c, self, sizes, taps, stride, padding, dilation, format)
@@ -4833,7 +4178,6 @@ func (c Context) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, di
 	return ops.NnLargest(self, sizes, taps, stride, padding, dilation, format)
 }
 
-// NnLargestPlaces implements the operator nn.largest_places.
 func (c Context) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("nn.largest_places", key, unsafe.Offsetof(Backend{}.NnLargestPlaces), tensor.Sparse, 0).NnLargestPlaces(c, self, sizes, taps, stride, padding, dilation, format)
@@ -4841,7 +4185,6 @@ func (c Context) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, paddi
 	return ops.NnLargestPlaces(self, sizes, taps, stride, padding, dilation, format)
 }
 
-// NnFractionalLargest implements the operator nn.fractional_largest.
 func (c Context) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(samples)); key != 0 {
 		return backendFor("nn.fractional_largest", key, unsafe.Offsetof(Backend{}.NnFractionalLargest), tensor.Sparse, keys(self)|keys(samples)).NnFractionalLargest(c, self, samples, sizes, taps)
@@ -4849,7 +4192,6 @@ func (c Context) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps [
 	return ops.NnFractionalLargest(self, samples, sizes, taps)
 }
 
-// NnAddAtPlaces implements the operator nn.add_at_places.
 func (c Context) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(indices)); key != 0 {
 		return backendFor("nn.add_at_places", key, unsafe.Offsetof(Backend{}.NnAddAtPlaces), tensor.Sparse, keys(given)|keys(indices)).NnAddAtPlaces(c, given, indices, sizes, format)
@@ -4857,7 +4199,6 @@ func (c Context) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, for
 	return ops.NnAddAtPlaces(given, indices, sizes, format)
 }
 
-// NnAverage implements the operator nn.average.
 func (c Context) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("nn.average", key, unsafe.Offsetof(Backend{}.NnAverage), tensor.Sparse, 0).NnAverage(c, self, sizes, taps, stride, padding, padded, divisor, format)
@@ -4865,7 +4206,6 @@ func (c Context) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []i
 	return ops.NnAverage(self, sizes, taps, stride, padding, padded, divisor, format)
 }
 
-// NnAverageGradient implements the operator nn.average_gradient.
 func (c Context) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given)); key != 0 {
 		return backendFor("nn.average_gradient", key, unsafe.Offsetof(Backend{}.NnAverageGradient), tensor.Sparse, 0).NnAverageGradient(c, given, sizes, taps, stride, padding, padded, divisor, format)
@@ -4873,43 +4213,36 @@ func (c Context) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, pa
 	return ops.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
 }
 
-// NnFractionalMaxPool2d implements the operator nn.fractional_max_pool2d.
 func (c Context) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.fractional_max_pool2d", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool2d), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
 }
 
-// NnFractionalMaxPool2dWithIndices implements the operator nn.fractional_max_pool2d_with_indices.
 func (c Context) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.fractional_max_pool2d_with_indices", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool2dWithIndices), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
-// NnFractionalMaxPool3d implements the operator nn.fractional_max_pool3d.
 func (c Context) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.fractional_max_pool3d", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool3d), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
 }
 
-// NnFractionalMaxPool3dWithIndices implements the operator nn.fractional_max_pool3d_with_indices.
 func (c Context) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1))
 	return c.backendOr(&compositeOps, "nn.fractional_max_pool3d_with_indices", key, unsafe.Offsetof(Backend{}.NnFractionalMaxPool3dWithIndices), tensor.Sparse, keys(self)|keys(samples), 0).NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
-// NnUnfold implements the operator nn.unfold.
 func (c Context) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.unfold", key, unsafe.Offsetof(Backend{}.NnUnfold), tensor.Sparse, 0, 0).NnUnfold(c, self, kernel, dilation, padding, stride)
 }
 
-// NnFold implements the operator nn.fold.
 func (c Context) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.fold", key, unsafe.Offsetof(Backend{}.NnFold), tensor.Sparse, 0, 0).NnFold(c, self, sizes, kernel, dilation, padding, stride)
 }
 
-// NnColumns implements the operator nn.columns.
 func (c Context) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("nn.columns", key, unsafe.Offsetof(Backend{}.NnColumns), tensor.Sparse, 0).NnColumns(c, self, sizes, taps, stride, padding, dilation)
@@ -4917,7 +4250,6 @@ func (c Context) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, di
 	return ops.NnColumns(self, sizes, taps, stride, padding, dilation)
 }
 
-// NnFromColumns implements the operator nn.from_columns.
 func (c Context) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given)); key != 0 {
 		return backendFor("nn.from_columns", key, unsafe.Offsetof(Backend{}.NnFromColumns), tensor.Sparse, 0).NnFromColumns(c, given, sizes, taps, stride, padding, dilation)
@@ -4925,79 +4257,66 @@ func (c Context) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, paddin
 	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
 }
 
-// Lstm implements the operator lstm.
 func (c Context) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keysOf(hx) | keysOf(params) | c.casting(3))
 	return c.backendOr(&compositeOps, "lstm", key, unsafe.Offsetof(Backend{}.Lstm), tensor.Sparse, keys(input)|keysOf(hx)|keysOf(params), 0).Lstm(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
-// LstmData implements the operator lstm.
 func (c Context) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params) | c.casting(3))
 	return c.backendOr(&compositeOps, "lstm", key, unsafe.Offsetof(Backend{}.LstmData), tensor.Sparse, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params), 0).LstmData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// Gru implements the operator gru.
 func (c Context) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3))
 	return c.backendOr(&compositeOps, "gru", key, unsafe.Offsetof(Backend{}.Gru), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).Gru(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
-// GruData implements the operator gru.
 func (c Context) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3))
 	return c.backendOr(&compositeOps, "gru", key, unsafe.Offsetof(Backend{}.GruData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).GruData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// RnnTanh implements the operator rnn_tanh.
 func (c Context) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3))
 	return c.backendOr(&compositeOps, "rnn_tanh", key, unsafe.Offsetof(Backend{}.RnnTanh), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).RnnTanh(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
-// RnnTanhData implements the operator rnn_tanh.
 func (c Context) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3))
 	return c.backendOr(&compositeOps, "rnn_tanh", key, unsafe.Offsetof(Backend{}.RnnTanhData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).RnnTanhData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// RnnRelu implements the operator rnn_relu.
 func (c Context) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3))
 	return c.backendOr(&compositeOps, "rnn_relu", key, unsafe.Offsetof(Backend{}.RnnRelu), tensor.Sparse, keys(input)|keys(hx)|keysOf(params), 0).RnnRelu(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
-// RnnReluData implements the operator rnn_relu.
 func (c Context) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3))
 	return c.backendOr(&compositeOps, "rnn_relu", key, unsafe.Offsetof(Backend{}.RnnReluData), tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), 0).RnnReluData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// LstmCell implements the operator lstm_cell.
 func (c Context) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3))
 	return c.backendOr(&compositeOps, "lstm_cell", key, unsafe.Offsetof(Backend{}.LstmCell), tensor.Sparse, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).LstmCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
-// GruCell implements the operator gru_cell.
 func (c Context) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3))
 	return c.backendOr(&compositeOps, "gru_cell", key, unsafe.Offsetof(Backend{}.GruCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).GruCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
-// RnnTanhCell implements the operator rnn_tanh_cell.
 func (c Context) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3))
 	return c.backendOr(&compositeOps, "rnn_tanh_cell", key, unsafe.Offsetof(Backend{}.RnnTanhCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).RnnTanhCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
-// RnnReluCell implements the operator rnn_relu_cell.
 func (c Context) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3))
 	return c.backendOr(&compositeOps, "rnn_relu_cell", key, unsafe.Offsetof(Backend{}.RnnReluCell), tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), 0).RnnReluCell(c, input, hx, inputs, state, inputBias, stateBias)
 }
 
-// NnRecurrence implements the operator nn.recurrence.
 func (c Context) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias)); key != 0 {
 		return backendFor("nn.recurrence", key, unsafe.Offsetof(Backend{}.NnRecurrence), tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)).NnRecurrence(c, x, h, cell, weight, bias, batches, reverse, cells)
@@ -5005,7 +4324,6 @@ func (c Context) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches [
 	return ops.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
 }
 
-// NnRecurrenceGradient implements the operator nn.recurrence_gradient.
 func (c Context) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(givenLast) | keys(givenCell) | keys(gates) | keys(kept) | keys(output) | keys(h) | keys(cell) | keys(weight)); key != 0 {
 		return backendFor("nn.recurrence_gradient", key, unsafe.Offsetof(Backend{}.NnRecurrenceGradient), keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight), keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(output)|keys(h)|keys(cell)|keys(weight)).NnRecurrenceGradient(c, given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
@@ -5013,13 +4331,11 @@ func (c Context) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, 
 	return ops.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
 }
 
-// NnRecurrenceSteps implements the operator nn.recurrence_steps.
 func (c Context) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias) | keys(projection))
 	return c.backendOr(&compositeOps, "nn.recurrence_steps", key, unsafe.Offsetof(Backend{}.NnRecurrenceSteps), tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection), 0).NnRecurrenceSteps(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
 }
 
-// NnCounts implements the operator nn.counts.
 func (c Context) NnCounts(self *tensor.Tensor) ([]int64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("nn.counts", key, unsafe.Offsetof(Backend{}.NnCounts), tensor.Sparse, 0).NnCounts(c, self)
@@ -5027,19 +4343,16 @@ func (c Context) NnCounts(self *tensor.Tensor) ([]int64, error) {
 	return ops.NnCounts(self)
 }
 
-// PackPaddedSequence implements the operator pack_padded_sequence.
 func (c Context) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(input) | keys(lengths))
 	return c.backendOr(&compositeOps, "pack_padded_sequence", key, unsafe.Offsetof(Backend{}.PackPaddedSequence), tensor.Sparse, keys(input)|keys(lengths), 0).PackPaddedSequence(c, input, lengths, batchFirst)
 }
 
-// PadPackedSequence implements the operator pad_packed_sequence.
 func (c Context) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(data) | keys(counts))
 	return c.backendOr(&compositeOps, "pad_packed_sequence", key, unsafe.Offsetof(Backend{}.PadPackedSequence), tensor.Sparse, keys(data)|keys(counts), 0).PadPackedSequence(c, data, counts, batchFirst, value, total)
 }
 
-// NnConjugate implements the operator nn.conjugate.
 func (c Context) NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(lengths)); key != 0 {
 		return backendFor("nn.conjugate", key, unsafe.Offsetof(Backend{}.NnConjugate), tensor.Sparse, 0).NnConjugate(c, lengths)
@@ -5047,7 +4360,6 @@ func (c Context) NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.NnConjugate(lengths)
 }
 
-// NnPlaces implements the operator nn.places.
 func (c Context) NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(counts)); key != 0 {
 		return backendFor("nn.places", key, unsafe.Offsetof(Backend{}.NnPlaces), tensor.Sparse, 0).NnPlaces(c, counts, sequences)
@@ -5055,31 +4367,26 @@ func (c Context) NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tenso
 	return ops.NnPlaces(counts, sequences)
 }
 
-// NnInterpolate implements the operator nn.interpolate.
 func (c Context) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(2))
 	return c.backendOr(&compositeOps, "nn.interpolate", key, unsafe.Offsetof(Backend{}.NnInterpolate), tensor.Sparse, 0, 0).NnInterpolate(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
 }
 
-// NnUpsample implements the operator nn.upsample.
 func (c Context) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.upsample", key, unsafe.Offsetof(Backend{}.NnUpsample), tensor.Sparse, 0, 0).NnUpsample(c, self, sizes, scales, mode, alignCorners)
 }
 
-// NnUpsampleNearest implements the operator nn.upsample_nearest.
 func (c Context) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.upsample_nearest", key, unsafe.Offsetof(Backend{}.NnUpsampleNearest), tensor.Sparse, 0, 0).NnUpsampleNearest(c, self, sizes, scales)
 }
 
-// NnUpsampleBilinear implements the operator nn.upsample_bilinear.
 func (c Context) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "nn.upsample_bilinear", key, unsafe.Offsetof(Backend{}.NnUpsampleBilinear), tensor.Sparse, 0, 0).NnUpsampleBilinear(c, self, sizes, scales)
 }
 
-// NnResampled implements the operator nn.resampled.
 func (c Context) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("nn.resampled", key, unsafe.Offsetof(Backend{}.NnResampled), tensor.Sparse, 0).NnResampled(c, self, sizes, filter, alignCorners, antialias, scales)
@@ -5087,7 +4394,6 @@ func (c Context) NnResampled(self *tensor.Tensor, sizes []int64, filter string, 
 	return ops.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
 }
 
-// NnResampledBack implements the operator nn.resampled_back.
 func (c Context) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given)); key != 0 {
 		return backendFor("nn.resampled_back", key, unsafe.Offsetof(Backend{}.NnResampledBack), tensor.Sparse, 0).NnResampledBack(c, given, sizes, filter, alignCorners, antialias, scales)
@@ -5095,43 +4401,36 @@ func (c Context) NnResampledBack(given *tensor.Tensor, sizes []int64, filter str
 	return ops.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
 }
 
-// GridSampler implements the operator grid_sampler.
 func (c Context) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(grid) | c.casting(3))
 	return c.backendOr(&compositeOps, "grid_sampler", key, unsafe.Offsetof(Backend{}.GridSampler), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler(c, self, grid, mode, padding, alignCorners)
 }
 
-// GridSampler2d implements the operator grid_sampler_2d.
 func (c Context) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(grid) | c.casting(1))
 	return c.backendOr(&compositeOps, "grid_sampler_2d", key, unsafe.Offsetof(Backend{}.GridSampler2d), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler2d(c, self, grid, mode, padding, alignCorners)
 }
 
-// GridSampler3d implements the operator grid_sampler_3d.
 func (c Context) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(grid) | c.casting(1))
 	return c.backendOr(&compositeOps, "grid_sampler_3d", key, unsafe.Offsetof(Backend{}.GridSampler3d), tensor.Sparse, keys(self)|keys(grid), 0).GridSampler3d(c, self, grid, mode, padding, alignCorners)
 }
 
-// NnGridSample implements the operator nn.grid_sample.
 func (c Context) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(grid) | c.casting(3))
 	return c.backendOr(&compositeOps, "nn.grid_sample", key, unsafe.Offsetof(Backend{}.NnGridSample), tensor.Sparse, keys(self)|keys(grid), 0).NnGridSample(c, self, grid, mode, padding, alignCorners)
 }
 
-// NnAffineGrid implements the operator nn.affine_grid.
 func (c Context) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(theta))
 	return c.backendOr(&compositeOps, "nn.affine_grid", key, unsafe.Offsetof(Backend{}.NnAffineGrid), tensor.Sparse, 0, 0).NnAffineGrid(c, theta, size, alignCorners)
 }
 
-// AffineGridGenerator implements the operator affine_grid_generator.
 func (c Context) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(theta))
 	return c.backendOr(&compositeOps, "affine_grid_generator", key, unsafe.Offsetof(Backend{}.AffineGridGenerator), tensor.Sparse, 0, 0).AffineGridGenerator(c, theta, size, alignCorners)
 }
 
-// NnSampled implements the operator nn.sampled.
 func (c Context) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(grid) | keys(along)); key != 0 {
 		return backendFor("nn.sampled", key, unsafe.Offsetof(Backend{}.NnSampled), tensor.Sparse, keys(self)|keys(grid)|keys(along)).NnSampled(c, self, grid, along, mode, padding, alignCorners)
@@ -5139,7 +4438,6 @@ func (c Context) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64
 	return ops.NnSampled(self, grid, along, mode, padding, alignCorners)
 }
 
-// NnSampledSpread implements the operator nn.sampled_spread.
 func (c Context) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(grid) | keys(along)); key != 0 {
 		return backendFor("nn.sampled_spread", key, unsafe.Offsetof(Backend{}.NnSampledSpread), tensor.Sparse, keys(given)|keys(grid)|keys(along)).NnSampledSpread(c, given, grid, along, sizes, mode, padding, alignCorners)
@@ -5147,7 +4445,6 @@ func (c Context) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int6
 	return ops.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners)
 }
 
-// NnSampledSlope implements the operator nn.sampled_slope.
 func (c Context) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(self) | keys(grid) | keys(along)); key != 0 {
 		return backendFor("nn.sampled_slope", key, unsafe.Offsetof(Backend{}.NnSampledSlope), tensor.Sparse, keys(given)|keys(self)|keys(grid)|keys(along)).NnSampledSlope(c, given, self, grid, along, mode, padding, alignCorners)
@@ -5155,270 +4452,225 @@ func (c Context) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, p
 	return ops.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
 }
 
-// QuantizePerTensor implements the operator quantize_per_tensor.
 func (c Context) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensor), tensor.Sparse, 0, 0).QuantizePerTensor(c, self, scale, zero, d)
 }
 
-// QuantizePerTensorTensorQparams implements the operator quantize_per_tensor.
 func (c Context) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(scale) | keys(zero)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensorTensorQparams), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).QuantizePerTensorTensorQparams(c, self, scale, zero, d)
 }
 
-// QuantizePerTensorTensors implements the operator quantize_per_tensor.
 func (c Context) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
 	key := c.highestKey((keysOf(tensors) | keys(scales) | keys(zeros)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantize_per_tensor", key, unsafe.Offsetof(Backend{}.QuantizePerTensorTensors), tensor.Sparse, keysOf(tensors)|keys(scales)|keys(zeros), 0).QuantizePerTensorTensors(c, tensors, scales, zeros, d)
 }
 
-// QuantizePerTensorDynamic implements the operator quantize_per_tensor_dynamic.
 func (c Context) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantize_per_tensor_dynamic", key, unsafe.Offsetof(Backend{}.QuantizePerTensorDynamic), tensor.Sparse, 0, 0).QuantizePerTensorDynamic(c, self, d, reduce)
 }
 
-// QuantizePerChannel implements the operator quantize_per_channel.
 func (c Context) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantize_per_channel", key, unsafe.Offsetof(Backend{}.QuantizePerChannel), tensor.Sparse, keys(self)|keys(scales)|keys(zeros), 0).QuantizePerChannel(c, self, scales, zeros, axis, d)
 }
 
-// Dequantize implements the operator dequantize.
 func (c Context) Dequantize(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&quantizedOps, "dequantize", key, unsafe.Offsetof(Backend{}.Dequantize), tensor.Sparse, 0, 0).Dequantize(c, self)
 }
 
-// DequantizeTensors implements the operator dequantize.
 func (c Context) DequantizeTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keysOf(tensors))
 	return c.backendOr(&quantizedOps, "dequantize", key, unsafe.Offsetof(Backend{}.DequantizeTensors), tensor.Sparse, keysOf(tensors), 0).DequantizeTensors(c, tensors)
 }
 
-// IntRepr implements the operator int_repr.
 func (c Context) IntRepr(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&quantizedOps, "int_repr", key, unsafe.Offsetof(Backend{}.IntRepr), tensor.Sparse, 0, 0).IntRepr(c, self)
 }
 
-// QScale implements the operator q_scale.
 func (c Context) QScale(self *tensor.Tensor) (float64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "q_scale", key, unsafe.Offsetof(Backend{}.QScale), tensor.Sparse, 0, 0).QScale(c, self)
 }
 
-// QZeroPoint implements the operator q_zero_point.
 func (c Context) QZeroPoint(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "q_zero_point", key, unsafe.Offsetof(Backend{}.QZeroPoint), tensor.Sparse, 0, 0).QZeroPoint(c, self)
 }
 
-// QPerChannelScales implements the operator q_per_channel_scales.
 func (c Context) QPerChannelScales(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&quantizedOps, "q_per_channel_scales", key, unsafe.Offsetof(Backend{}.QPerChannelScales), tensor.Sparse, 0, 0).QPerChannelScales(c, self)
 }
 
-// QPerChannelZeroPoints implements the operator q_per_channel_zero_points.
 func (c Context) QPerChannelZeroPoints(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&quantizedOps, "q_per_channel_zero_points", key, unsafe.Offsetof(Backend{}.QPerChannelZeroPoints), tensor.Sparse, 0, 0).QPerChannelZeroPoints(c, self)
 }
 
-// QPerChannelAxis implements the operator q_per_channel_axis.
 func (c Context) QPerChannelAxis(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "q_per_channel_axis", key, unsafe.Offsetof(Backend{}.QPerChannelAxis), tensor.Sparse, 0, 0).QPerChannelAxis(c, self)
 }
 
-// Qscheme implements the operator qscheme.
 func (c Context) Qscheme(self *tensor.Tensor) (string, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "qscheme", key, unsafe.Offsetof(Backend{}.Qscheme), tensor.Sparse, 0, 0).Qscheme(c, self)
 }
 
-// IsQuantized implements the operator is_quantized.
 func (c Context) IsQuantized(self *tensor.Tensor) (bool, error) {
 	return quantizedOps.IsQuantized(c, self)
 }
 
-// MakePerTensorQuantizedTensor implements the operator make_per_tensor_quantized_tensor.
 func (c Context) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "make_per_tensor_quantized_tensor", key, unsafe.Offsetof(Backend{}.MakePerTensorQuantizedTensor), tensor.Sparse, 0, 0).MakePerTensorQuantizedTensor(c, self, scale, zero)
 }
 
-// MakePerChannelQuantizedTensor implements the operator make_per_channel_quantized_tensor.
 func (c Context) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "make_per_channel_quantized_tensor", key, unsafe.Offsetof(Backend{}.MakePerChannelQuantizedTensor), tensor.Sparse, keys(self)|keys(scales)|keys(zeros), 0).MakePerChannelQuantizedTensor(c, self, scales, zeros, axis)
 }
 
-// EmptyAffineQuantized implements the operator empty_affine_quantized.
 func (c Context) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey(l.Keys())
 	return c.backendOr(&quantizedOps, "empty_affine_quantized", key, unsafe.Offsetof(Backend{}.EmptyAffineQuantized), tensor.Sparse, 0, 0).EmptyAffineQuantized(c, size, d, l, dev, scale, zero)
 }
 
-// EmptyPerChannelAffineQuantized implements the operator empty_per_channel_affine_quantized.
 func (c Context) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(scales)|keys(zeros))&^tensor.Gradient | l.Keys())
 	return c.backendOr(&quantizedOps, "empty_per_channel_affine_quantized", key, unsafe.Offsetof(Backend{}.EmptyPerChannelAffineQuantized), tensor.Sparse, keys(scales)|keys(zeros), 0).EmptyPerChannelAffineQuantized(c, size, scales, zeros, axis, d, l, dev)
 }
 
-// ChooseQparamsPerTensor implements the operator choose_qparams_per_tensor.
 func (c Context) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "choose_qparams_per_tensor", key, unsafe.Offsetof(Backend{}.ChooseQparamsPerTensor), tensor.Sparse, 0, 0).ChooseQparamsPerTensor(c, self, reduce)
 }
 
-// FakeQuantizePerTensorAffine implements the operator fake_quantize_per_tensor_affine.
 func (c Context) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
 	return c.backendOr(&quantizedOps, "fake_quantize_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffine), tensor.Sparse, 0, 0).FakeQuantizePerTensorAffine(c, self, scale, zero, lo, hi)
 }
 
-// FakeQuantizePerTensorAffineTensorQparams implements the operator fake_quantize_per_tensor_affine.
 func (c Context) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero) | c.casting(1))
 	return c.backendOr(&quantizedOps, "fake_quantize_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffineTensorQparams), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerTensorAffineTensorQparams(c, self, scale, zero, lo, hi)
 }
 
-// FakeQuantizePerTensorAffineCachemask implements the operator fake_quantize_per_tensor_affine_cachemask.
 func (c Context) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&quantizedOps, "fake_quantize_per_tensor_affine_cachemask", key, unsafe.Offsetof(Backend{}.FakeQuantizePerTensorAffineCachemask), tensor.Sparse, 0, 0).FakeQuantizePerTensorAffineCachemask(c, self, scale, zero, lo, hi)
 }
 
-// FakeQuantizePerChannelAffine implements the operator fake_quantize_per_channel_affine.
 func (c Context) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero))
 	return c.backendOr(&quantizedOps, "fake_quantize_per_channel_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizePerChannelAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerChannelAffine(c, self, scale, zero, axis, lo, hi)
 }
 
-// FakeQuantizePerChannelAffineCachemask implements the operator fake_quantize_per_channel_affine_cachemask.
 func (c Context) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero))
 	return c.backendOr(&quantizedOps, "fake_quantize_per_channel_affine_cachemask", key, unsafe.Offsetof(Backend{}.FakeQuantizePerChannelAffineCachemask), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizePerChannelAffineCachemask(c, self, scale, zero, axis, lo, hi)
 }
 
-// FakeQuantizeLearnablePerTensorAffine implements the operator fake_quantize_learnable_per_tensor_affine.
 func (c Context) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero))
 	return c.backendOr(&quantizedOps, "fake_quantize_learnable_per_tensor_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizeLearnablePerTensorAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizeLearnablePerTensorAffine(c, self, scale, zero, lo, hi, factor)
 }
 
-// FakeQuantizeLearnablePerChannelAffine implements the operator fake_quantize_learnable_per_channel_affine.
 func (c Context) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(scale) | keys(zero))
 	return c.backendOr(&quantizedOps, "fake_quantize_learnable_per_channel_affine", key, unsafe.Offsetof(Backend{}.FakeQuantizeLearnablePerChannelAffine), tensor.Sparse, keys(self)|keys(scale)|keys(zero), 0).FakeQuantizeLearnablePerChannelAffine(c, self, scale, zero, axis, lo, hi, factor)
 }
 
-// QuantizedAdd implements the operator quantized.add.
 func (c Context) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.add", key, unsafe.Offsetof(Backend{}.QuantizedAdd), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedAdd(c, qa, qb, scale, zero)
 }
 
-// QuantizedAddRelu implements the operator quantized.add_relu.
 func (c Context) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.add_relu", key, unsafe.Offsetof(Backend{}.QuantizedAddRelu), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedAddRelu(c, qa, qb, scale, zero)
 }
 
-// QuantizedMul implements the operator quantized.mul.
 func (c Context) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.mul", key, unsafe.Offsetof(Backend{}.QuantizedMul), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMul(c, qa, qb, scale, zero)
 }
 
-// QuantizedMulRelu implements the operator quantized.mul_relu.
 func (c Context) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.mul_relu", key, unsafe.Offsetof(Backend{}.QuantizedMulRelu), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMulRelu(c, qa, qb, scale, zero)
 }
 
-// QuantizedAddScalar implements the operator quantized.add_scalar.
 func (c Context) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.add_scalar", key, unsafe.Offsetof(Backend{}.QuantizedAddScalar), tensor.Sparse, 0, 0).QuantizedAddScalar(c, qa, b)
 }
 
-// QuantizedAddScalarRelu implements the operator quantized.add_scalar_relu.
 func (c Context) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.add_scalar_relu", key, unsafe.Offsetof(Backend{}.QuantizedAddScalarRelu), tensor.Sparse, 0, 0).QuantizedAddScalarRelu(c, qa, b)
 }
 
-// QuantizedMulScalar implements the operator quantized.mul_scalar.
 func (c Context) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.mul_scalar", key, unsafe.Offsetof(Backend{}.QuantizedMulScalar), tensor.Sparse, 0, 0).QuantizedMulScalar(c, qa, b)
 }
 
-// QuantizedMulScalarRelu implements the operator quantized.mul_scalar_relu.
 func (c Context) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.mul_scalar_relu", key, unsafe.Offsetof(Backend{}.QuantizedMulScalarRelu), tensor.Sparse, 0, 0).QuantizedMulScalarRelu(c, qa, b)
 }
 
-// QuantizedRelu6 implements the operator quantized.relu6.
 func (c Context) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.relu6", key, unsafe.Offsetof(Backend{}.QuantizedRelu6), tensor.Sparse, 0, 0).QuantizedRelu6(c, self)
 }
 
-// QuantizedCat implements the operator quantized.cat.
 func (c Context) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.cat", key, unsafe.Offsetof(Backend{}.QuantizedCat), tensor.Sparse, keysOf(tensors), 0).QuantizedCat(c, tensors, dim, scale, zero)
 }
 
-// QuantizedMatmul implements the operator quantized.matmul.
 func (c Context) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.matmul", key, unsafe.Offsetof(Backend{}.QuantizedMatmul), tensor.Sparse, keys(qa)|keys(qb), 0).QuantizedMatmul(c, qa, qb, scale, zero)
 }
 
-// QuantizedLinearPack implements the operator quantized.linear_pack.
 func (c Context) QuantizedLinearPack(weight *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(weight)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.linear_pack", key, unsafe.Offsetof(Backend{}.QuantizedLinearPack), tensor.Sparse, 0, 0).QuantizedLinearPack(c, weight)
 }
 
-// QuantizedLinear implements the operator quantized.linear.
 func (c Context) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.linear", key, unsafe.Offsetof(Backend{}.QuantizedLinear), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinear(c, self, weight, bias, scale, zero, packed)
 }
 
-// QuantizedLinearRelu implements the operator quantized.linear_relu.
 func (c Context) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.linear_relu", key, unsafe.Offsetof(Backend{}.QuantizedLinearRelu), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinearRelu(c, self, weight, bias, scale, zero, packed)
 }
 
-// QuantizedLinearDynamic implements the operator quantized.linear_dynamic.
 func (c Context) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.linear_dynamic", key, unsafe.Offsetof(Backend{}.QuantizedLinearDynamic), tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), 0).QuantizedLinearDynamic(c, self, weight, bias, reduce, packed)
 }
 
-// QuantizedConv2d implements the operator quantized.conv2d.
 func (c Context) QuantizedConv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.conv2d", key, unsafe.Offsetof(Backend{}.QuantizedConv2d), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).QuantizedConv2d(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
 }
 
-// QuantizedConv2dRelu implements the operator quantized.conv2d_relu.
 func (c Context) QuantizedConv2dRelu(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient)
 	return c.backendOr(&quantizedOps, "quantized.conv2d_relu", key, unsafe.Offsetof(Backend{}.QuantizedConv2dRelu), tensor.Sparse, keys(self)|keys(weight)|keys(bias), 0).QuantizedConv2dRelu(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
 }
 
-// GgufDequantize implements the operator gguf_dequantize.
 func (c Context) GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("gguf_dequantize", key, unsafe.Offsetof(Backend{}.GgufDequantize), tensor.Sparse, 0).GgufDequantize(c, self, kind, d)
@@ -5426,7 +4678,6 @@ func (c Context) GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType)
 	return ops.GgufDequantize(self, kind, d)
 }
 
-// GgufLinear implements the operator gguf_linear.
 func (c Context) GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		return backendFor("gguf_linear", key, unsafe.Offsetof(Backend{}.GgufLinear), tensor.Sparse, keys(self)|keys(weight)|keys(bias)).GgufLinear(c, self, weight, kind, bias)
@@ -5434,7 +4685,6 @@ func (c Context) GgufLinear(self, weight *tensor.Tensor, kind string, bias *tens
 	return ops.GgufLinear(self, weight, kind, bias)
 }
 
-// IntMm implements the operator _int_mm.
 func (c Context) IntMm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(mat2))&^tensor.Gradient); key != 0 {
 		return backendFor("_int_mm", key, unsafe.Offsetof(Backend{}.IntMm), keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2)).IntMm(c, out, self, mat2)
@@ -5444,7 +4694,6 @@ func (c Context) IntMm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// WeightInt8packMm implements the operator _weight_int8pack_mm.
 func (c Context) WeightInt8packMm(self, mat2, scales *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mat2) | keys(scales)); key != 0 {
 		return backendFor("_weight_int8pack_mm", key, unsafe.Offsetof(Backend{}.WeightInt8packMm), tensor.Sparse, keys(self)|keys(mat2)|keys(scales)).WeightInt8packMm(c, self, mat2, scales)
@@ -5452,7 +4701,6 @@ func (c Context) WeightInt8packMm(self, mat2, scales *tensor.Tensor) (*tensor.Te
 	return ops.WeightInt8packMm(self, mat2, scales)
 }
 
-// ConvertWeightToInt4packForCpu implements the operator _convert_weight_to_int4pack_for_cpu.
 func (c Context) ConvertWeightToInt4packForCpu(self *tensor.Tensor, x1 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("_convert_weight_to_int4pack_for_cpu", key, unsafe.Offsetof(Backend{}.ConvertWeightToInt4packForCpu), tensor.Sparse, 0).ConvertWeightToInt4packForCpu(c, self, x1)
@@ -5460,7 +4708,6 @@ func (c Context) ConvertWeightToInt4packForCpu(self *tensor.Tensor, x1 int64) (*
 	return ops.ConvertWeightToInt4packForCpu(self, x1)
 }
 
-// WeightInt4packMmForCpu implements the operator _weight_int4pack_mm_for_cpu.
 func (c Context) WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(mat2) | keys(scales)); key != 0 {
 		return backendFor("_weight_int4pack_mm_for_cpu", key, unsafe.Offsetof(Backend{}.WeightInt4packMmForCpu), tensor.Sparse, keys(self)|keys(mat2)|keys(scales)).WeightInt4packMmForCpu(c, self, mat2, group, scales)
@@ -5468,7 +4715,6 @@ func (c Context) WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, 
 	return ops.WeightInt4packMmForCpu(self, mat2, group, scales)
 }
 
-// ToString implements the operator to_string.
 func (c Context) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("to_string", key, unsafe.Offsetof(Backend{}.ToString), tensor.Sparse, 0).ToString(c, self, precision, threshold, edgeItems, lineWidth, sci)
@@ -5476,33 +4722,27 @@ func (c Context) ToString(self *tensor.Tensor, precision, threshold, edgeItems, 
 	return ops.ToString(self, precision, threshold, edgeItems, lineWidth, sci)
 }
 
-// ScalarOperand implements the operator scalar_operand.
 func (c Context) ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
 	return ops.ScalarOperand(value)
 }
 
-// ResultType implements the operator result_type.
 func (c Context) ResultType(a, b *tensor.Tensor) (dtype.DType, error) {
 	return ops.ResultType(a, b)
 }
 
-// PromoteTypes implements the operator promote_types.
 func (c Context) PromoteTypes(a, b dtype.DType) (dtype.DType, error) {
 	return ops.PromoteTypes(a, b)
 }
 
-// CanCast implements the operator can_cast.
 func (c Context) CanCast(from, to dtype.DType) (bool, error) {
 	return ops.CanCast(from, to)
 }
 
-// IsNonzero implements the operator is_nonzero.
 func (c Context) IsNonzero(self *tensor.Tensor) (bool, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&compositeOps, "is_nonzero", key, unsafe.Offsetof(Backend{}.IsNonzero), tensor.Sparse, 0, 0).IsNonzero(c, self)
 }
 
-// IsConj implements the operator is_conj.
 func (c Context) IsConj(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("is_conj", key, unsafe.Offsetof(Backend{}.IsConj), tensor.Sparse, 0).IsConj(c, self)
@@ -5510,7 +4750,6 @@ func (c Context) IsConj(self *tensor.Tensor) (bool, error) {
 	return ops.IsConj(self)
 }
 
-// IsNeg implements the operator is_neg.
 func (c Context) IsNeg(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("is_neg", key, unsafe.Offsetof(Backend{}.IsNeg), tensor.Sparse, 0).IsNeg(c, self)
@@ -5518,12 +4757,10 @@ func (c Context) IsNeg(self *tensor.Tensor) (bool, error) {
 	return ops.IsNeg(self)
 }
 
-// IsSameSize implements the operator is_same_size.
 func (c Context) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 	return ops.IsSameSize(self, other)
 }
 
-// Rand implements the operator rand.
 func (c Context) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		return backendOfLayout("rand", key, unsafe.Offsetof(Backend{}.Rand)).Rand(c, out, size, g, d, layout, dev)
@@ -5534,7 +4771,6 @@ func (c Context) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d d
 	return
 }
 
-// Randn implements the operator randn.
 func (c Context) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		return backendOfLayout("randn", key, unsafe.Offsetof(Backend{}.Randn)).Randn(c, out, size, g, d, layout, dev)
@@ -5545,7 +4781,6 @@ func (c Context) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d 
 	return
 }
 
-// Randint implements the operator randint.
 func (c Context) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		return backendOfLayout("randint", key, unsafe.Offsetof(Backend{}.Randint)).Randint(c, out, low, high, size, g, d, layout, dev)
@@ -5556,7 +4791,6 @@ func (c Context) Randint(out *tensor.Tensor, low, high int64, size []int64, g *r
 	return
 }
 
-// RandintHigh implements the operator randint.
 func (c Context) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		return backendOfLayout("randint", key, unsafe.Offsetof(Backend{}.RandintHigh)).RandintHigh(c, out, high, size, g, d, layout, dev)
@@ -5567,7 +4801,6 @@ func (c Context) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *ra
 	return
 }
 
-// Randperm implements the operator randperm.
 func (c Context) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		return backendOfLayout("randperm", key, unsafe.Offsetof(Backend{}.Randperm)).Randperm(c, out, n, g, d, layout, dev)
@@ -5578,7 +4811,6 @@ func (c Context) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dt
 	return
 }
 
-// RandLike implements the operator rand_like.
 func (c Context) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		return backendFor("rand_like", key, unsafe.Offsetof(Backend{}.RandLike), tensor.Sparse, 0).RandLike(c, self, g, d, layout, dev, f)
@@ -5586,7 +4818,6 @@ func (c Context) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DTyp
 	return ops.RandLike(self, g, d, layout, dev, f)
 }
 
-// RandnLike implements the operator randn_like.
 func (c Context) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		return backendFor("randn_like", key, unsafe.Offsetof(Backend{}.RandnLike), tensor.Sparse, 0).RandnLike(c, self, g, d, layout, dev, f)
@@ -5594,7 +4825,6 @@ func (c Context) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DTy
 	return ops.RandnLike(self, g, d, layout, dev, f)
 }
 
-// RandintLike implements the operator randint_like.
 func (c Context) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		return backendFor("randint_like", key, unsafe.Offsetof(Backend{}.RandintLike), tensor.Sparse, 0).RandintLike(c, self, low, high, g, d, layout, dev, f)
@@ -5602,7 +4832,6 @@ func (c Context) RandintLike(self *tensor.Tensor, low, high int64, g *random.Gen
 	return ops.RandintLike(self, low, high, g, d, layout, dev, f)
 }
 
-// RandintLikeHigh implements the operator randint_like.
 func (c Context) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		return backendFor("randint_like", key, unsafe.Offsetof(Backend{}.RandintLikeHigh), tensor.Sparse, 0).RandintLikeHigh(c, self, high, g, d, layout, dev, f)
@@ -5610,13 +4839,11 @@ func (c Context) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Gene
 	return ops.RandintLikeHigh(self, high, g, d, layout, dev, f)
 }
 
-// NormalTensors implements the operator normal.
 func (c Context) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(mean) | keys(std) | c.drawing())
 	return c.backendOr(&compositeOps, "normal", key, unsafe.Offsetof(Backend{}.NormalTensors), keys(mean)|keys(std), keys(out)|keys(mean)|keys(std), keys(out)).NormalTensors(c, out, mean, std, g)
 }
 
-// NormalSize implements the operator normal.
 func (c Context) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		return backendOfLayout("normal", key, unsafe.Offsetof(Backend{}.NormalSize)).NormalSize(c, out, mean, std, size, g, d, layout, dev)
@@ -5627,7 +4854,6 @@ func (c Context) NormalSize(out *tensor.Tensor, mean, std float64, size []int64,
 	return
 }
 
-// Bernoulli implements the operator bernoulli.
 func (c Context) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		return backendFor("bernoulli", key, unsafe.Offsetof(Backend{}.Bernoulli), keys(self), keys(out)|keys(self)).Bernoulli(c, out, self, g)
@@ -5637,7 +4863,6 @@ func (c Context) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *t
 	return
 }
 
-// BernoulliP implements the operator bernoulli.
 func (c Context) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("bernoulli", key, unsafe.Offsetof(Backend{}.BernoulliP), tensor.Sparse, 0).BernoulliP(c, self, p, g)
@@ -5645,7 +4870,6 @@ func (c Context) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator)
 	return ops.BernoulliP(self, p, g)
 }
 
-// Multinomial implements the operator multinomial.
 func (c Context) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.drawing()); key != 0 {
 		return backendFor("multinomial", key, unsafe.Offsetof(Backend{}.Multinomial), keys(self), keys(out)|keys(self)).Multinomial(c, out, self, samples, replacement, g)
@@ -5655,7 +4879,6 @@ func (c Context) Multinomial(out, self *tensor.Tensor, samples int64, replacemen
 	return
 }
 
-// Poisson implements the operator poisson.
 func (c Context) Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("poisson", key, unsafe.Offsetof(Backend{}.Poisson), tensor.Sparse, 0).Poisson(c, self, g)
@@ -5663,7 +4886,6 @@ func (c Context) Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tens
 	return ops.Poisson(self, g)
 }
 
-// Binomial implements the operator binomial.
 func (c Context) Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(count) | keys(prob) | c.drawing()); key != 0 {
 		return backendFor("binomial", key, unsafe.Offsetof(Backend{}.Binomial), tensor.Sparse, keys(count)|keys(prob)).Binomial(c, count, prob, g)
@@ -5671,7 +4893,6 @@ func (c Context) Binomial(count, prob *tensor.Tensor, g *random.Generator) (*ten
 	return ops.Binomial(count, prob, g)
 }
 
-// StandardGamma implements the operator _standard_gamma.
 func (c Context) StandardGamma(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("_standard_gamma", key, unsafe.Offsetof(Backend{}.StandardGamma), tensor.Sparse, 0).StandardGamma(c, self, g)
@@ -5679,7 +4900,6 @@ func (c Context) StandardGamma(self *tensor.Tensor, g *random.Generator) (*tenso
 	return ops.StandardGamma(self, g)
 }
 
-// StandardGammaGrad implements the operator _standard_gamma_grad.
 func (c Context) StandardGammaGrad(self, output *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(output)); key != 0 {
 		return backendFor("_standard_gamma_grad", key, unsafe.Offsetof(Backend{}.StandardGammaGrad), keys(self), keys(self)|keys(output)).StandardGammaGrad(c, self, output)
@@ -5687,13 +4907,11 @@ func (c Context) StandardGammaGrad(self, output *tensor.Tensor) (*tensor.Tensor,
 	return ops.StandardGammaGrad(self, output)
 }
 
-// SampleDirichlet implements the operator _sample_dirichlet.
 func (c Context) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.drawing())
 	return c.backendOr(&compositeOps, "_sample_dirichlet", key, unsafe.Offsetof(Backend{}.SampleDirichlet), tensor.Sparse, 0, 0).SampleDirichlet(c, self, g)
 }
 
-// DirichletGrad implements the operator _dirichlet_grad.
 func (c Context) DirichletGrad(x, alpha, total *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(x) | keys(alpha) | keys(total)); key != 0 {
 		return backendFor("_dirichlet_grad", key, unsafe.Offsetof(Backend{}.DirichletGrad), tensor.Sparse, keys(x)|keys(alpha)|keys(total)).DirichletGrad(c, x, alpha, total)
@@ -5701,7 +4919,6 @@ func (c Context) DirichletGrad(x, alpha, total *tensor.Tensor) (*tensor.Tensor, 
 	return ops.DirichletGrad(x, alpha, total)
 }
 
-// FillUniform implements the operator uniform_.
 func (c Context) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("uniform_", key, unsafe.Offsetof(Backend{}.FillUniform), tensor.Sparse, 0).FillUniform(c, self, from, to, g)
@@ -5711,7 +4928,6 @@ func (c Context) FillUniform(self *tensor.Tensor, from, to float64, g *random.Ge
 	return
 }
 
-// FillNormal implements the operator normal_.
 func (c Context) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("normal_", key, unsafe.Offsetof(Backend{}.FillNormal), tensor.Sparse, 0).FillNormal(c, self, mean, std, g)
@@ -5721,7 +4937,6 @@ func (c Context) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Ge
 	return
 }
 
-// FillRandom implements the operator random_.
 func (c Context) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("random_", key, unsafe.Offsetof(Backend{}.FillRandom), tensor.Sparse, 0).FillRandom(c, self, g)
@@ -5731,7 +4946,6 @@ func (c Context) FillRandom(self *tensor.Tensor, g *random.Generator) (err error
 	return
 }
 
-// FillRandomTo implements the operator random_.
 func (c Context) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("random_", key, unsafe.Offsetof(Backend{}.FillRandomTo), tensor.Sparse, 0).FillRandomTo(c, self, to, g)
@@ -5741,7 +4955,6 @@ func (c Context) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator
 	return
 }
 
-// FillRandomFrom implements the operator random_.
 func (c Context) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("random_", key, unsafe.Offsetof(Backend{}.FillRandomFrom), tensor.Sparse, 0).FillRandomFrom(c, self, from, to, g)
@@ -5751,7 +4964,6 @@ func (c Context) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *
 	return
 }
 
-// FillBernoulliEach implements the operator bernoulli_.
 func (c Context) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | keys(p) | c.drawing()); key != 0 {
 		return backendFor("bernoulli_", key, unsafe.Offsetof(Backend{}.FillBernoulliEach), tensor.Sparse, keys(self)|keys(p)).FillBernoulliEach(c, self, p, g)
@@ -5761,7 +4973,6 @@ func (c Context) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) 
 	return
 }
 
-// FillBernoulli implements the operator bernoulli_.
 func (c Context) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("bernoulli_", key, unsafe.Offsetof(Backend{}.FillBernoulli), tensor.Sparse, 0).FillBernoulli(c, self, p, g)
@@ -5771,7 +4982,6 @@ func (c Context) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generat
 	return
 }
 
-// FillExponential implements the operator exponential_.
 func (c Context) FillExponential(self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("exponential_", key, unsafe.Offsetof(Backend{}.FillExponential), tensor.Sparse, 0).FillExponential(c, self, lambda, g)
@@ -5781,7 +4991,6 @@ func (c Context) FillExponential(self *tensor.Tensor, lambda float64, g *random.
 	return
 }
 
-// FillCauchy implements the operator cauchy_.
 func (c Context) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("cauchy_", key, unsafe.Offsetof(Backend{}.FillCauchy), tensor.Sparse, 0).FillCauchy(c, self, median, sigma, g)
@@ -5791,7 +5000,6 @@ func (c Context) FillCauchy(self *tensor.Tensor, median, sigma float64, g *rando
 	return
 }
 
-// FillLogNormal implements the operator log_normal_.
 func (c Context) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("log_normal_", key, unsafe.Offsetof(Backend{}.FillLogNormal), tensor.Sparse, 0).FillLogNormal(c, self, mean, std, g)
@@ -5801,7 +5009,6 @@ func (c Context) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random
 	return
 }
 
-// FillGeometric implements the operator geometric_.
 func (c Context) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		return backendFor("geometric_", key, unsafe.Offsetof(Backend{}.FillGeometric), tensor.Sparse, 0).FillGeometric(c, self, p, g)
@@ -5811,7 +5018,6 @@ func (c Context) FillGeometric(self *tensor.Tensor, p float64, g *random.Generat
 	return
 }
 
-// GeneratorSetState implements the operator generator_set_state.
 func (c Context) GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
 	if key := c.highestKey((keys(state)) &^ tensor.Gradient); key != 0 {
 		return backendFor("generator_set_state", key, unsafe.Offsetof(Backend{}.GeneratorSetState), tensor.Sparse, 0).GeneratorSetState(c, self, state)
@@ -5819,7 +5025,6 @@ func (c Context) GeneratorSetState(self *random.Generator, state *tensor.Tensor)
 	return ops.GeneratorSetState(self, state)
 }
 
-// Sum implements the operator sum.
 func (c Context) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("sum", key, unsafe.Offsetof(Backend{}.Sum), keys(self), keys(out)|keys(self)).Sum(c, out, self, dim, keepdim, d)
@@ -5829,7 +5034,6 @@ func (c Context) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 	return
 }
 
-// Nansum implements the operator nansum.
 func (c Context) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nansum", key, unsafe.Offsetof(Backend{}.Nansum), keys(self), keys(out)|keys(self)).Nansum(c, out, self, dim, keepdim, d)
@@ -5839,7 +5043,6 @@ func (c Context) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d d
 	return
 }
 
-// Prod implements the operator prod.
 func (c Context) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(3)); key != 0 {
 		return backendFor("prod", key, unsafe.Offsetof(Backend{}.Prod), keys(self), keys(out)|keys(self)).Prod(c, out, self, dim, keepdim, d)
@@ -5849,7 +5052,6 @@ func (c Context) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dty
 	return
 }
 
-// Mean implements the operator mean.
 func (c Context) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("mean", key, unsafe.Offsetof(Backend{}.Mean), keys(self), keys(out)|keys(self)).Mean(c, out, self, dim, keepdim, d)
@@ -5859,7 +5061,6 @@ func (c Context) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dty
 	return
 }
 
-// Nanmean implements the operator nanmean.
 func (c Context) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nanmean", key, unsafe.Offsetof(Backend{}.Nanmean), keys(self), keys(out)|keys(self)).Nanmean(c, out, self, dim, keepdim, d)
@@ -5869,7 +5070,6 @@ func (c Context) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d 
 	return
 }
 
-// Any implements the operator any.
 func (c Context) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("any", key, unsafe.Offsetof(Backend{}.Any), keys(self), keys(out)|keys(self)).Any(c, out, self, dim, keepdim)
@@ -5879,7 +5079,6 @@ func (c Context) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *t
 	return
 }
 
-// All implements the operator all.
 func (c Context) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("all", key, unsafe.Offsetof(Backend{}.All), keys(self), keys(out)|keys(self)).All(c, out, self, dim, keepdim)
@@ -5889,7 +5088,6 @@ func (c Context) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *t
 	return
 }
 
-// CountNonzero implements the operator count_nonzero.
 func (c Context) CountNonzero(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("count_nonzero", key, unsafe.Offsetof(Backend{}.CountNonzero), tensor.Sparse, 0).CountNonzero(c, self, dim)
@@ -5897,19 +5095,16 @@ func (c Context) CountNonzero(self *tensor.Tensor, dim []int64) (*tensor.Tensor,
 	return ops.CountNonzero(self, dim)
 }
 
-// Std implements the operator std.
 func (c Context) Std(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "std", key, unsafe.Offsetof(Backend{}.Std), tensor.Sparse, 0, 0).Std(c, self, unbiased)
 }
 
-// StdDim implements the operator std.
 func (c Context) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "std", key, unsafe.Offsetof(Backend{}.StdDim), keys(self), keys(out)|keys(self), keys(out)).StdDim(c, out, self, dim, unbiased, keepdim)
 }
 
-// StdCorrection implements the operator std.
 func (c Context) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("std", key, unsafe.Offsetof(Backend{}.StdCorrection), keys(self), keys(out)|keys(self)).StdCorrection(c, out, self, dim, correction, keepdim)
@@ -5919,19 +5114,16 @@ func (c Context) StdCorrection(out, self *tensor.Tensor, dim []int64, correction
 	return
 }
 
-// Var implements the operator var.
 func (c Context) Var(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "var", key, unsafe.Offsetof(Backend{}.Var), tensor.Sparse, 0, 0).Var(c, self, unbiased)
 }
 
-// VarDim implements the operator var.
 func (c Context) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "var", key, unsafe.Offsetof(Backend{}.VarDim), keys(self), keys(out)|keys(self), keys(out)).VarDim(c, out, self, dim, unbiased, keepdim)
 }
 
-// VarCorrection implements the operator var.
 func (c Context) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("var", key, unsafe.Offsetof(Backend{}.VarCorrection), keys(self), keys(out)|keys(self)).VarCorrection(c, out, self, dim, correction, keepdim)
@@ -5941,19 +5133,16 @@ func (c Context) VarCorrection(out, self *tensor.Tensor, dim []int64, correction
 	return
 }
 
-// StdMean implements the operator std_mean.
 func (c Context) StdMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "std_mean", key, unsafe.Offsetof(Backend{}.StdMean), tensor.Sparse, 0, 0).StdMean(c, self, unbiased)
 }
 
-// StdMeanDim implements the operator std_mean.
 func (c Context) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "std_mean", key, unsafe.Offsetof(Backend{}.StdMeanDim), tensor.Sparse, 0, 0).StdMeanDim(c, self, dim, unbiased, keepdim)
 }
 
-// StdMeanCorrection implements the operator std_mean.
 func (c Context) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("std_mean", key, unsafe.Offsetof(Backend{}.StdMeanCorrection), tensor.Sparse, 0).StdMeanCorrection(c, self, dim, correction, keepdim)
@@ -5961,19 +5150,16 @@ func (c Context) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction 
 	return ops.StdMeanCorrection(self, dim, correction, keepdim)
 }
 
-// VarMean implements the operator var_mean.
 func (c Context) VarMean(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "var_mean", key, unsafe.Offsetof(Backend{}.VarMean), tensor.Sparse, 0, 0).VarMean(c, self, unbiased)
 }
 
-// VarMeanDim implements the operator var_mean.
 func (c Context) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "var_mean", key, unsafe.Offsetof(Backend{}.VarMeanDim), tensor.Sparse, 0, 0).VarMeanDim(c, self, dim, unbiased, keepdim)
 }
 
-// VarMeanCorrection implements the operator var_mean.
 func (c Context) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("var_mean", key, unsafe.Offsetof(Backend{}.VarMeanCorrection), tensor.Sparse, 0).VarMeanCorrection(c, self, dim, correction, keepdim)
@@ -5981,7 +5167,6 @@ func (c Context) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction 
 	return ops.VarMeanCorrection(self, dim, correction, keepdim)
 }
 
-// Norm implements the operator norm.
 func (c Context) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("norm", key, unsafe.Offsetof(Backend{}.Norm), keys(self), keys(out)|keys(self)).Norm(c, out, self, p, dim, keepdim, d)
@@ -5991,13 +5176,11 @@ func (c Context) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, kee
 	return
 }
 
-// NormName implements the operator norm.
 func (c Context) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
 	return c.backendOr(&compositeOps, "norm", key, unsafe.Offsetof(Backend{}.NormName), keys(self), keys(out)|keys(self), keys(out)).NormName(c, out, self, p, dim, keepdim, d)
 }
 
-// Amax implements the operator amax.
 func (c Context) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("amax", key, unsafe.Offsetof(Backend{}.Amax), keys(self), keys(out)|keys(self)).Amax(c, out, self, dim, keepdim)
@@ -6007,7 +5190,6 @@ func (c Context) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *
 	return
 }
 
-// Amin implements the operator amin.
 func (c Context) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("amin", key, unsafe.Offsetof(Backend{}.Amin), keys(self), keys(out)|keys(self)).Amin(c, out, self, dim, keepdim)
@@ -6017,7 +5199,6 @@ func (c Context) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *
 	return
 }
 
-// Max implements the operator max.
 func (c Context) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("max", key, unsafe.Offsetof(Backend{}.Max), keys(self), keys(out)|keys(self)).Max(c, out, self)
@@ -6027,7 +5208,6 @@ func (c Context) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// MaxDim implements the operator max.
 func (c Context) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("max", key, unsafe.Offsetof(Backend{}.MaxDim), keys(self), keys(outValues)|keys(outIndices)|keys(self)).MaxDim(c, outValues, outIndices, self, dim, keepdim)
@@ -6038,7 +5218,6 @@ func (c Context) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, k
 	return
 }
 
-// Min implements the operator min.
 func (c Context) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("min", key, unsafe.Offsetof(Backend{}.Min), keys(self), keys(out)|keys(self)).Min(c, out, self)
@@ -6048,7 +5227,6 @@ func (c Context) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// MinDim implements the operator min.
 func (c Context) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("min", key, unsafe.Offsetof(Backend{}.MinDim), keys(self), keys(outValues)|keys(outIndices)|keys(self)).MinDim(c, outValues, outIndices, self, dim, keepdim)
@@ -6059,7 +5237,6 @@ func (c Context) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, k
 	return
 }
 
-// Maximum implements the operator max.
 func (c Context) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("max", key, unsafe.Offsetof(Backend{}.Maximum), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Maximum(c, out, self, other)
@@ -6069,7 +5246,6 @@ func (c Context) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
-// Minimum implements the operator min.
 func (c Context) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("min", key, unsafe.Offsetof(Backend{}.Minimum), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Minimum(c, out, self, other)
@@ -6079,7 +5255,6 @@ func (c Context) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
-// Aminmax implements the operator aminmax.
 func (c Context) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outMin) | keys(outMax) | keys(self)); key != 0 {
 		return backendFor("aminmax", key, unsafe.Offsetof(Backend{}.Aminmax), keys(self), keys(outMin)|keys(outMax)|keys(self)).Aminmax(c, outMin, outMax, self, dim, keepdim)
@@ -6090,7 +5265,6 @@ func (c Context) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepd
 	return
 }
 
-// Argmax implements the operator argmax.
 func (c Context) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("argmax", key, unsafe.Offsetof(Backend{}.Argmax), keys(self), keys(out)|keys(self)).Argmax(c, out, self, dim, keepdim)
@@ -6100,7 +5274,6 @@ func (c Context) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0
 	return
 }
 
-// Argmin implements the operator argmin.
 func (c Context) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("argmin", key, unsafe.Offsetof(Backend{}.Argmin), keys(self), keys(out)|keys(self)).Argmin(c, out, self, dim, keepdim)
@@ -6110,7 +5283,6 @@ func (c Context) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0
 	return
 }
 
-// Floor implements the operator floor.
 func (c Context) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("floor", key, unsafe.Offsetof(Backend{}.Floor), keys(self), keys(out)|keys(self)).Floor(c, out, self)
@@ -6120,7 +5292,6 @@ func (c Context) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Ceil implements the operator ceil.
 func (c Context) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("ceil", key, unsafe.Offsetof(Backend{}.Ceil), keys(self), keys(out)|keys(self)).Ceil(c, out, self)
@@ -6130,7 +5301,6 @@ func (c Context) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Trunc implements the operator trunc.
 func (c Context) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("trunc", key, unsafe.Offsetof(Backend{}.Trunc), keys(self), keys(out)|keys(self)).Trunc(c, out, self)
@@ -6140,7 +5310,6 @@ func (c Context) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	return
 }
 
-// Round implements the operator round.
 func (c Context) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("round", key, unsafe.Offsetof(Backend{}.Round), keys(self), keys(out)|keys(self)).Round(c, out, self, decimals)
@@ -6150,7 +5319,6 @@ func (c Context) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Ten
 	return
 }
 
-// Frac implements the operator frac.
 func (c Context) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("frac", key, unsafe.Offsetof(Backend{}.Frac), keys(self), keys(out)|keys(self)).Frac(c, out, self)
@@ -6160,7 +5328,6 @@ func (c Context) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// ClampTensor implements the operator clamp.
 func (c Context) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(low) | keys(high)); key != 0 {
 		return backendFor("clamp", key, unsafe.Offsetof(Backend{}.ClampTensor), keys(self)|keys(low)|keys(high), keys(out)|keys(self)|keys(low)|keys(high)).ClampTensor(c, out, self, low, high)
@@ -6170,7 +5337,6 @@ func (c Context) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Te
 	return
 }
 
-// Clamp implements the operator clamp.
 func (c Context) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("clamp", key, unsafe.Offsetof(Backend{}.Clamp), keys(self), keys(out)|keys(self)).Clamp(c, out, self, low, high)
@@ -6180,7 +5346,6 @@ func (c Context) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *te
 	return
 }
 
-// ClampMin implements the operator clamp_min.
 func (c Context) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(low)); key != 0 {
 		return backendFor("clamp_min", key, unsafe.Offsetof(Backend{}.ClampMin), keys(self)|keys(low), keys(out)|keys(self)|keys(low)).ClampMin(c, out, self, low)
@@ -6190,7 +5355,6 @@ func (c Context) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// ClampMax implements the operator clamp_max.
 func (c Context) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(high)); key != 0 {
 		return backendFor("clamp_max", key, unsafe.Offsetof(Backend{}.ClampMax), keys(self)|keys(high), keys(out)|keys(self)|keys(high)).ClampMax(c, out, self, high)
@@ -6200,7 +5364,6 @@ func (c Context) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
-// Fmax implements the operator fmax.
 func (c Context) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("fmax", key, unsafe.Offsetof(Backend{}.Fmax), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Fmax(c, out, self, other)
@@ -6210,7 +5373,6 @@ func (c Context) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// Fmin implements the operator fmin.
 func (c Context) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("fmin", key, unsafe.Offsetof(Backend{}.Fmin), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Fmin(c, out, self, other)
@@ -6220,7 +5382,6 @@ func (c Context) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// Relu implements the operator relu.
 func (c Context) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("relu", key, unsafe.Offsetof(Backend{}.Relu), keys(self), keys(out)|keys(self)).Relu(c, out, self)
@@ -6230,7 +5391,6 @@ func (c Context) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Where implements the operator where.
 func (c Context) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(condition) | keys(self) | keys(other)); key != 0 {
 		return backendFor("where", key, unsafe.Offsetof(Backend{}.Where), keys(condition)|keys(self)|keys(other), keys(out)|keys(condition)|keys(self)|keys(other)).Where(c, out, condition, self, other)
@@ -6240,7 +5400,6 @@ func (c Context) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// Cumsum implements the operator cumsum.
 func (c Context) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("cumsum", key, unsafe.Offsetof(Backend{}.Cumsum), keys(self), keys(out)|keys(self)).Cumsum(c, out, self, dim, d)
@@ -6250,7 +5409,6 @@ func (c Context) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	return
 }
 
-// Cumprod implements the operator cumprod.
 func (c Context) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("cumprod", key, unsafe.Offsetof(Backend{}.Cumprod), keys(self), keys(out)|keys(self)).Cumprod(c, out, self, dim, d)
@@ -6260,7 +5418,6 @@ func (c Context) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0
 	return
 }
 
-// Cummax implements the operator cummax.
 func (c Context) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("cummax", key, unsafe.Offsetof(Backend{}.Cummax), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Cummax(c, outValues, outIndices, self, dim)
@@ -6271,7 +5428,6 @@ func (c Context) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (
 	return
 }
 
-// Cummin implements the operator cummin.
 func (c Context) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("cummin", key, unsafe.Offsetof(Backend{}.Cummin), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Cummin(c, outValues, outIndices, self, dim)
@@ -6282,7 +5438,6 @@ func (c Context) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (
 	return
 }
 
-// Logcumsumexp implements the operator logcumsumexp.
 func (c Context) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("logcumsumexp", key, unsafe.Offsetof(Backend{}.Logcumsumexp), keys(self), keys(out)|keys(self)).Logcumsumexp(c, out, self, dim)
@@ -6292,7 +5447,6 @@ func (c Context) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.T
 	return
 }
 
-// Logsumexp implements the operator logsumexp.
 func (c Context) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("logsumexp", key, unsafe.Offsetof(Backend{}.Logsumexp), keys(self), keys(out)|keys(self)).Logsumexp(c, out, self, dim, keepdim)
@@ -6302,7 +5456,6 @@ func (c Context) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) 
 	return
 }
 
-// NnSoftmaxGradient implements the operator nn.softmax_gradient.
 func (c Context) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(given) | keys(output)); key != 0 {
 		return backendFor("nn.softmax_gradient", key, unsafe.Offsetof(Backend{}.NnSoftmaxGradient), keys(given), keys(given)|keys(output)).NnSoftmaxGradient(c, given, output, dim, logarithm)
@@ -6310,73 +5463,61 @@ func (c Context) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, loga
 	return ops.NnSoftmaxGradient(given, output, dim, logarithm)
 }
 
-// SignalWindowsBartlett implements the operator signal.windows.bartlett.
 func (c Context) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.bartlett", key, unsafe.Offsetof(Backend{}.SignalWindowsBartlett), tensor.Sparse, 0, 0).SignalWindowsBartlett(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsBlackman implements the operator signal.windows.blackman.
 func (c Context) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.blackman", key, unsafe.Offsetof(Backend{}.SignalWindowsBlackman), tensor.Sparse, 0, 0).SignalWindowsBlackman(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsCosine implements the operator signal.windows.cosine.
 func (c Context) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.cosine", key, unsafe.Offsetof(Backend{}.SignalWindowsCosine), tensor.Sparse, 0, 0).SignalWindowsCosine(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsExponential implements the operator signal.windows.exponential.
 func (c Context) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.exponential", key, unsafe.Offsetof(Backend{}.SignalWindowsExponential), tensor.Sparse, 0, 0).SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
 }
 
-// SignalWindowsGaussian implements the operator signal.windows.gaussian.
 func (c Context) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.gaussian", key, unsafe.Offsetof(Backend{}.SignalWindowsGaussian), tensor.Sparse, 0, 0).SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
 }
 
-// SignalWindowsGeneralCosine implements the operator signal.windows.general_cosine.
 func (c Context) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.general_cosine", key, unsafe.Offsetof(Backend{}.SignalWindowsGeneralCosine), tensor.Sparse, 0, 0).SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
 }
 
-// SignalWindowsGeneralHamming implements the operator signal.windows.general_hamming.
 func (c Context) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.general_hamming", key, unsafe.Offsetof(Backend{}.SignalWindowsGeneralHamming), tensor.Sparse, 0, 0).SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
 }
 
-// SignalWindowsHamming implements the operator signal.windows.hamming.
 func (c Context) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.hamming", key, unsafe.Offsetof(Backend{}.SignalWindowsHamming), tensor.Sparse, 0, 0).SignalWindowsHamming(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsHann implements the operator signal.windows.hann.
 func (c Context) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.hann", key, unsafe.Offsetof(Backend{}.SignalWindowsHann), tensor.Sparse, 0, 0).SignalWindowsHann(c, m, sym, d, layout, dev)
 }
 
-// SignalWindowsKaiser implements the operator signal.windows.kaiser.
 func (c Context) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.kaiser", key, unsafe.Offsetof(Backend{}.SignalWindowsKaiser), tensor.Sparse, 0, 0).SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
 }
 
-// SignalWindowsNuttall implements the operator signal.windows.nuttall.
 func (c Context) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(layout.Keys())
 	return c.backendOr(&compositeOps, "signal.windows.nuttall", key, unsafe.Offsetof(Backend{}.SignalWindowsNuttall), tensor.Sparse, 0, 0).SignalWindowsNuttall(c, m, sym, d, layout, dev)
 }
 
-// Sort implements the operator sort.
 func (c Context) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("sort", key, unsafe.Offsetof(Backend{}.Sort), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Sort(c, outValues, outIndices, self, dim, descending)
@@ -6387,7 +5528,6 @@ func (c Context) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, des
 	return
 }
 
-// SortStable implements the operator sort.
 func (c Context) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("sort", key, unsafe.Offsetof(Backend{}.SortStable), keys(self), keys(outValues)|keys(outIndices)|keys(self)).SortStable(c, outValues, outIndices, self, x3, dim, descending)
@@ -6398,25 +5538,21 @@ func (c Context) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.B
 	return
 }
 
-// Argsort implements the operator argsort.
 func (c Context) Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&compositeOps, "argsort", key, unsafe.Offsetof(Backend{}.Argsort), tensor.Sparse, 0, 0).Argsort(c, self, dim, descending)
 }
 
-// ArgsortStable implements the operator argsort.
 func (c Context) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (*tensor.Tensor, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOr(&compositeOps, "argsort", key, unsafe.Offsetof(Backend{}.ArgsortStable), tensor.Sparse, 0, 0).ArgsortStable(c, self, x2, dim, descending)
 }
 
-// Msort implements the operator msort.
 func (c Context) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "msort", key, unsafe.Offsetof(Backend{}.Msort), keys(self), keys(out)|keys(self), keys(out)).Msort(c, out, self)
 }
 
-// Topk implements the operator topk.
 func (c Context) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("topk", key, unsafe.Offsetof(Backend{}.Topk), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Topk(c, outValues, outIndices, self, k, dim, largest, sorted)
@@ -6427,7 +5563,6 @@ func (c Context) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, 
 	return
 }
 
-// Median implements the operator median.
 func (c Context) Median(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("median", key, unsafe.Offsetof(Backend{}.Median), tensor.Sparse, 0).Median(c, self)
@@ -6435,7 +5570,6 @@ func (c Context) Median(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Median(self)
 }
 
-// MedianDim implements the operator median.
 func (c Context) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("median", key, unsafe.Offsetof(Backend{}.MedianDim), keys(self), keys(outValues)|keys(outIndices)|keys(self)).MedianDim(c, outValues, outIndices, self, dim, keepdim)
@@ -6446,7 +5580,6 @@ func (c Context) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64
 	return
 }
 
-// Nanmedian implements the operator nanmedian.
 func (c Context) Nanmedian(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("nanmedian", key, unsafe.Offsetof(Backend{}.Nanmedian), tensor.Sparse, 0).Nanmedian(c, self)
@@ -6454,7 +5587,6 @@ func (c Context) Nanmedian(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Nanmedian(self)
 }
 
-// NanmedianDim implements the operator nanmedian.
 func (c Context) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("nanmedian", key, unsafe.Offsetof(Backend{}.NanmedianDim), keys(self), keys(outValues)|keys(outIndices)|keys(self)).NanmedianDim(c, outValues, outIndices, self, dim, keepdim)
@@ -6465,7 +5597,6 @@ func (c Context) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim in
 	return
 }
 
-// Kthvalue implements the operator kthvalue.
 func (c Context) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("kthvalue", key, unsafe.Offsetof(Backend{}.Kthvalue), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Kthvalue(c, outValues, outIndices, self, k, dim, keepdim)
@@ -6476,7 +5607,6 @@ func (c Context) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int
 	return
 }
 
-// Mode implements the operator mode.
 func (c Context) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		return backendFor("mode", key, unsafe.Offsetof(Backend{}.Mode), keys(self), keys(outValues)|keys(outIndices)|keys(self)).Mode(c, outValues, outIndices, self, dim, keepdim)
@@ -6487,7 +5617,6 @@ func (c Context) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, kee
 	return
 }
 
-// Searchsorted implements the operator searchsorted.
 func (c Context) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
 		return backendFor("searchsorted", key, unsafe.Offsetof(Backend{}.Searchsorted), keys(sorted)|keys(self)|keys(sorter), keys(out)|keys(sorted)|keys(self)|keys(sorter)).Searchsorted(c, out, sorted, self, outInt32, right, side, sorter)
@@ -6497,7 +5626,6 @@ func (c Context) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right 
 	return
 }
 
-// Bucketize implements the operator bucketize.
 func (c Context) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
 		return backendFor("bucketize", key, unsafe.Offsetof(Backend{}.Bucketize), keys(self)|keys(boundaries), keys(out)|keys(self)|keys(boundaries)).Bucketize(c, out, self, boundaries, outInt32, right)
@@ -6507,7 +5635,6 @@ func (c Context) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right
 	return
 }
 
-// Unique implements the operator unique.
 func (c Context) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("unique", key, unsafe.Offsetof(Backend{}.Unique), tensor.Sparse, 0).Unique(c, self, x1, returnInverse, returnCounts, dim)
@@ -6515,7 +5642,6 @@ func (c Context) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts boo
 	return ops.Unique(self, x1, returnInverse, returnCounts, dim)
 }
 
-// UniqueConsecutive implements the operator unique_consecutive.
 func (c Context) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("unique_consecutive", key, unsafe.Offsetof(Backend{}.UniqueConsecutive), tensor.Sparse, 0).UniqueConsecutive(c, self, returnInverse, returnCounts, dim)
@@ -6523,7 +5649,6 @@ func (c Context) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCou
 	return ops.UniqueConsecutive(self, returnInverse, returnCounts, dim)
 }
 
-// Isin implements the operator isin.
 func (c Context) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
 		return backendFor("isin", key, unsafe.Offsetof(Backend{}.Isin), keys(elements)|keys(testElements), keys(out)|keys(elements)|keys(testElements)).Isin(c, out, elements, testElements, x3, invert)
@@ -6533,247 +5658,206 @@ func (c Context) Isin(out, elements, testElements *tensor.Tensor, x3, invert boo
 	return
 }
 
-// SparseCooTensor implements the operator sparse_coo_tensor.
 func (c Context) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(indices) | keys(values))
 	return c.backendOfSparse("sparse_coo_tensor", key, unsafe.Offsetof(Backend{}.SparseCooTensor), keys(indices)|keys(values), keys(indices)|keys(values)).SparseCooTensor(c, indices, values, size, d, dev, coalesced)
 }
 
-// SparseCompressedTensor implements the operator sparse_compressed_tensor.
 func (c Context) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(compressed) | keys(plain) | keys(values) | l.Keys())
 	return c.backendOfSparse("sparse_compressed_tensor", key, unsafe.Offsetof(Backend{}.SparseCompressedTensor), keys(compressed)|keys(plain)|keys(values), keys(compressed)|keys(plain)|keys(values)|l.Keys()).SparseCompressedTensor(c, compressed, plain, values, size, d, l, dev)
 }
 
-// ToDense implements the operator to_dense.
 func (c Context) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("to_dense", key, unsafe.Offsetof(Backend{}.ToDense), 0, keys(self)).ToDense(c, self, d, x3)
 }
 
-// ToSparse implements the operator to_sparse.
 func (c Context) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | layout.Keys())
 	return c.backendOfSparse("to_sparse", key, unsafe.Offsetof(Backend{}.ToSparse), 0, keys(self)|layout.Keys()).ToSparse(c, self, layout, blockSize, dense)
 }
 
-// ToSparseDim implements the operator to_sparse.
 func (c Context) ToSparseDim(self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("to_sparse", key, unsafe.Offsetof(Backend{}.ToSparseDim), 0, keys(self)).ToSparseDim(c, self, sparseDim)
 }
 
-// ToSparseCoo implements the operator to_sparse_coo.
 func (c Context) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("to_sparse_coo", key, unsafe.Offsetof(Backend{}.ToSparseCoo), 0, keys(self)).ToSparseCoo(c, self, dense)
 }
 
-// ToSparseCsr implements the operator to_sparse_csr.
 func (c Context) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("to_sparse_csr", key, unsafe.Offsetof(Backend{}.ToSparseCsr), 0, keys(self)).ToSparseCsr(c, self, dense)
 }
 
-// ToSparseCsc implements the operator to_sparse_csc.
 func (c Context) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("to_sparse_csc", key, unsafe.Offsetof(Backend{}.ToSparseCsc), 0, keys(self)).ToSparseCsc(c, self, dense)
 }
 
-// ToSparseBsr implements the operator to_sparse_bsr.
 func (c Context) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("to_sparse_bsr", key, unsafe.Offsetof(Backend{}.ToSparseBsr), 0, keys(self)).ToSparseBsr(c, self, blockSize, dense)
 }
 
-// ToSparseBsc implements the operator to_sparse_bsc.
 func (c Context) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("to_sparse_bsc", key, unsafe.Offsetof(Backend{}.ToSparseBsc), 0, keys(self)).ToSparseBsc(c, self, blockSize, dense)
 }
 
-// Coalesce implements the operator coalesce.
 func (c Context) Coalesce(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("coalesce", key, unsafe.Offsetof(Backend{}.Coalesce), 0, keys(self)).Coalesce(c, self)
 }
 
-// IsCoalesced implements the operator is_coalesced.
 func (c Context) IsCoalesced(self *tensor.Tensor) (bool, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOfSparse("is_coalesced", key, unsafe.Offsetof(Backend{}.IsCoalesced), 0, keys(self)).IsCoalesced(c, self)
 }
 
-// Indices implements the operator indices.
 func (c Context) Indices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("indices", key, unsafe.Offsetof(Backend{}.Indices), 0, keys(self)).Indices(c, self)
 }
 
-// Values implements the operator values.
 func (c Context) Values(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("values", key, unsafe.Offsetof(Backend{}.Values), 0, keys(self)).Values(c, self)
 }
 
-// RawIndices implements the operator coo_indices.
 func (c Context) RawIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("coo_indices", key, unsafe.Offsetof(Backend{}.RawIndices), 0, keys(self)).RawIndices(c, self)
 }
 
-// RawValues implements the operator coo_values.
 func (c Context) RawValues(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("coo_values", key, unsafe.Offsetof(Backend{}.RawValues), 0, keys(self)).RawValues(c, self)
 }
 
-// CrowIndices implements the operator crow_indices.
 func (c Context) CrowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("crow_indices", key, unsafe.Offsetof(Backend{}.CrowIndices), 0, keys(self)).CrowIndices(c, self)
 }
 
-// ColIndices implements the operator col_indices.
 func (c Context) ColIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("col_indices", key, unsafe.Offsetof(Backend{}.ColIndices), 0, keys(self)).ColIndices(c, self)
 }
 
-// CcolIndices implements the operator ccol_indices.
 func (c Context) CcolIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("ccol_indices", key, unsafe.Offsetof(Backend{}.CcolIndices), 0, keys(self)).CcolIndices(c, self)
 }
 
-// RowIndices implements the operator row_indices.
 func (c Context) RowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("row_indices", key, unsafe.Offsetof(Backend{}.RowIndices), 0, keys(self)).RowIndices(c, self)
 }
 
-// SparseDim implements the operator sparse_dim.
 func (c Context) SparseDim(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOfSparse("sparse_dim", key, unsafe.Offsetof(Backend{}.SparseDim), 0, keys(self)).SparseDim(c, self)
 }
 
-// DenseDim implements the operator dense_dim.
 func (c Context) DenseDim(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOfSparse("dense_dim", key, unsafe.Offsetof(Backend{}.DenseDim), 0, keys(self)).DenseDim(c, self)
 }
 
-// Nnz implements the operator nnz.
 func (c Context) Nnz(self *tensor.Tensor) (int64, error) {
 	key := c.highestKey((keys(self)) &^ tensor.Gradient)
 	return c.backendOfSparse("nnz", key, unsafe.Offsetof(Backend{}.Nnz), 0, keys(self)).Nnz(c, self)
 }
 
-// SparseMask implements the operator sparse_mask.
 func (c Context) SparseMask(self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mask))
 	return c.backendOfSparse("sparse_mask", key, unsafe.Offsetof(Backend{}.SparseMask), keys(self)|keys(mask), keys(self)|keys(mask)).SparseMask(c, self, mask)
 }
 
-// SparseResize implements the operator sparse_resize_.
 func (c Context) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("sparse_resize_", key, unsafe.Offsetof(Backend{}.SparseResize), 0, keys(self)).SparseResize(c, self, size, sparseDim, denseDims)
 }
 
-// SparseResizeAndClear implements the operator sparse_resize_and_clear_.
 func (c Context) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("sparse_resize_and_clear_", key, unsafe.Offsetof(Backend{}.SparseResizeAndClear), 0, keys(self)).SparseResizeAndClear(c, self, size, sparseDim, denseDims)
 }
 
-// ResizeAsSparse implements the operator resize_as_sparse_.
 func (c Context) ResizeAsSparse(self, template *tensor.Tensor) error {
 	key := c.highestKey(keys(self) | keys(template))
 	return c.backendOfSparse("resize_as_sparse_", key, unsafe.Offsetof(Backend{}.ResizeAsSparse), keys(self)|keys(template), keys(self)|keys(template)).ResizeAsSparse(c, self, template)
 }
 
-// MarkCoalesced implements the operator mark_coalesced_.
 func (c Context) MarkCoalesced(self *tensor.Tensor, coalesced bool) error {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("mark_coalesced_", key, unsafe.Offsetof(Backend{}.MarkCoalesced), 0, keys(self)).MarkCoalesced(c, self, coalesced)
 }
 
-// Smm implements the operator smm.
 func (c Context) Smm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mat2))
 	return c.backendOfSparse("smm", key, unsafe.Offsetof(Backend{}.Smm), keys(self)|keys(mat2), keys(self)|keys(mat2)).Smm(c, self, mat2)
 }
 
-// Sspaddmm implements the operator sspaddmm.
 func (c Context) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2))
 	return c.backendOfSparse("sspaddmm", key, unsafe.Offsetof(Backend{}.Sspaddmm), keys(out)|keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).Sspaddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
-// Hspmm implements the operator hspmm.
 func (c Context) Hspmm(out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(mat1) | keys(mat2))
 	return c.backendOfSparse("hspmm", key, unsafe.Offsetof(Backend{}.Hspmm), keys(out)|keys(mat1)|keys(mat2), keys(out)|keys(mat1)|keys(mat2)).Hspmm(c, out, mat1, mat2)
 }
 
-// SparseSum implements the operator sparse.sum.
 func (c Context) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("sparse.sum", key, unsafe.Offsetof(Backend{}.SparseSum), 0, keys(self)).SparseSum(c, self, dim, d)
 }
 
-// SparseMm implements the operator sparse.mm.
 func (c Context) SparseMm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mat2))
 	return c.backendOfSparse("sparse.mm", key, unsafe.Offsetof(Backend{}.SparseMm), keys(self)|keys(mat2), keys(self)|keys(mat2)).SparseMm(c, self, mat2)
 }
 
-// SparseMmReduce implements the operator sparse.mm.
 func (c Context) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mat2))
 	return c.backendOfSparse("sparse.mm", key, unsafe.Offsetof(Backend{}.SparseMmReduce), keys(self)|keys(mat2), keys(self)|keys(mat2)).SparseMmReduce(c, self, mat2, reduce)
 }
 
-// SparseAddmm implements the operator sparse.addmm.
 func (c Context) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(mat1) | keys(mat2))
 	return c.backendOfSparse("sparse.addmm", key, unsafe.Offsetof(Backend{}.SparseAddmm), keys(self)|keys(mat1)|keys(mat2), keys(self)|keys(mat1)|keys(mat2)).SparseAddmm(c, self, mat1, mat2, beta, alpha)
 }
 
-// SparseSampledAddmm implements the operator sparse.sampled_addmm.
 func (c Context) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2))
 	return c.backendOfSparse("sparse.sampled_addmm", key, unsafe.Offsetof(Backend{}.SparseSampledAddmm), keys(out)|keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2)).SparseSampledAddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
-// SparseSoftmax implements the operator sparse.softmax.
 func (c Context) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("sparse.softmax", key, unsafe.Offsetof(Backend{}.SparseSoftmax), 0, keys(self)).SparseSoftmax(c, self, dim, d)
 }
 
-// SparseLogSoftmax implements the operator sparse.log_softmax.
 func (c Context) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOfSparse("sparse.log_softmax", key, unsafe.Offsetof(Backend{}.SparseLogSoftmax), 0, keys(self)).SparseLogSoftmax(c, self, dim, d)
 }
 
-// SparseSpdiags implements the operator sparse.spdiags.
 func (c Context) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(diagonals) | keys(offsets) | l.Keys())
 	return c.backendOfSparse("sparse.spdiags", key, unsafe.Offsetof(Backend{}.SparseSpdiags), keys(diagonals)|keys(offsets), keys(diagonals)|keys(offsets)|l.Keys()).SparseSpdiags(c, diagonals, offsets, size, l)
 }
 
-// SparseSpsolve implements the operator sparse.spsolve.
 func (c Context) SparseSpsolve(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other))
 	return c.backendOfSparse("sparse.spsolve", key, unsafe.Offsetof(Backend{}.SparseSpsolve), keys(self)|keys(other), keys(self)|keys(other)).SparseSpsolve(c, self, other)
 }
 
-// CsrSpmm implements the operator csr_spmm.
 func (c Context) CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
 		return backendFor("csr_spmm", key, unsafe.Offsetof(Backend{}.CsrSpmm), tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(mat)).CsrSpmm(c, crow, col, values, mat)
@@ -6781,7 +5865,6 @@ func (c Context) CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor,
 	return ops.CsrSpmm(crow, col, values, mat)
 }
 
-// CsrSddmm implements the operator csr_sddmm.
 func (c Context) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(crow) | keys(col) | keys(mat1) | keys(mat2)); key != 0 {
 		return backendFor("csr_sddmm", key, unsafe.Offsetof(Backend{}.CsrSddmm), tensor.Sparse, keys(crow)|keys(col)|keys(mat1)|keys(mat2)).CsrSddmm(c, crow, col, mat1, mat2)
@@ -6789,7 +5872,6 @@ func (c Context) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor,
 	return ops.CsrSddmm(crow, col, mat1, mat2)
 }
 
-// CsrSpgemm implements the operator csr_spgemm.
 func (c Context) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
 		return backendFor("csr_spgemm", key, unsafe.Offsetof(Backend{}.CsrSpgemm), tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)).CsrSpgemm(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
@@ -6797,7 +5879,6 @@ func (c Context) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *
 	return ops.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
 
-// CsrSpadd implements the operator csr_spadd.
 func (c Context) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.highestKey(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
 		return backendFor("csr_spadd", key, unsafe.Offsetof(Backend{}.CsrSpadd), tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)).CsrSpadd(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
@@ -6805,7 +5886,6 @@ func (c Context) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *t
 	return ops.CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
 
-// Erf implements the operator erf.
 func (c Context) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("erf", key, unsafe.Offsetof(Backend{}.Erf), keys(self), keys(out)|keys(self)).Erf(c, out, self)
@@ -6815,7 +5895,6 @@ func (c Context) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Erfc implements the operator erfc.
 func (c Context) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("erfc", key, unsafe.Offsetof(Backend{}.Erfc), keys(self), keys(out)|keys(self)).Erfc(c, out, self)
@@ -6825,7 +5904,6 @@ func (c Context) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Erfinv implements the operator erfinv.
 func (c Context) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		return backendFor("erfinv", key, unsafe.Offsetof(Backend{}.Erfinv), keys(self), keys(out)|keys(self)).Erfinv(c, out, self)
@@ -6835,7 +5913,6 @@ func (c Context) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// Lgamma implements the operator lgamma.
 func (c Context) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("lgamma", key, unsafe.Offsetof(Backend{}.Lgamma), keys(self), keys(out)|keys(self)).Lgamma(c, out, self)
@@ -6845,7 +5922,6 @@ func (c Context) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-// Digamma implements the operator digamma.
 func (c Context) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("digamma", key, unsafe.Offsetof(Backend{}.Digamma), keys(self), keys(out)|keys(self)).Digamma(c, out, self)
@@ -6855,7 +5931,6 @@ func (c Context) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// I0 implements the operator i0.
 func (c Context) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("i0", key, unsafe.Offsetof(Backend{}.I0), keys(self), keys(out)|keys(self)).I0(c, out, self)
@@ -6865,7 +5940,6 @@ func (c Context) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Sinc implements the operator sinc.
 func (c Context) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("sinc", key, unsafe.Offsetof(Backend{}.Sinc), keys(self), keys(out)|keys(self)).Sinc(c, out, self)
@@ -6875,7 +5949,6 @@ func (c Context) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// Logit implements the operator logit.
 func (c Context) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("logit", key, unsafe.Offsetof(Backend{}.Logit), keys(self), keys(out)|keys(self)).Logit(c, out, self, eps)
@@ -6885,7 +5958,6 @@ func (c Context) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tenso
 	return
 }
 
-// Polygamma implements the operator polygamma.
 func (c Context) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("polygamma", key, unsafe.Offsetof(Backend{}.Polygamma), keys(self), keys(out)|keys(self)).Polygamma(c, out, n, self)
@@ -6895,7 +5967,6 @@ func (c Context) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0
 	return
 }
 
-// Mvlgamma implements the operator mvlgamma.
 func (c Context) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("mvlgamma", key, unsafe.Offsetof(Backend{}.Mvlgamma), keys(self), keys(out)|keys(self)).Mvlgamma(c, out, self, p)
@@ -6905,7 +5976,6 @@ func (c Context) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor,
 	return
 }
 
-// Igamma implements the operator igamma.
 func (c Context) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("igamma", key, unsafe.Offsetof(Backend{}.Igamma), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Igamma(c, out, self, other)
@@ -6915,7 +5985,6 @@ func (c Context) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// Igammac implements the operator igammac.
 func (c Context) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("igammac", key, unsafe.Offsetof(Backend{}.Igammac), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Igammac(c, out, self, other)
@@ -6925,7 +5994,6 @@ func (c Context) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
-// Logaddexp implements the operator logaddexp.
 func (c Context) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("logaddexp", key, unsafe.Offsetof(Backend{}.Logaddexp), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Logaddexp(c, out, self, other)
@@ -6935,7 +6003,6 @@ func (c Context) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, 
 	return
 }
 
-// Logaddexp2 implements the operator logaddexp2.
 func (c Context) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("logaddexp2", key, unsafe.Offsetof(Backend{}.Logaddexp2), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Logaddexp2(c, out, self, other)
@@ -6945,7 +6012,6 @@ func (c Context) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-// Xlogy implements the operator xlogy.
 func (c Context) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("xlogy", key, unsafe.Offsetof(Backend{}.Xlogy), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Xlogy(c, out, self, other)
@@ -6955,7 +6021,6 @@ func (c Context) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// Gcd implements the operator gcd.
 func (c Context) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("gcd", key, unsafe.Offsetof(Backend{}.Gcd), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Gcd(c, out, self, other)
@@ -6965,7 +6030,6 @@ func (c Context) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Lcm implements the operator lcm.
 func (c Context) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		return backendFor("lcm", key, unsafe.Offsetof(Backend{}.Lcm), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Lcm(c, out, self, other)
@@ -6975,7 +6039,6 @@ func (c Context) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// Nextafter implements the operator nextafter.
 func (c Context) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("nextafter", key, unsafe.Offsetof(Backend{}.Nextafter), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Nextafter(c, out, self, other)
@@ -6985,7 +6048,6 @@ func (c Context) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, 
 	return
 }
 
-// Heaviside implements the operator heaviside.
 func (c Context) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(values)); key != 0 {
 		return backendFor("heaviside", key, unsafe.Offsetof(Backend{}.Heaviside), keys(self)|keys(values), keys(out)|keys(self)|keys(values)).Heaviside(c, out, self, values)
@@ -6995,7 +6057,6 @@ func (c Context) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-// Ldexp implements the operator ldexp.
 func (c Context) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("ldexp", key, unsafe.Offsetof(Backend{}.Ldexp), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).Ldexp(c, out, self, other)
@@ -7005,7 +6066,6 @@ func (c Context) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// Frexp implements the operator frexp.
 func (c Context) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(mantissa) | keys(exponent) | keys(self)); key != 0 {
 		return backendFor("frexp", key, unsafe.Offsetof(Backend{}.Frexp), tensor.Sparse, keys(mantissa)|keys(exponent)|keys(self)).Frexp(c, mantissa, exponent, self)
@@ -7016,7 +6076,6 @@ func (c Context) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tens
 	return
 }
 
-// NanToNum implements the operator nan_to_num.
 func (c Context) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("nan_to_num", key, unsafe.Offsetof(Backend{}.NanToNum), keys(self), keys(out)|keys(self)).NanToNum(c, out, self, nan, posinf, neginf)
@@ -7026,7 +6085,6 @@ func (c Context) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64
 	return
 }
 
-// Deg2rad implements the operator deg2rad.
 func (c Context) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("deg2rad", key, unsafe.Offsetof(Backend{}.Deg2rad), keys(self), keys(out)|keys(self)).Deg2rad(c, out, self)
@@ -7036,7 +6094,6 @@ func (c Context) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// Rad2deg implements the operator rad2deg.
 func (c Context) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("rad2deg", key, unsafe.Offsetof(Backend{}.Rad2deg), keys(self), keys(out)|keys(self)).Rad2deg(c, out, self)
@@ -7046,7 +6103,6 @@ func (c Context) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// SpecialXlog1py implements the operator special.xlog1py.
 func (c Context) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("special.xlog1py", key, unsafe.Offsetof(Backend{}.SpecialXlog1py), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).SpecialXlog1py(c, out, self, other)
@@ -7056,7 +6112,6 @@ func (c Context) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Ten
 	return
 }
 
-// SpecialZeta implements the operator special.zeta.
 func (c Context) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		return backendFor("special.zeta", key, unsafe.Offsetof(Backend{}.SpecialZeta), keys(self)|keys(other), keys(out)|keys(self)|keys(other)).SpecialZeta(c, out, self, other)
@@ -7066,7 +6121,6 @@ func (c Context) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor
 	return
 }
 
-// SpecialEntr implements the operator special.entr.
 func (c Context) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.entr", key, unsafe.Offsetof(Backend{}.SpecialEntr), keys(self), keys(out)|keys(self)).SpecialEntr(c, out, self)
@@ -7076,7 +6130,6 @@ func (c Context) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// SpecialErfcx implements the operator special.erfcx.
 func (c Context) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.erfcx", key, unsafe.Offsetof(Backend{}.SpecialErfcx), keys(self), keys(out)|keys(self)).SpecialErfcx(c, out, self)
@@ -7086,7 +6139,6 @@ func (c Context) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// SpecialNdtr implements the operator special.ndtr.
 func (c Context) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.ndtr", key, unsafe.Offsetof(Backend{}.SpecialNdtr), keys(self), keys(out)|keys(self)).SpecialNdtr(c, out, self)
@@ -7096,7 +6148,6 @@ func (c Context) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	return
 }
 
-// SpecialLogNdtr implements the operator special.log_ndtr.
 func (c Context) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.log_ndtr", key, unsafe.Offsetof(Backend{}.SpecialLogNdtr), keys(self), keys(out)|keys(self)).SpecialLogNdtr(c, out, self)
@@ -7106,7 +6157,6 @@ func (c Context) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, er
 	return
 }
 
-// SpecialNdtri implements the operator special.ndtri.
 func (c Context) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.ndtri", key, unsafe.Offsetof(Backend{}.SpecialNdtri), keys(self), keys(out)|keys(self)).SpecialNdtri(c, out, self)
@@ -7116,7 +6166,6 @@ func (c Context) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-// SpecialI0e implements the operator special.i0e.
 func (c Context) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.i0e", key, unsafe.Offsetof(Backend{}.SpecialI0e), keys(self), keys(out)|keys(self)).SpecialI0e(c, out, self)
@@ -7126,7 +6175,6 @@ func (c Context) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// SpecialI1 implements the operator special.i1.
 func (c Context) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.i1", key, unsafe.Offsetof(Backend{}.SpecialI1), keys(self), keys(out)|keys(self)).SpecialI1(c, out, self)
@@ -7136,7 +6184,6 @@ func (c Context) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
-// SpecialI1e implements the operator special.i1e.
 func (c Context) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.i1e", key, unsafe.Offsetof(Backend{}.SpecialI1e), keys(self), keys(out)|keys(self)).SpecialI1e(c, out, self)
@@ -7146,7 +6193,6 @@ func (c Context) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 	return
 }
 
-// SpecialBesselJ0 implements the operator special.bessel_j0.
 func (c Context) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.bessel_j0", key, unsafe.Offsetof(Backend{}.SpecialBesselJ0), keys(self), keys(out)|keys(self)).SpecialBesselJ0(c, out, self)
@@ -7156,7 +6202,6 @@ func (c Context) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, e
 	return
 }
 
-// SpecialBesselJ1 implements the operator special.bessel_j1.
 func (c Context) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.bessel_j1", key, unsafe.Offsetof(Backend{}.SpecialBesselJ1), keys(self), keys(out)|keys(self)).SpecialBesselJ1(c, out, self)
@@ -7166,7 +6211,6 @@ func (c Context) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, e
 	return
 }
 
-// SpecialBesselY0 implements the operator special.bessel_y0.
 func (c Context) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.bessel_y0", key, unsafe.Offsetof(Backend{}.SpecialBesselY0), keys(self), keys(out)|keys(self)).SpecialBesselY0(c, out, self)
@@ -7176,7 +6220,6 @@ func (c Context) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, e
 	return
 }
 
-// SpecialBesselY1 implements the operator special.bessel_y1.
 func (c Context) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.bessel_y1", key, unsafe.Offsetof(Backend{}.SpecialBesselY1), keys(self), keys(out)|keys(self)).SpecialBesselY1(c, out, self)
@@ -7186,7 +6229,6 @@ func (c Context) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, e
 	return
 }
 
-// SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
 func (c Context) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.modified_bessel_k0", key, unsafe.Offsetof(Backend{}.SpecialModifiedBesselK0), keys(self), keys(out)|keys(self)).SpecialModifiedBesselK0(c, out, self)
@@ -7196,7 +6238,6 @@ func (c Context) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
 func (c Context) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.modified_bessel_k1", key, unsafe.Offsetof(Backend{}.SpecialModifiedBesselK1), keys(self), keys(out)|keys(self)).SpecialModifiedBesselK1(c, out, self)
@@ -7206,7 +6247,6 @@ func (c Context) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.T
 	return
 }
 
-// SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
 func (c Context) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.scaled_modified_bessel_k0", key, unsafe.Offsetof(Backend{}.SpecialScaledModifiedBesselK0), keys(self), keys(out)|keys(self)).SpecialScaledModifiedBesselK0(c, out, self)
@@ -7216,7 +6256,6 @@ func (c Context) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *te
 	return
 }
 
-// SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
 func (c Context) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("special.scaled_modified_bessel_k1", key, unsafe.Offsetof(Backend{}.SpecialScaledModifiedBesselK1), keys(self), keys(out)|keys(self)).SpecialScaledModifiedBesselK1(c, out, self)
@@ -7226,7 +6265,6 @@ func (c Context) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *te
 	return
 }
 
-// SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
 func (c Context) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("special.spherical_bessel_j0", key, unsafe.Offsetof(Backend{}.SpecialSphericalBesselJ0), keys(self), keys(out)|keys(self)).SpecialSphericalBesselJ0(c, out, self)
@@ -7236,7 +6274,6 @@ func (c Context) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.
 	return
 }
 
-// SpecialAiryAi implements the operator special.airy_ai.
 func (c Context) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("special.airy_ai", key, unsafe.Offsetof(Backend{}.SpecialAiryAi), keys(self), keys(out)|keys(self)).SpecialAiryAi(c, out, self)
@@ -7246,7 +6283,6 @@ func (c Context) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
-// SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
 func (c Context) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.chebyshev_polynomial_t", key, unsafe.Offsetof(Backend{}.SpecialChebyshevPolynomialT), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialChebyshevPolynomialT(c, out, x, n)
@@ -7256,7 +6292,6 @@ func (c Context) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tens
 	return
 }
 
-// SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
 func (c Context) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.chebyshev_polynomial_u", key, unsafe.Offsetof(Backend{}.SpecialChebyshevPolynomialU), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialChebyshevPolynomialU(c, out, x, n)
@@ -7266,7 +6301,6 @@ func (c Context) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tens
 	return
 }
 
-// SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
 func (c Context) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.chebyshev_polynomial_v", key, unsafe.Offsetof(Backend{}.SpecialChebyshevPolynomialV), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialChebyshevPolynomialV(c, out, x, n)
@@ -7276,7 +6310,6 @@ func (c Context) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tens
 	return
 }
 
-// SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
 func (c Context) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.chebyshev_polynomial_w", key, unsafe.Offsetof(Backend{}.SpecialChebyshevPolynomialW), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialChebyshevPolynomialW(c, out, x, n)
@@ -7286,7 +6319,6 @@ func (c Context) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tens
 	return
 }
 
-// SpecialHermitePolynomialH implements the operator special.hermite_polynomial_h.
 func (c Context) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.hermite_polynomial_h", key, unsafe.Offsetof(Backend{}.SpecialHermitePolynomialH), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialHermitePolynomialH(c, out, x, n)
@@ -7296,7 +6328,6 @@ func (c Context) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor
 	return
 }
 
-// SpecialHermitePolynomialHe implements the operator special.hermite_polynomial_he.
 func (c Context) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.hermite_polynomial_he", key, unsafe.Offsetof(Backend{}.SpecialHermitePolynomialHe), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialHermitePolynomialHe(c, out, x, n)
@@ -7306,7 +6337,6 @@ func (c Context) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tenso
 	return
 }
 
-// SpecialLaguerrePolynomialL implements the operator special.laguerre_polynomial_l.
 func (c Context) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.laguerre_polynomial_l", key, unsafe.Offsetof(Backend{}.SpecialLaguerrePolynomialL), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialLaguerrePolynomialL(c, out, x, n)
@@ -7316,7 +6346,6 @@ func (c Context) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tenso
 	return
 }
 
-// SpecialLegendrePolynomialP implements the operator special.legendre_polynomial_p.
 func (c Context) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.legendre_polynomial_p", key, unsafe.Offsetof(Backend{}.SpecialLegendrePolynomialP), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialLegendrePolynomialP(c, out, x, n)
@@ -7326,7 +6355,6 @@ func (c Context) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tenso
 	return
 }
 
-// SpecialShiftedChebyshevPolynomialT implements the operator special.shifted_chebyshev_polynomial_t.
 func (c Context) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.shifted_chebyshev_polynomial_t", key, unsafe.Offsetof(Backend{}.SpecialShiftedChebyshevPolynomialT), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialShiftedChebyshevPolynomialT(c, out, x, n)
@@ -7336,7 +6364,6 @@ func (c Context) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r
 	return
 }
 
-// SpecialShiftedChebyshevPolynomialU implements the operator special.shifted_chebyshev_polynomial_u.
 func (c Context) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.shifted_chebyshev_polynomial_u", key, unsafe.Offsetof(Backend{}.SpecialShiftedChebyshevPolynomialU), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialShiftedChebyshevPolynomialU(c, out, x, n)
@@ -7346,7 +6373,6 @@ func (c Context) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r
 	return
 }
 
-// SpecialShiftedChebyshevPolynomialV implements the operator special.shifted_chebyshev_polynomial_v.
 func (c Context) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.shifted_chebyshev_polynomial_v", key, unsafe.Offsetof(Backend{}.SpecialShiftedChebyshevPolynomialV), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialShiftedChebyshevPolynomialV(c, out, x, n)
@@ -7356,7 +6382,6 @@ func (c Context) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r
 	return
 }
 
-// SpecialShiftedChebyshevPolynomialW implements the operator special.shifted_chebyshev_polynomial_w.
 func (c Context) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		return backendFor("special.shifted_chebyshev_polynomial_w", key, unsafe.Offsetof(Backend{}.SpecialShiftedChebyshevPolynomialW), keys(x)|keys(n), keys(out)|keys(x)|keys(n)).SpecialShiftedChebyshevPolynomialW(c, out, x, n)
@@ -7366,67 +6391,56 @@ func (c Context) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r
 	return
 }
 
-// Diff implements the operator diff.
 func (c Context) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(prepend) | keys(append))
 	return c.backendOr(&compositeOps, "diff", key, unsafe.Offsetof(Backend{}.Diff), keys(self)|keys(prepend)|keys(append), keys(out)|keys(self)|keys(prepend)|keys(append), keys(out)).Diff(c, out, self, n, dim, prepend, append)
 }
 
-// Trapezoid implements the operator trapezoid.
 func (c Context) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(y))
 	return c.backendOr(&compositeOps, "trapezoid", key, unsafe.Offsetof(Backend{}.Trapezoid), tensor.Sparse, 0, 0).Trapezoid(c, y, dx, dim)
 }
 
-// TrapezoidX implements the operator trapezoid.
 func (c Context) TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(y) | keys(x))
 	return c.backendOr(&compositeOps, "trapezoid", key, unsafe.Offsetof(Backend{}.TrapezoidX), tensor.Sparse, keys(y)|keys(x), 0).TrapezoidX(c, y, x, dim)
 }
 
-// CumulativeTrapezoid implements the operator cumulative_trapezoid.
 func (c Context) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(y))
 	return c.backendOr(&compositeOps, "cumulative_trapezoid", key, unsafe.Offsetof(Backend{}.CumulativeTrapezoid), tensor.Sparse, 0, 0).CumulativeTrapezoid(c, y, dx, dim)
 }
 
-// CumulativeTrapezoidX implements the operator cumulative_trapezoid.
 func (c Context) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(y) | keys(x))
 	return c.backendOr(&compositeOps, "cumulative_trapezoid", key, unsafe.Offsetof(Backend{}.CumulativeTrapezoidX), tensor.Sparse, keys(y)|keys(x), 0).CumulativeTrapezoidX(c, y, x, dim)
 }
 
-// Cov implements the operator cov.
 func (c Context) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(fweights) | keys(aweights))
 	return c.backendOr(&compositeOps, "cov", key, unsafe.Offsetof(Backend{}.Cov), tensor.Sparse, keys(self)|keys(fweights)|keys(aweights), 0).Cov(c, self, correction, fweights, aweights)
 }
 
-// Corrcoef implements the operator corrcoef.
 func (c Context) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "corrcoef", key, unsafe.Offsetof(Backend{}.Corrcoef), tensor.Sparse, 0, 0).Corrcoef(c, self)
 }
 
-// Cross implements the operator cross.
 func (c Context) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2))
 	return c.backendOr(&compositeOps, "cross", key, unsafe.Offsetof(Backend{}.Cross), keys(self)|keys(other), keys(out)|keys(self)|keys(other), keys(out)).Cross(c, out, self, other, dim)
 }
 
-// Trace implements the operator trace.
 func (c Context) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | c.casting(1))
 	return c.backendOr(&compositeOps, "trace", key, unsafe.Offsetof(Backend{}.Trace), tensor.Sparse, 0, 0).Trace(c, self)
 }
 
-// Dist implements the operator dist.
 func (c Context) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other) | c.casting(2))
 	return c.backendOr(&compositeOps, "dist", key, unsafe.Offsetof(Backend{}.Dist), tensor.Sparse, keys(self)|keys(other), 0).Dist(c, self, other, p)
 }
 
-// Bincount implements the operator bincount.
 func (c Context) Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weights)); key != 0 {
 		return backendFor("bincount", key, unsafe.Offsetof(Backend{}.Bincount), tensor.Sparse, keys(self)|keys(weights)).Bincount(c, self, weights, minlength)
@@ -7434,7 +6448,6 @@ func (c Context) Bincount(self, weights *tensor.Tensor, minlength int64) (*tenso
 	return ops.Bincount(self, weights, minlength)
 }
 
-// Histc implements the operator histc.
 func (c Context) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		return backendFor("histc", key, unsafe.Offsetof(Backend{}.Histc), keys(self), keys(out)|keys(self)).Histc(c, out, self, bins, low, high)
@@ -7444,7 +6457,6 @@ func (c Context) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Sca
 	return
 }
 
-// Histogram implements the operator histogram.
 func (c Context) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outHist) | keys(outEdges) | keys(self) | keys(weight)); key != 0 {
 		return backendFor("histogram", key, unsafe.Offsetof(Backend{}.Histogram), keys(self)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(weight)).Histogram(c, outHist, outEdges, self, bins, ranges, weight, density)
@@ -7455,7 +6467,6 @@ func (c Context) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, r
 	return
 }
 
-// HistogramEdges implements the operator histogram.
 func (c Context) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(outHist) | keys(outEdges) | keys(self) | keys(bins) | keys(weight)); key != 0 {
 		return backendFor("histogram", key, unsafe.Offsetof(Backend{}.HistogramEdges), keys(self)|keys(bins)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(bins)|keys(weight)).HistogramEdges(c, outHist, outEdges, self, bins, weight, density)
@@ -7466,7 +6477,6 @@ func (c Context) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Te
 	return
 }
 
-// Histogramdd implements the operator histogramdd.
 func (c Context) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(weight)); key != 0 {
 		return backendFor("histogramdd", key, unsafe.Offsetof(Backend{}.Histogramdd), tensor.Sparse, keys(self)|keys(weight)).Histogramdd(c, self, bins, ranges, weight, density)
@@ -7474,7 +6484,6 @@ func (c Context) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64
 	return ops.Histogramdd(self, bins, ranges, weight, density)
 }
 
-// HistogramddEdges implements the operator histogramdd.
 func (c Context) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keysOf(bins) | keys(weight)); key != 0 {
 		return backendFor("histogramdd", key, unsafe.Offsetof(Backend{}.HistogramddEdges), tensor.Sparse, keys(self)|keysOf(bins)|keys(weight)).HistogramddEdges(c, self, bins, x2, weight, density)
@@ -7482,59 +6491,49 @@ func (c Context) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2
 	return ops.HistogramddEdges(self, bins, x2, weight, density)
 }
 
-// Quantile implements the operator quantile.
 func (c Context) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(q) | c.casting(1))
 	return c.backendOr(&compositeOps, "quantile", key, unsafe.Offsetof(Backend{}.Quantile), keys(self)|keys(q), keys(out)|keys(self)|keys(q), keys(out)).Quantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
-// Nanquantile implements the operator nanquantile.
 func (c Context) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | keys(q) | c.casting(1))
 	return c.backendOr(&compositeOps, "nanquantile", key, unsafe.Offsetof(Backend{}.Nanquantile), keys(self)|keys(q), keys(out)|keys(self)|keys(q), keys(out)).Nanquantile(c, out, self, q, dim, keepdim, interpolation)
 }
 
-// Gradient implements the operator gradient.
 func (c Context) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "gradient", key, unsafe.Offsetof(Backend{}.Gradient), tensor.Sparse, 0, 0).Gradient(c, self, spacing, dims, edgeOrder)
 }
 
-// GradientScalars implements the operator gradient.
 func (c Context) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "gradient", key, unsafe.Offsetof(Backend{}.GradientScalars), tensor.Sparse, 0, 0).GradientScalars(c, self, spacing, dims, edgeOrder)
 }
 
-// GradientTensors implements the operator gradient.
 func (c Context) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keysOf(spacing))
 	return c.backendOr(&compositeOps, "gradient", key, unsafe.Offsetof(Backend{}.GradientTensors), tensor.Sparse, keys(self)|keysOf(spacing), 0).GradientTensors(c, self, spacing, dims, edgeOrder)
 }
 
-// Renorm implements the operator renorm.
 func (c Context) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
 	return c.backendOr(&compositeOps, "renorm", key, unsafe.Offsetof(Backend{}.Renorm), keys(self), keys(out)|keys(self), keys(out)).Renorm(c, out, self, p, dim, maxnorm)
 }
 
-// FromData implements the operator from_data.
 func (c Context) FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error) {
 	return ops.FromData(data, size, d)
 }
 
-// FromBlob implements the operator from_blob.
 func (c Context) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
 	return ops.FromBlob(data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
-// FromBlobOn implements the operator from_blob.
 func (c Context) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
 	dev = c.place(dev)
 	return ops.FromBlobOn(dev, data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
-// DataPtr implements the operator data_ptr.
 func (c Context) DataPtr(self *tensor.Tensor) (uintptr, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("data_ptr", key, unsafe.Offsetof(Backend{}.DataPtr), tensor.Sparse, 0).DataPtr(c, self)
@@ -7542,7 +6541,6 @@ func (c Context) DataPtr(self *tensor.Tensor) (uintptr, error) {
 	return ops.DataPtr(self)
 }
 
-// IsReadOnly implements the operator is_read_only.
 func (c Context) IsReadOnly(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("is_read_only", key, unsafe.Offsetof(Backend{}.IsReadOnly), tensor.Sparse, 0).IsReadOnly(c, self)
@@ -7550,7 +6548,6 @@ func (c Context) IsReadOnly(self *tensor.Tensor) (bool, error) {
 	return ops.IsReadOnly(self)
 }
 
-// UntypedStorage implements the operator untyped_storage.
 func (c Context) UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("untyped_storage", key, unsafe.Offsetof(Backend{}.UntypedStorage), tensor.Sparse, 0).UntypedStorage(c, self)
@@ -7558,7 +6555,6 @@ func (c Context) UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 	return ops.UntypedStorage(self)
 }
 
-// Lend implements the operator lend.
 func (c Context) Lend(self *tensor.Tensor) (*tensor.Tensor, uintptr, bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("lend", key, unsafe.Offsetof(Backend{}.Lend), tensor.Sparse, 0).Lend(c, self)
@@ -7566,7 +6562,6 @@ func (c Context) Lend(self *tensor.Tensor) (*tensor.Tensor, uintptr, bool, error
 	return ops.Lend(self)
 }
 
-// FromFile implements the operator from_file.
 func (c Context) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.highestKey(l.Keys()); key != 0 {
 		return backendOfLayout("from_file", key, unsafe.Offsetof(Backend{}.FromFile)).FromFile(c, filename, share, size, d, l, dev)
@@ -7575,7 +6570,6 @@ func (c Context) FromFile(filename string, share ops.Bool, size ops.Int, d dtype
 	return ops.FromFile(filename, share, size, d, l, dev)
 }
 
-// ShareMemory implements the operator share_memory_.
 func (c Context) ShareMemory(self *tensor.Tensor) (err error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("share_memory_", key, unsafe.Offsetof(Backend{}.ShareMemory), tensor.Sparse, 0).ShareMemory(c, self)
@@ -7584,7 +6578,6 @@ func (c Context) ShareMemory(self *tensor.Tensor) (err error) {
 	return
 }
 
-// IsShared implements the operator is_shared.
 func (c Context) IsShared(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("is_shared", key, unsafe.Offsetof(Backend{}.IsShared), tensor.Sparse, 0).IsShared(c, self)
@@ -7592,7 +6585,6 @@ func (c Context) IsShared(self *tensor.Tensor) (bool, error) {
 	return ops.IsShared(self)
 }
 
-// PinMemory implements the operator pin_memory.
 func (c Context) PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("pin_memory", key, unsafe.Offsetof(Backend{}.PinMemory), tensor.Sparse, 0).PinMemory(c, self)
@@ -7600,7 +6592,6 @@ func (c Context) PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.PinMemory(self)
 }
 
-// RecordStream implements the operator record_stream.
 func (c Context) RecordStream(self *tensor.Tensor, stream int64) error {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("record_stream", key, unsafe.Offsetof(Backend{}.RecordStream), tensor.Sparse, 0).RecordStream(c, self, stream)
@@ -7608,7 +6599,6 @@ func (c Context) RecordStream(self *tensor.Tensor, stream int64) error {
 	return ops.RecordStream(self, stream)
 }
 
-// IsPinned implements the operator is_pinned.
 func (c Context) IsPinned(self *tensor.Tensor) (bool, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("is_pinned", key, unsafe.Offsetof(Backend{}.IsPinned), tensor.Sparse, 0).IsPinned(c, self)
@@ -7616,7 +6606,6 @@ func (c Context) IsPinned(self *tensor.Tensor) (bool, error) {
 	return ops.IsPinned(self)
 }
 
-// View implements the operator view.
 func (c Context) View(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("view", key, unsafe.Offsetof(Backend{}.View), tensor.Sparse, 0).View(c, self, size)
@@ -7624,7 +6613,6 @@ func (c Context) View(self *tensor.Tensor, size []int64) (*tensor.Tensor, error)
 	return ops.View(self, size)
 }
 
-// ViewDtype implements the operator view.
 func (c Context) ViewDtype(self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("view", key, unsafe.Offsetof(Backend{}.ViewDtype), tensor.Sparse, 0).ViewDtype(c, self, d)
@@ -7632,13 +6620,11 @@ func (c Context) ViewDtype(self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, 
 	return ops.ViewDtype(self, d)
 }
 
-// ViewAs implements the operator view_as.
 func (c Context) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other))
 	return c.backendOr(&compositeOps, "view_as", key, unsafe.Offsetof(Backend{}.ViewAs), tensor.Sparse, keys(self)|keys(other), 0).ViewAs(c, self, other)
 }
 
-// Reshape implements the operator reshape.
 func (c Context) Reshape(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("reshape", key, unsafe.Offsetof(Backend{}.Reshape), tensor.Sparse, 0).Reshape(c, self, size)
@@ -7646,7 +6632,6 @@ func (c Context) Reshape(self *tensor.Tensor, size []int64) (*tensor.Tensor, err
 	return ops.Reshape(self, size)
 }
 
-// ReshapeAs implements the operator reshape_as.
 func (c Context) ReshapeAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
 		return backendFor("reshape_as", key, unsafe.Offsetof(Backend{}.ReshapeAs), tensor.Sparse, keys(self)|keys(other)).ReshapeAs(c, self, other)
@@ -7654,7 +6639,6 @@ func (c Context) ReshapeAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.ReshapeAs(self, other)
 }
 
-// Flatten implements the operator flatten.
 func (c Context) Flatten(self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("flatten", key, unsafe.Offsetof(Backend{}.Flatten), tensor.Sparse, 0).Flatten(c, self, start, end)
@@ -7662,19 +6646,16 @@ func (c Context) Flatten(self *tensor.Tensor, start, end int64) (*tensor.Tensor,
 	return ops.Flatten(self, start, end)
 }
 
-// FlattenOutDim implements the operator flatten.
 func (c Context) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "flatten", key, unsafe.Offsetof(Backend{}.FlattenOutDim), tensor.Sparse, 0, 0).FlattenOutDim(c, self, start, end, outDim)
 }
 
-// FlattenDims implements the operator flatten.
 func (c Context) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "flatten", key, unsafe.Offsetof(Backend{}.FlattenDims), tensor.Sparse, 0, 0).FlattenDims(c, self, dims, outDim)
 }
 
-// Unflatten implements the operator unflatten.
 func (c Context) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("unflatten", key, unsafe.Offsetof(Backend{}.Unflatten), tensor.Sparse, 0).Unflatten(c, self, dim, sizes)
@@ -7682,13 +6663,11 @@ func (c Context) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tens
 	return ops.Unflatten(self, dim, sizes)
 }
 
-// UnflattenNames implements the operator unflatten_names.
 func (c Context) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "unflatten_names", key, unsafe.Offsetof(Backend{}.UnflattenNames), tensor.Sparse, 0, 0).UnflattenNames(c, self, dim, sizes, names)
 }
 
-// Ravel implements the operator ravel.
 func (c Context) Ravel(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("ravel", key, unsafe.Offsetof(Backend{}.Ravel), tensor.Sparse, 0).Ravel(c, self)
@@ -7696,7 +6675,6 @@ func (c Context) Ravel(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Ravel(self)
 }
 
-// TransposeMatrix implements the operator t.
 func (c Context) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("t", key, unsafe.Offsetof(Backend{}.TransposeMatrix), keys(self), keys(out)|keys(self)).TransposeMatrix(c, out, self)
@@ -7706,7 +6684,6 @@ func (c Context) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, e
 	return
 }
 
-// Transpose implements the operator transpose.
 func (c Context) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("transpose", key, unsafe.Offsetof(Backend{}.Transpose), keys(self), keys(out)|keys(self)).Transpose(c, out, self, dim0, dim1)
@@ -7716,7 +6693,6 @@ func (c Context) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tens
 	return
 }
 
-// Permute implements the operator permute.
 func (c Context) Permute(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("permute", key, unsafe.Offsetof(Backend{}.Permute), tensor.Sparse, 0).Permute(c, self, dims)
@@ -7724,7 +6700,6 @@ func (c Context) Permute(self *tensor.Tensor, dims []int64) (*tensor.Tensor, err
 	return ops.Permute(self, dims)
 }
 
-// Movedim implements the operator movedim.
 func (c Context) Movedim(self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("movedim", key, unsafe.Offsetof(Backend{}.Movedim), tensor.Sparse, 0).Movedim(c, self, source, destination)
@@ -7732,7 +6707,6 @@ func (c Context) Movedim(self *tensor.Tensor, source, destination int64) (*tenso
 	return ops.Movedim(self, source, destination)
 }
 
-// MovedimList implements the operator movedim.
 func (c Context) MovedimList(self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("movedim", key, unsafe.Offsetof(Backend{}.MovedimList), tensor.Sparse, 0).MovedimList(c, self, source, destination)
@@ -7740,7 +6714,6 @@ func (c Context) MovedimList(self *tensor.Tensor, source, destination []int64) (
 	return ops.MovedimList(self, source, destination)
 }
 
-// TransposeAll implements the operator T.
 func (c Context) TransposeAll(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("T", key, unsafe.Offsetof(Backend{}.TransposeAll), tensor.Sparse, 0).TransposeAll(c, self)
@@ -7748,7 +6721,6 @@ func (c Context) TransposeAll(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.TransposeAll(self)
 }
 
-// TransposeLast implements the operator mT.
 func (c Context) TransposeLast(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("mT", key, unsafe.Offsetof(Backend{}.TransposeLast), tensor.Sparse, 0).TransposeLast(c, self)
@@ -7756,7 +6728,6 @@ func (c Context) TransposeLast(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.TransposeLast(self)
 }
 
-// Adjoint implements the operator mH.
 func (c Context) Adjoint(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("mH", key, unsafe.Offsetof(Backend{}.Adjoint), tensor.Sparse, 0).Adjoint(c, self)
@@ -7764,7 +6735,6 @@ func (c Context) Adjoint(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Adjoint(self)
 }
 
-// AdjointMatrix implements the operator H.
 func (c Context) AdjointMatrix(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("H", key, unsafe.Offsetof(Backend{}.AdjointMatrix), tensor.Sparse, 0).AdjointMatrix(c, self)
@@ -7772,7 +6742,6 @@ func (c Context) AdjointMatrix(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.AdjointMatrix(self)
 }
 
-// Expand implements the operator expand.
 func (c Context) Expand(self *tensor.Tensor, size []int64, x2 bool) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("expand", key, unsafe.Offsetof(Backend{}.Expand), tensor.Sparse, 0).Expand(c, self, size, x2)
@@ -7780,13 +6749,11 @@ func (c Context) Expand(self *tensor.Tensor, size []int64, x2 bool) (*tensor.Ten
 	return ops.Expand(self, size, x2)
 }
 
-// ExpandAs implements the operator expand_as.
 func (c Context) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(other))
 	return c.backendOr(&compositeOps, "expand_as", key, unsafe.Offsetof(Backend{}.ExpandAs), tensor.Sparse, keys(self)|keys(other), 0).ExpandAs(c, self, other)
 }
 
-// BroadcastTo implements the operator broadcast_to.
 func (c Context) BroadcastTo(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("broadcast_to", key, unsafe.Offsetof(Backend{}.BroadcastTo), tensor.Sparse, 0).BroadcastTo(c, self, size)
@@ -7794,7 +6761,6 @@ func (c Context) BroadcastTo(self *tensor.Tensor, size []int64) (*tensor.Tensor,
 	return ops.BroadcastTo(self, size)
 }
 
-// Squeeze implements the operator squeeze.
 func (c Context) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("squeeze", key, unsafe.Offsetof(Backend{}.Squeeze), keys(self), keys(out)|keys(self)).Squeeze(c, out, self)
@@ -7804,7 +6770,6 @@ func (c Context) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	return
 }
 
-// SqueezeDim implements the operator squeeze.
 func (c Context) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("squeeze", key, unsafe.Offsetof(Backend{}.SqueezeDim), keys(self), keys(out)|keys(self)).SqueezeDim(c, out, self, dim)
@@ -7814,7 +6779,6 @@ func (c Context) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Ten
 	return
 }
 
-// SqueezeDims implements the operator squeeze.
 func (c Context) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("squeeze", key, unsafe.Offsetof(Backend{}.SqueezeDims), keys(self), keys(out)|keys(self)).SqueezeDims(c, out, self, dims)
@@ -7824,7 +6788,6 @@ func (c Context) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor
 	return
 }
 
-// Unsqueeze implements the operator unsqueeze.
 func (c Context) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("unsqueeze", key, unsafe.Offsetof(Backend{}.Unsqueeze), keys(self), keys(out)|keys(self)).Unsqueeze(c, out, self, dim)
@@ -7834,7 +6797,6 @@ func (c Context) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tens
 	return
 }
 
-// Narrow implements the operator narrow.
 func (c Context) Narrow(self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("narrow", key, unsafe.Offsetof(Backend{}.Narrow), tensor.Sparse, 0).Narrow(c, self, dim, start, length)
@@ -7842,13 +6804,11 @@ func (c Context) Narrow(self *tensor.Tensor, dim, start, length int64) (*tensor.
 	return ops.Narrow(self, dim, start, length)
 }
 
-// NarrowTensor implements the operator narrow.
 func (c Context) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(start))
 	return c.backendOr(&compositeOps, "narrow", key, unsafe.Offsetof(Backend{}.NarrowTensor), tensor.Sparse, keys(self)|keys(start), 0).NarrowTensor(c, self, dim, start, length)
 }
 
-// Select implements the operator select.
 func (c Context) Select(self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("select", key, unsafe.Offsetof(Backend{}.Select), tensor.Sparse, 0).Select(c, self, dim, index)
@@ -7856,7 +6816,6 @@ func (c Context) Select(self *tensor.Tensor, dim, index int64) (*tensor.Tensor, 
 	return ops.Select(self, dim, index)
 }
 
-// Slice implements the operator slice.
 func (c Context) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("slice", key, unsafe.Offsetof(Backend{}.Slice), tensor.Sparse, 0).Slice(c, self, dim, start, end, step)
@@ -7864,7 +6823,6 @@ func (c Context) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step 
 	return ops.Slice(self, dim, start, end, step)
 }
 
-// AsStrided implements the operator as_strided.
 func (c Context) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		return backendFor("as_strided", key, unsafe.Offsetof(Backend{}.AsStrided), keys(self), keys(out)|keys(self)).AsStrided(c, out, self, size, stride, offset)
@@ -7874,7 +6832,6 @@ func (c Context) AsStrided(out, self *tensor.Tensor, size, stride []int64, offse
 	return
 }
 
-// Unfold implements the operator unfold.
 func (c Context) Unfold(self *tensor.Tensor, dim, size, step int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("unfold", key, unsafe.Offsetof(Backend{}.Unfold), tensor.Sparse, 0).Unfold(c, self, dim, size, step)
@@ -7882,7 +6839,6 @@ func (c Context) Unfold(self *tensor.Tensor, dim, size, step int64) (*tensor.Ten
 	return ops.Unfold(self, dim, size, step)
 }
 
-// Diagonal implements the operator diagonal.
 func (c Context) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("diagonal", key, unsafe.Offsetof(Backend{}.Diagonal), tensor.Sparse, 0).Diagonal(c, self, offset, dim1, dim2)
@@ -7890,13 +6846,11 @@ func (c Context) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (*tenso
 	return ops.Diagonal(self, offset, dim1, dim2)
 }
 
-// DiagonalOutdim implements the operator diagonal.
 func (c Context) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "diagonal", key, unsafe.Offsetof(Backend{}.DiagonalOutdim), tensor.Sparse, 0, 0).DiagonalOutdim(c, self, outdim, dim1, dim2, offset)
 }
 
-// Detach implements the operator detach.
 func (c Context) Detach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("detach", key, unsafe.Offsetof(Backend{}.Detach), tensor.Sparse, 0).Detach(c, self)
@@ -7904,7 +6858,6 @@ func (c Context) Detach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return ops.Detach(self)
 }
 
-// Unbind implements the operator unbind.
 func (c Context) Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("unbind", key, unsafe.Offsetof(Backend{}.Unbind), tensor.Sparse, 0).Unbind(c, self, dim)
@@ -7912,7 +6865,6 @@ func (c Context) Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error
 	return ops.Unbind(self, dim)
 }
 
-// Split implements the operator split.
 func (c Context) Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("split", key, unsafe.Offsetof(Backend{}.Split), tensor.Sparse, 0).Split(c, self, splitSize, dim)
@@ -7920,7 +6872,6 @@ func (c Context) Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Ten
 	return ops.Split(self, splitSize, dim)
 }
 
-// SplitWithSizes implements the operator split.
 func (c Context) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("split", key, unsafe.Offsetof(Backend{}.SplitWithSizes), tensor.Sparse, 0).SplitWithSizes(c, self, sizes, dim)
@@ -7928,7 +6879,6 @@ func (c Context) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (
 	return ops.SplitWithSizes(self, sizes, dim)
 }
 
-// Chunk implements the operator chunk.
 func (c Context) Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("chunk", key, unsafe.Offsetof(Backend{}.Chunk), tensor.Sparse, 0).Chunk(c, self, chunks, dim)
@@ -7936,7 +6886,6 @@ func (c Context) Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor
 	return ops.Chunk(self, chunks, dim)
 }
 
-// UnsafeChunk implements the operator unsafe_chunk.
 func (c Context) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("unsafe_chunk", key, unsafe.Offsetof(Backend{}.UnsafeChunk), tensor.Sparse, 0).UnsafeChunk(c, self, chunks, dim)
@@ -7944,7 +6893,6 @@ func (c Context) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.
 	return ops.UnsafeChunk(self, chunks, dim)
 }
 
-// UnsafeSplit implements the operator unsafe_split.
 func (c Context) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("unsafe_split", key, unsafe.Offsetof(Backend{}.UnsafeSplit), tensor.Sparse, 0).UnsafeSplit(c, self, splitSize, dim)
@@ -7952,7 +6900,6 @@ func (c Context) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) ([]*tens
 	return ops.UnsafeSplit(self, splitSize, dim)
 }
 
-// UnsafeSplitWithSizes implements the operator unsafe_split_with_sizes.
 func (c Context) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("unsafe_split_with_sizes", key, unsafe.Offsetof(Backend{}.UnsafeSplitWithSizes), tensor.Sparse, 0).UnsafeSplitWithSizes(c, self, sizes, dim)
@@ -7960,7 +6907,6 @@ func (c Context) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim in
 	return ops.UnsafeSplitWithSizes(self, sizes, dim)
 }
 
-// TensorSplit implements the operator tensor_split.
 func (c Context) TensorSplit(self *tensor.Tensor, sections, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("tensor_split", key, unsafe.Offsetof(Backend{}.TensorSplit), tensor.Sparse, 0).TensorSplit(c, self, sections, dim)
@@ -7968,7 +6914,6 @@ func (c Context) TensorSplit(self *tensor.Tensor, sections, dim int64) ([]*tenso
 	return ops.TensorSplit(self, sections, dim)
 }
 
-// TensorSplitIndices implements the operator tensor_split.
 func (c Context) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("tensor_split", key, unsafe.Offsetof(Backend{}.TensorSplitIndices), tensor.Sparse, 0).TensorSplitIndices(c, self, indices, dim)
@@ -7976,13 +6921,11 @@ func (c Context) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim in
 	return ops.TensorSplitIndices(self, indices, dim)
 }
 
-// TensorSplitTensor implements the operator tensor_split.
 func (c Context) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self) | keys(indicesOrSections))
 	return c.backendOr(&compositeOps, "tensor_split", key, unsafe.Offsetof(Backend{}.TensorSplitTensor), tensor.Sparse, keys(self)|keys(indicesOrSections), 0).TensorSplitTensor(c, self, indicesOrSections, dim)
 }
 
-// Hsplit implements the operator hsplit.
 func (c Context) Hsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("hsplit", key, unsafe.Offsetof(Backend{}.Hsplit), tensor.Sparse, 0).Hsplit(c, self, sections)
@@ -7990,7 +6933,6 @@ func (c Context) Hsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, 
 	return ops.Hsplit(self, sections)
 }
 
-// HsplitIndices implements the operator hsplit.
 func (c Context) HsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("hsplit", key, unsafe.Offsetof(Backend{}.HsplitIndices), tensor.Sparse, 0).HsplitIndices(c, self, indices)
@@ -7998,7 +6940,6 @@ func (c Context) HsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.
 	return ops.HsplitIndices(self, indices)
 }
 
-// Vsplit implements the operator vsplit.
 func (c Context) Vsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("vsplit", key, unsafe.Offsetof(Backend{}.Vsplit), tensor.Sparse, 0).Vsplit(c, self, sections)
@@ -8006,7 +6947,6 @@ func (c Context) Vsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, 
 	return ops.Vsplit(self, sections)
 }
 
-// VsplitIndices implements the operator vsplit.
 func (c Context) VsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("vsplit", key, unsafe.Offsetof(Backend{}.VsplitIndices), tensor.Sparse, 0).VsplitIndices(c, self, indices)
@@ -8014,7 +6954,6 @@ func (c Context) VsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.
 	return ops.VsplitIndices(self, indices)
 }
 
-// Dsplit implements the operator dsplit.
 func (c Context) Dsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("dsplit", key, unsafe.Offsetof(Backend{}.Dsplit), tensor.Sparse, 0).Dsplit(c, self, sections)
@@ -8022,7 +6961,6 @@ func (c Context) Dsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, 
 	return ops.Dsplit(self, sections)
 }
 
-// DsplitIndices implements the operator dsplit.
 func (c Context) DsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, error) {
 	if key := c.highestKey(keys(self)); key != 0 {
 		return backendFor("dsplit", key, unsafe.Offsetof(Backend{}.DsplitIndices), tensor.Sparse, 0).DsplitIndices(c, self, indices)
@@ -8030,175 +6968,146 @@ func (c Context) DsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.
 	return ops.DsplitIndices(self, indices)
 }
 
-// ViewCopy implements the operator view_copy.
 func (c Context) ViewCopy(out, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "view_copy", key, unsafe.Offsetof(Backend{}.ViewCopy), keys(self), keys(out)|keys(self), keys(out)).ViewCopy(c, out, self, size)
 }
 
-// ViewCopyDtype implements the operator view_copy.
 func (c Context) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "view_copy", key, unsafe.Offsetof(Backend{}.ViewCopyDtype), keys(self), keys(out)|keys(self), keys(out)).ViewCopyDtype(c, out, self, dtype)
 }
 
-// ExpandCopy implements the operator expand_copy.
 func (c Context) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "expand_copy", key, unsafe.Offsetof(Backend{}.ExpandCopy), keys(self), keys(out)|keys(self), keys(out)).ExpandCopy(c, out, self, size, implicit)
 }
 
-// PermuteCopy implements the operator permute_copy.
 func (c Context) PermuteCopy(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "permute_copy", key, unsafe.Offsetof(Backend{}.PermuteCopy), keys(self), keys(out)|keys(self), keys(out)).PermuteCopy(c, out, self, dims)
 }
 
-// TransposeCopy implements the operator transpose_copy.
 func (c Context) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "transpose_copy", key, unsafe.Offsetof(Backend{}.TransposeCopy), keys(self), keys(out)|keys(self), keys(out)).TransposeCopy(c, out, self, dim0, dim1)
 }
 
-// TCopy implements the operator t_copy.
 func (c Context) TCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "t_copy", key, unsafe.Offsetof(Backend{}.TCopy), keys(self), keys(out)|keys(self), keys(out)).TCopy(c, out, self)
 }
 
-// SqueezeCopy implements the operator squeeze_copy.
 func (c Context) SqueezeCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopy), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopy(c, out, self)
 }
 
-// SqueezeCopyDim implements the operator squeeze_copy.
 func (c Context) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopyDim), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopyDim(c, out, self, dim)
 }
 
-// SqueezeCopyDims implements the operator squeeze_copy.
 func (c Context) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "squeeze_copy", key, unsafe.Offsetof(Backend{}.SqueezeCopyDims), keys(self), keys(out)|keys(self), keys(out)).SqueezeCopyDims(c, out, self, dim)
 }
 
-// UnsqueezeCopy implements the operator unsqueeze_copy.
 func (c Context) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "unsqueeze_copy", key, unsafe.Offsetof(Backend{}.UnsqueezeCopy), keys(self), keys(out)|keys(self), keys(out)).UnsqueezeCopy(c, out, self, dim)
 }
 
-// NarrowCopy implements the operator narrow_copy.
 func (c Context) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "narrow_copy", key, unsafe.Offsetof(Backend{}.NarrowCopy), keys(self), keys(out)|keys(self), keys(out)).NarrowCopy(c, out, self, dim, start, length)
 }
 
-// SelectCopy implements the operator select_copy.
 func (c Context) SelectCopy(out, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "select_copy", key, unsafe.Offsetof(Backend{}.SelectCopy), keys(self), keys(out)|keys(self), keys(out)).SelectCopy(c, out, self, dim, index)
 }
 
-// SliceCopy implements the operator slice_copy.
 func (c Context) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "slice_copy", key, unsafe.Offsetof(Backend{}.SliceCopy), keys(self), keys(out)|keys(self), keys(out)).SliceCopy(c, out, self, dim, start, end, step)
 }
 
-// AsStridedCopy implements the operator as_strided_copy.
 func (c Context) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "as_strided_copy", key, unsafe.Offsetof(Backend{}.AsStridedCopy), keys(self), keys(out)|keys(self), keys(out)).AsStridedCopy(c, out, self, size, stride, storage_offset)
 }
 
-// UnfoldCopy implements the operator unfold_copy.
 func (c Context) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "unfold_copy", key, unsafe.Offsetof(Backend{}.UnfoldCopy), keys(self), keys(out)|keys(self), keys(out)).UnfoldCopy(c, out, self, dimension, size, step)
 }
 
-// DiagonalCopy implements the operator diagonal_copy.
 func (c Context) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "diagonal_copy", key, unsafe.Offsetof(Backend{}.DiagonalCopy), keys(self), keys(out)|keys(self), keys(out)).DiagonalCopy(c, out, self, offset, dim1, dim2)
 }
 
-// DetachCopy implements the operator detach_copy.
 func (c Context) DetachCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "detach_copy", key, unsafe.Offsetof(Backend{}.DetachCopy), keys(self), keys(out)|keys(self), keys(out)).DetachCopy(c, out, self)
 }
 
-// UnbindCopy implements the operator unbind_copy.
 func (c Context) UnbindCopy(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "unbind_copy", key, unsafe.Offsetof(Backend{}.UnbindCopy), tensor.Sparse, 0, 0).UnbindCopy(c, self, dim)
 }
 
-// SplitCopy implements the operator split_copy.
 func (c Context) SplitCopy(self *tensor.Tensor, split_size, dim int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "split_copy", key, unsafe.Offsetof(Backend{}.SplitCopy), tensor.Sparse, 0, 0).SplitCopy(c, self, split_size, dim)
 }
 
-// SplitWithSizesCopy implements the operator split_with_sizes_copy.
 func (c Context) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	key := c.highestKey(keys(self))
 	return c.backendOr(&compositeOps, "split_with_sizes_copy", key, unsafe.Offsetof(Backend{}.SplitWithSizesCopy), tensor.Sparse, 0, 0).SplitWithSizesCopy(c, self, split_sizes, dim)
 }
 
-// ViewAsRealCopy implements the operator view_as_real_copy.
 func (c Context) ViewAsRealCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "view_as_real_copy", key, unsafe.Offsetof(Backend{}.ViewAsRealCopy), keys(self), keys(out)|keys(self), keys(out)).ViewAsRealCopy(c, out, self)
 }
 
-// ViewAsComplexCopy implements the operator view_as_complex_copy.
 func (c Context) ViewAsComplexCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "view_as_complex_copy", key, unsafe.Offsetof(Backend{}.ViewAsComplexCopy), keys(self), keys(out)|keys(self), keys(out)).ViewAsComplexCopy(c, out, self)
 }
 
-// IndicesCopy implements the operator indices_copy.
 func (c Context) IndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "indices_copy", key, unsafe.Offsetof(Backend{}.IndicesCopy), keys(self), keys(out)|keys(self), keys(out)).IndicesCopy(c, out, self)
 }
 
-// ValuesCopy implements the operator values_copy.
 func (c Context) ValuesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "values_copy", key, unsafe.Offsetof(Backend{}.ValuesCopy), keys(self), keys(out)|keys(self), keys(out)).ValuesCopy(c, out, self)
 }
 
-// CrowIndicesCopy implements the operator crow_indices_copy.
 func (c Context) CrowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "crow_indices_copy", key, unsafe.Offsetof(Backend{}.CrowIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).CrowIndicesCopy(c, out, self)
 }
 
-// ColIndicesCopy implements the operator col_indices_copy.
 func (c Context) ColIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "col_indices_copy", key, unsafe.Offsetof(Backend{}.ColIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).ColIndicesCopy(c, out, self)
 }
 
-// CcolIndicesCopy implements the operator ccol_indices_copy.
 func (c Context) CcolIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "ccol_indices_copy", key, unsafe.Offsetof(Backend{}.CcolIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).CcolIndicesCopy(c, out, self)
 }
 
-// RowIndicesCopy implements the operator row_indices_copy.
 func (c Context) RowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "row_indices_copy", key, unsafe.Offsetof(Backend{}.RowIndicesCopy), keys(self), keys(out)|keys(self), keys(out)).RowIndicesCopy(c, out, self)
 }
 
-// AliasCopy implements the operator alias_copy.
 func (c Context) AliasCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self))
 	return c.backendOr(&compositeOps, "alias_copy", key, unsafe.Offsetof(Backend{}.AliasCopy), keys(self), keys(out)|keys(self), keys(out)).AliasCopy(c, out, self)

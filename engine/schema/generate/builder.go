@@ -33,7 +33,7 @@ func builderMethods(ops []*schema.Operator, all []*function, imports map[string]
 			writeBuilderMethod(&b, f, o, false)
 		}
 	}
-	return fileHeadOf("build", b.String(), imports)
+	return fileHeadOf("build", "\n"+b.String(), imports)
 }
 
 // writeBuilderMethod writes one method, and reports whether keyword-only arguments were left out.
@@ -70,14 +70,14 @@ func writeBuilderMethod(b *strings.Builder, f *function, o *schema.Operator, sho
 		of.results = nil
 	}
 	call := fmt.Sprintf("b.C.%s(%s)", f.name, strings.Join(args, ", "))
-	fmt.Fprintf(b, "\nfunc (b *Builder) %s%s {\n", name, of.builderSignature())
+	head := fmt.Sprintf("func (b *Builder) %s%s", name, of.builderSignature())
 	switch {
 	case len(f.results) == 1:
-		fmt.Fprintf(b, "b.Check(%s)\n}\n", call)
+		fmt.Fprintf(b, "%s { b.Check(%s) }\n", head, call)
 	case writes:
-		fmt.Fprintf(b, "%serr := %s\nb.Check(err)\n}\n", strings.Repeat("_, ", len(f.results)-1), call)
+		fmt.Fprintf(b, "\n%s {\n%serr := %s\nb.Check(err)\n}\n\n", head, strings.Repeat("_, ", len(f.results)-1), call)
 	case len(of.results) == 1 && trackers[of.results[0]] != "":
-		fmt.Fprintf(b, "return b.%s(%s)\n}\n", trackers[of.results[0]], call)
+		fmt.Fprintf(b, "%s { return b.%s(%s) }\n", head, trackers[of.results[0]], call)
 	default:
 		var made, kept []string
 		for i, typ := range of.results {
@@ -88,7 +88,7 @@ func writeBuilderMethod(b *strings.Builder, f *function, o *schema.Operator, sho
 			}
 			kept = append(kept, r)
 		}
-		fmt.Fprintf(b, "%s, err := %s\nb.Check(err)\nreturn %s\n}\n", strings.Join(made, ", "), call, strings.Join(kept, ", "))
+		fmt.Fprintf(b, "\n%s {\n%s, err := %s\nb.Check(err)\nreturn %s\n}\n\n", head, strings.Join(made, ", "), call, strings.Join(kept, ", "))
 	}
 	return shortened
 }

@@ -41,23 +41,20 @@ func returnsAddress(o *schema.Operator) bool {
 	return slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "pointer" })
 }
 
-// widestCall is the number of columns that a function of the table of calls may take in one line.
-const widestCall = 140
-
-// goCall returns the function that runs one operator: an expression in a line, where that is short.
+// goCall returns the function that runs one operator, in one line if it is one statement.
 func goCall(out *output, o *schema.Operator) string {
 	body := goBody(out, o)
 	if o.Tagged("tracks") {
 		body = "defer f.freeEagerly(); " + body
 	}
 	call := "func(c dispatch.Context, f frame) error { " + body + " }"
-	if strings.Contains(body, "; ") || len(call) > widestCall {
+	if strings.Contains(body, "; ") {
 		call = "func(c dispatch.Context, f frame) error {\n" + body + "\n}"
 	}
 	if o.Deprecated != "" {
 		call = fmt.Sprintf("warnDeprecated(%q, %q, %s)", o.Name, o.Deprecated, call)
 	}
-	return fmt.Sprintf("// %s\n%s", o.ID(), call)
+	return call
 }
 
 // goFunction returns the function that implements an operator or a function of the runtime, and adds the context to its arguments if it

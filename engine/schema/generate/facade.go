@@ -398,9 +398,8 @@ func (f *function) isSparse() bool { return f.table == tables[sparseDir] }
 func facadeMethods(all []*function, imports map[string]string) string {
 	var b strings.Builder
 	for _, f := range all {
-		fmt.Fprintf(&b, "\n// %s implements the operator %s.\n", f.name, f.op)
 		keys := f.keysExpression()
-		fmt.Fprintf(&b, "func (c Context) %s%s {\n", f.name, f.formatSignature(f.table == "" && len(f.written) > 0))
+		fmt.Fprintf(&b, "\nfunc (c Context) %s%s {\n", f.name, f.formatSignature(f.table == "" && len(f.written) > 0))
 		if keys != "" {
 			f.writeDelegation(&b)
 		}
