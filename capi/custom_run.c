@@ -156,26 +156,6 @@ static void distribute(const lt_custom_call *c, lt_value *list, lt_value *a) {
   free(handles);
 }
 
-// The slots of live tensors, for the observer.
-static int32_t find_slots(tensor_t *const *tensors, int64_t count, lt_slot **slots) {
-  int32_t n = 0;
-  for (int64_t i = 0; i < count && n < LT_MOST_OBSERVED; i++)
-    if ((slots[n] = lt_find(tensors[i]))) n++;
-  return n;
-}
-
-static void observe_call(lt_observation *o, const char *name, tensor_t *const *tensors,
-                         int64_t count) {
-  lt_slot *slots[LT_MOST_OBSERVED];
-  lt_observe_begin(o, name, slots, find_slots(tensors, count, slots));
-}
-
-static void observe_end(lt_observation *o, tensor_status status, tensor_t *const *tensors,
-                        int64_t count) {
-  lt_slot *slots[LT_MOST_OBSERVED];
-  lt_observe_end(o, status, slots, status ? 0 : find_slots(tensors, count, slots));
-}
-
 tensor_status lt_run_custom(const lt_target *t, lt_value *a) {
   tensor_t *few[LT_FEW_TENSORS], **list = few;
   uint8_t few_formals[LT_FEW_TENSORS];
@@ -198,10 +178,11 @@ tensor_status lt_run_custom(const lt_target *t, lt_value *a) {
     arguments[1].pointer = &c;
     lt_frame frame = {.args = arguments, .runs = true};
     lt_observation observation = {.observer = NULL};
-    if (lt_is_observed()) observe_call(&observation, t->name, list, c.tensor_count);
+    if (lt_is_observed()) lt_observe_tensors(&observation, t->name, list, c.tensor_count);
     status = lt_invoke_with(&frame, t->name, lt_enter_custom);
     if (observation.observer)
-      observe_end(&observation, status, frame.results[0].list.data, frame.results[0].list.length);
+      lt_observe_end_tensors(&observation, status, frame.results[0].list.data,
+                             frame.results[0].list.length);
     if (!status) distribute(&c, frame.results, a);
   }
   if (list != few) free(list);

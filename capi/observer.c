@@ -3,6 +3,9 @@
 
 #include "clock.h"
 #include "restart.h"
+#include "value.h"
+
+#include <stdlib.h>
 
 LT_KEPT lt_callback_slot lt_observer = LT_CALLBACK_SLOT;
 // Whether calls of the thread are not observed: in the observer, and where lt_hide_calls hides
@@ -71,6 +74,43 @@ void lt_observe_end(lt_observation *o, tensor_status status, lt_slot *const *ten
                         .nanoseconds = ended - o->began};
   call_observer(o->observer, &event, tensors, count);
   lt_drop_callback(&lt_observer, o->observer);
+}
+
+static int32_t find_slots(tensor_t *const *tensors, int64_t count, lt_slot **slots) {
+  int32_t n = 0;
+  for (int64_t i = 0; i < count && n < LT_MOST_OBSERVED; i++)
+    if ((slots[n] = lt_find(tensors[i]))) n++;
+  return n;
+}
+
+void lt_observe_tensors(lt_observation *o, const char *name, tensor_t *const *tensors,
+                        int64_t count) {
+  lt_slot *slots[LT_MOST_OBSERVED];
+  lt_observe_begin(o, name, slots, find_slots(tensors, count, slots));
+}
+
+void lt_observe_end_tensors(lt_observation *o, tensor_status status, tensor_t *const *tensors,
+                            int64_t count) {
+  lt_slot *slots[LT_MOST_OBSERVED];
+  lt_observe_end(o, status, slots, status ? 0 : find_slots(tensors, count, slots));
+}
+
+bool tensor_is_observed(void) { return lt_is_observed(); }
+
+void *tensor_begin_observed(const char *name, tensor_t *const *tensors, int64_t count) {
+  lt_observation *o = malloc(sizeof *o);
+  if (!o) return NULL;
+  lt_observe_tensors(o, name, tensors, count);
+  if (o->observer) return o;
+  free(o);
+  return NULL;
+}
+
+void tensor_end_observed(void *call, tensor_status status, tensor_t *const *tensors,
+                         int64_t count) {
+  if (!call) return;
+  lt_observe_end_tensors(call, status, tensors, count);
+  free(call);
 }
 
 // --------------------------------------------------------------------- operators of the table

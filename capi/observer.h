@@ -29,6 +29,12 @@ void lt_observe_begin(lt_observation *o, const char *name, lt_slot *const *tenso
 void lt_observe_end(lt_observation *o, tensor_status status, lt_slot *const *tensors,
                     int32_t count);
 
+// The same with the live tensors of handles.
+void lt_observe_tensors(lt_observation *o, const char *name, tensor_t *const *tensors,
+                        int64_t count);
+void lt_observe_end_tensors(lt_observation *o, tensor_status status, tensor_t *const *tensors,
+                            int64_t count);
+
 // Adds the live tensors of a value to a list of at most LT_MOST_OBSERVED slots, by the letter of
 // its kind. Returns the new length.
 int32_t lt_add_observed(lt_slot **list, int32_t n, char kind, const lt_value *value);

@@ -111,5 +111,13 @@ TENSOR_API const lt_operator *tensor_operators(int32_t *count);
 TENSOR_API const lt_operator *tensor_operator(const char *name);
 // Returns whether a name is that of a function of whose calls observers are not notified.
 TENSOR_API bool tensor_is_unobserved(const char *name);
+// Returns whether the process has an observer.
+TENSOR_API bool tensor_is_observed(void);
+// Reports the beginning of a custom operator that a binding calls as a function of its language,
+// with its tensors; `name` is borrowed until the end. Returns what tensor_end_observed reports the
+// end with; NULL, which it ignores, if the call is not observed.
+TENSOR_API void *tensor_begin_observed(const char *name, tensor_t *const *tensors, int64_t count);
+TENSOR_API void tensor_end_observed(void *call, tensor_status status, tensor_t *const *tensors,
+                                    int64_t count);
 
 #endif

@@ -138,9 +138,36 @@ gated.register_autograd(lambda ctx, grad: (grad, None), setup_context=lambda ctx
 def test_custom_operators_have_the_calls_of_their_kernels(gradients):
     x = torch.ones(3, requires_grad=gradients)
     module = torch.export.export(lambda x: torch.ops.test_observer.gated(x, x).relu(), (torch.ones(3),)).module()
-    inside = [("sigmoid", 1), ("mul", 1)]
-    assert observe(lambda: module(x)) == [("test_observer::gated", 0), *inside, ("relu", 0)]
-    assert observe(lambda: torch.ops.test_observer.gated(x, x)) == [(name, 0) for name, _ in inside]
+    gated_calls = [("test_observer::gated", 0), ("sigmoid", 1), ("mul", 1)]
+    assert observe(lambda: module(x)) == [*gated_calls, ("relu", 0)]
+    for call in (gated, torch.ops.test_observer.gated, torch.ops.test_observer.gated.default):
+        assert observe(lambda call=call: call(x, x)) == gated_calls
+
+
+@torch.library.custom_op("test_observer::nested", mutates_args=("out",))
+def nested(out: torch.Tensor, x: torch.Tensor, fails: bool = False) -> None:
+    out.copy_(gated(x, x) + torch.ops.test_observer.gated(x, x))
+    if fails:
+        raise ValueError("it fails")
+
+
+library = torch.library.Library("test_observer", "FRAGMENT")
+library.define("composite(Tensor x) -> Tensor")
+library.impl("composite", lambda x: gated(x, x).neg(), "CompositeImplicitAutograd")
+
+
+def test_custom_operators_that_others_call_are_observed():
+    x, out = torch.ones(3), torch.zeros(3)
+    inside = [("test_observer::gated", 1), ("sigmoid", 2), ("mul", 2)]
+    expected = [("test_observer::nested", 0), *inside, *inside, ("add", 1), ("copy_", 1)]
+    assert observe(lambda: nested(out, x)) == expected
+    with pytest.raises(ValueError, match="it fails"):
+        observe(lambda: nested(out, x, True))
+    assert observe(lambda: torch.ops.test_observer.composite(x)) == [("test_observer::composite", 0), *inside, ("neg", 1)]
+    rows = torch.ones(2, 3)
+    assert observe(lambda: torch.func.vmap(gated)(rows, rows))[0] == ("test_observer::gated", 0)
+    seen = [name for name, _ in observe(lambda: torch.func.vmap(gated)(rows, rows))]
+    assert seen.count("test_observer::gated") == 1
 
 
 def test_other_calls_of_the_observer_are_not_observed():

@@ -66,6 +66,38 @@ def test_operators_of_programs_are_recorded():
     assert [e.name for e in made.events()] == names
 
 
+@torch.library.custom_op("tests_profiler::outer", mutates_args=())
+def outer(x: torch.Tensor, count: int = 1) -> torch.Tensor:
+    return twice(x) + torch.ops.tests_profiler.twice(x) + torch.ops.tests_profiler.twice.default(x)
+
+
+outer.register_fake(lambda x, count=1: torch.empty_like(x))
+
+
+@pytest.mark.parametrize("call", [outer, torch.ops.tests_profiler.outer, torch.ops.tests_profiler.outer.default, "program"])
+def test_custom_operators_that_others_call_are_recorded(call):
+    x = torch.ones(2)
+    run = torch.export.export(lambda x: torch.ops.tests_profiler.outer(x, 3), (x,)).module() if call == "program" else lambda x: call(x, 3)
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as made:
+        run(x)
+    events = made.events()
+    names = [e.name for e in events]
+    assert names == ["tests_profiler::outer", *["tests_profiler::twice", "aten::add", "aten::clone"] * 2, "aten::add"] + names[8:]
+    assert names.count("tests_profiler::twice") == 3 and names.count("aten::add") == 5
+    assert {e.cpu_parent for e in events if e.name == "tests_profiler::twice"} == {events[0]}
+    assert events[1].input_shapes == [[2]] and events[0].input_shapes == ([[2]] if call == "program" else [[2], []])
+
+
+def test_a_failed_custom_operator_ends_in_the_profile():
+    x = torch.ones(2)
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as made:
+        with pytest.raises(RuntimeError, match="expected at most"):
+            outer(x, 1, 2)
+        x.neg()
+        twice(x)
+    assert [(e.name, e.cpu_parent, e.input_shapes) for e in made.events()[:2]] == [("aten::neg", None, [[2]]), ("tests_profiler::twice", None, [[2]])]
+
+
 def test_operators_of_programs_of_other_threads_are_not_recorded():
     x = torch.ones(3, 3)
     module = torch.export.export(Model(), (x,)).module()

@@ -49,23 +49,23 @@ def _key(function: Any) -> str:
     return f"aten::{module}_{name}" if module in ("fft", "linalg", "special") else "aten::" + name
 
 
-def _kernels(function: Any) -> dict[str, Callable[..., Any]] | None:
-    """The kernels of a custom operator, which are empty if another language has defined it; None for other functions."""
+def _is_custom(function: Any) -> bool:
+    """Returns whether a function is a custom operator, whose calls the observer receives."""
     overloads = getattr(function, "_overloads", None)
-    found: dict[str, Callable[..., Any]] | None = getattr(next(iter(overloads.values()), None) if overloads else function, "kernels", None)
-    return found
+    return hasattr(next(iter(overloads.values()), None) if overloads else function, "kernels")
 
 
 class _Recorder(Mode):
     """Records the calls of the thread that starts it, and the blocks of record_function."""
 
-    is_observer = True
+    receives_all = is_observer = True
 
     def __init__(self, record_shapes: bool, profile_memory: bool, with_stack: bool) -> None:
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
         self.events: list[FunctionEvent] = []
         self.open: list[tuple[FunctionEvent, int]] = []
         self.calls = 0  # the calls of functions that are recorded, whose operators are not
+        self.arguments: Any = None  # those of the custom operator whose beginning the observer receives next
         self.observed = 0  # the operators of programs that have begun
         self.thread = threading.get_ident()
 
@@ -101,22 +101,23 @@ class _Recorder(Mode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "__get__")
-        kernels = _kernels(func)
-        if name in ("__get__", "__set__", "__delete__") or kernels is None and _is_unobserved(name.encode()):
+        if _is_custom(func):
+            self.arguments = args
+            try:
+                with observed_operators():
+                    return func(*args, **(kwargs or {}))
+            finally:
+                self.arguments = None
+        if name in ("__get__", "__set__", "__delete__") or _is_unobserved(name.encode()):
             return func(*args, **(kwargs or {}))
-        if kernels == {}:
-            with observed_operators():
-                return func(*args, **(kwargs or {}))
         event = self.begin(_key(func), False)
         if self.record_shapes:
-            event.input_shapes = [list(a.shape) if isinstance(a, Tensor) else [] for a in args]
-            event.input_dtypes = [str(a.dtype).removeprefix("torch.") if isinstance(a, Tensor) else type(a).__name__ for a in args]
+            event.input_shapes, event.input_dtypes = _describe(args)
         if self.with_stack:
             event.stack = _stack()
         self.calls += 1
         try:
-            with observed_operators() if kernels else contextlib.nullcontext():
-                return func(*args, **(kwargs or {}))
+            return func(*args, **(kwargs or {}))
         finally:
             self.calls -= 1
             self.end()
@@ -132,12 +133,21 @@ class _Recorder(Mode):
             return
         self.observed += 1
         made = self.begin(_name_operator(event.name.decode()), False)
-        if self.record_shapes:
+        arguments, self.arguments = self.arguments, None
+        if self.record_shapes and arguments is not None:
+            made.input_shapes, made.input_dtypes = _describe(arguments)
+        elif self.record_shapes:
             tensors = [event.tensors[i] for i in range(event.tensor_count)]
             made.input_shapes = [list(t.sizes[: t.dim]) for t in tensors]
             made.input_dtypes = [str(DTYPES[t.dtype]).removeprefix("torch.") for t in tensors]
         if self.with_stack:
             made.stack = _stack()
+
+
+def _describe(args: Any) -> tuple[list[list[int]], list[str]]:
+    """Returns the shapes and the dtypes of arguments: empty shapes, and names of types, for those that are no tensors."""
+    shapes = [list(a.shape) if isinstance(a, Tensor) else [] for a in args]
+    return shapes, [str(a.dtype).removeprefix("torch.") if isinstance(a, Tensor) else type(a).__name__ for a in args]
 
 
 _is_unobserved = getter("tensor_is_unobserved", c_bool, c_char_p)

@@ -16,6 +16,7 @@ from .._core.tensor import Tensor
 from .._gradients.function import Function
 from .._gradients.function_levels import innermost
 from .._gradients.grad import evaluating
+from .observed import call_observed, is_observed
 from .published import publish, withdraw
 from .schemas import Argument, Schema, describe_result
 
@@ -289,7 +290,11 @@ class OpOverload:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         taken = take_over(self, args, kwargs)
-        return self.call(self.schema.bind(self.name(), args, kwargs)) if taken is NOBODY else taken
+        return self.invoke(self.schema.bind(self.name(), args, kwargs)) if taken is NOBODY else taken
+
+    def invoke(self, values: list[Any]) -> Any:
+        """Calls the operator, for a call of Python, with a value for each argument. The observer receives the call."""
+        return call_observed(self.name().encode(), self.call, values) if is_observed() else self.call(values)
 
     def call(self, values: list[Any]) -> Any:
         """Calls the operator with a value for each argument."""
@@ -299,12 +304,16 @@ class OpOverload:
                 with autocast(kind, enabled=False):
                     return self.call([_converted(v, kind, to) for v in values])
         is_recorded = is_grad_enabled() and any(t.requires_grad for t in tensors)
-        is_composite = DEFAULT[1] in self.kernels and self.device_of(values) not in self.kernels
+        is_composite = self.is_composite(values)
         if self.schema.is_mutable:
             return self.write(values, tensors, is_recorded, is_composite or not self.is_alias_checked)
         if self.batched is not None or not is_composite and (is_recorded or _is_transformed(tensors)):
             return self.record(values, tensors)
         return self.run(values)
+
+    def is_composite(self, values: list[Any]) -> bool:
+        """Returns whether a call is one of other operators: its kernel is CompositeImplicitAutograd."""
+        return DEFAULT[1] in self.kernels and self.kernels.keys().isdisjoint((DEFAULT[0], self.device_of(values)))
 
     def record(self, values: list[Any], tensors: list[Tensor]) -> Any:
         """Calls the operator as a Function."""

@@ -26,6 +26,9 @@ class SharedOverload(OpOverload):
         super().__init__(qualname, overload or "default", Schema(schema), False)
         self.is_fixed = True
 
+    def invoke(self, values: list[Any]) -> Any:
+        return self.call(values)  # the library reports the call to the observer
+
     def call(self, values: list[Any]) -> Any:
         positional = [_plain(v) for a, v in zip(self.schema.arguments, values, strict=True) if not a.kwarg_only]
         keywords = {a.name: _plain(v) for a, v in zip(self.schema.arguments, values, strict=True) if a.kwarg_only}
