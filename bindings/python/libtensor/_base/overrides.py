@@ -5,8 +5,12 @@ Functions call `dispatch` if an argument has __torch_function__ or a mode is act
 
 from __future__ import annotations
 
+import functools
 import threading
 from contextlib import contextmanager
+from ctypes import c_bool, c_char_p
+
+from .library import getter
 
 TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
 if TYPE_CHECKING:
@@ -95,11 +99,28 @@ def concerned(args, kwargs):
     return bool(state.modes) or any(hook(value) is not None for value in values(args, kwargs))
 
 
+_is_unobserved = getter("tensor_is_unobserved", c_bool, c_char_p)
+
+
+@functools.cache
+def is_internal(name):
+    """Returns whether a function of a name is no operator, but one of the library behind attributes, storages, hooks or generators."""
+    return _is_unobserved(name.encode())
+
+
+def receiving(modes, function):
+    """Returns the modes that receive a function: the innermost ones that internal functions are hidden from are left out for these."""
+    while modes and not modes[-1].receives_all and is_internal(getattr(function, "__name__", "")):
+        modes = modes[:-1]
+    return modes
+
+
 def dispatch(function, args, kwargs, call=None):
     """Returns the result of the mode or argument that overrides the call, NOBODY without one. `call` replaces the arguments, (args,
     kwargs), that the override receives.
     """
-    modes = state.modes
+    active = state.modes
+    modes = receiving(active, function)
     if state.disabled and not modes:
         return NOBODY
     kwargs = kwargs or {}
@@ -111,7 +132,7 @@ def dispatch(function, args, kwargs, call=None):
         try:
             result = modes[-1].__torch_function__(function, types, args, kwargs)
         finally:
-            state.modes = modes
+            state.modes = active
         if result is not NotImplemented:
             return result
     for value in found:
@@ -122,6 +143,17 @@ def dispatch(function, args, kwargs, call=None):
         return NOBODY
     names = ", ".join(f"{kind.__module__}.{kind.__qualname__}" for kind in types)
     raise TypeError(f"no implementation found for 'torch.{function.__name__}' on types that implement __torch_function__: [{names}]")
+
+
+def overridable(method):
+    """Decorates a method of Tensor that calls functions: active modes receive the method in their place."""
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        taken = dispatch(call, (self, *args), kwargs) if state.modes else NOBODY
+        return method(self, *args, **kwargs) if taken is NOBODY else taken
+
+    return call
 
 
 def torch_function(cls, function, types, args=(), kwargs=None):
@@ -157,6 +189,7 @@ def note_read(name, tensor):
 class Mode:
     """A context manager whose __torch_function__ receives every call of a function or method while it is active."""
 
+    receives_all = False  # whether it receives functions that are no operators, such as those behind attributes, and the operators of control flow
     is_observer = False  # whether it only records calls, and those of exported programs by other means
 
     def __enter__(self) -> Any:

@@ -1,10 +1,12 @@
 """Cumulative results of an associative function."""
 
+from .._inert.control_flow import offered
 from ..utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["associative_scan"]
 
 
+@offered
 def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise"):
     """Returns the cumulative results of combine_fn(a, b) along a dimension of the tensors in `xs`: the first element, the combination of the
     first two, and so on; from the last with `reverse`. `combine_mode` is accepted. The function is called with slices, in log2(n) rounds.

@@ -18,6 +18,8 @@ def version_of(t):
 class UnwrittenTensors(overrides.Mode):
     """Records the versions of the tensors that exist before the calls of a function."""
 
+    receives_all = True
+
     def __init__(self):
         self.versions = {}  # of a tensor and its version, by the tensor's id
         self.made = {}  # tensors that the function created, by id

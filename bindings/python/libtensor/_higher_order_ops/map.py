@@ -1,11 +1,12 @@
 """Functions of slices."""
 
-from .._inert.control_flow import find_recorder
+from .._inert.control_flow import find_recorder, offered
 from .scan import list_slices, stack_results
 
 __all__ = ["map"]
 
 
+@offered
 def map(f, xs, *args):
     """Returns the results of f(x, *args) for each slice x of `xs` along the first dimension, stacked. `xs` is a tensor or a tree of tensors.
 

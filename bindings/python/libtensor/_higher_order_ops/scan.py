@@ -1,7 +1,7 @@
 """Loops over slices that carry values."""
 
 from .. import Tensor, stack
-from .._inert.control_flow import find_recorder
+from .._inert.control_flow import find_recorder, offered
 from ..utils import _pytree as pytree
 
 __all__ = ["scan"]
@@ -23,6 +23,7 @@ def stack_results(results):
     return pytree.tree_map(lambda *tensors: stack(tensors), *results)
 
 
+@offered
 def scan(combine_fn, init, xs, *, dim=0, reverse=False):
     """Returns the last carry and the stacked results of carry, result = combine_fn(carry, x) for each slice x of `xs` along `dim`.
 

@@ -14,6 +14,8 @@ _state = overrides.state
 class UsedTensors(overrides.Mode):
     """Executes calls on the device meta, and records the tensors that exist before them. Control flow calls each function once."""
 
+    receives_all = True
+
     def __init__(self):
         self.copies = {}  # of a tensor and its copy on the device meta, by the tensor's id
 
@@ -66,9 +68,20 @@ def list_used(function, operands):
 
 
 def connect(result, used):
-    """Returns a tree of results whose floating-point tensors have the `used` ones in their autograd graph, with gradients of 0."""
+    """Returns a tree of results whose floating-point tensors have the `used` ones in their autograd graph, with gradients of 0. The
+    application's modes do not receive the operators of that."""
     if not used:
         return result
+    modes = _state.modes
+    _state.modes = tuple(mode for mode in modes if mode.receives_all)
+    try:
+        return subtract_zero(result, used)
+    finally:
+        _state.modes = modes
+
+
+def subtract_zero(result, used):
+    """Returns a tree of results without a sum of no elements of the `used` tensors."""
     zero = sum((x.real if x.is_complex() else x).unsqueeze(0).narrow(0, 0, 0).sum() for x in used)
 
     def subtract(value):

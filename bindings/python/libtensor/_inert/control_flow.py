@@ -1,11 +1,13 @@
 """Control flow that depends on tensors: cond and while_loop."""
 
+import functools
+
 from .._base import overrides
 from .._core.modes import is_grad_enabled, is_transforming
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 
-__all__ = ["cond", "find_recorder", "while_loop"]
+__all__ = ["cond", "find_recorder", "offered", "while_loop"]
 
 
 def find_recorder():
@@ -14,6 +16,21 @@ def find_recorder():
     return modes[-1] if modes and hasattr(modes[-1], "record_cond") else None
 
 
+def offered(function):
+    """Decorates a function of functions: the innermost mode receives a call as one of this function, unless it receives the operators."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        modes = overrides.state.modes
+        if not modes or modes[-1].receives_all:
+            return function(*args, **kwargs)
+        return overrides.dispatch(call, args, kwargs)
+
+    call.takes_functions = True
+    return call
+
+
+@offered
 def cond(pred, true_fn, false_fn, operands=()):
     """Returns true_fn(*operands) where `pred` is true, and otherwise false_fn(*operands).
 
@@ -49,6 +66,7 @@ def cond(pred, true_fn, false_fn, operands=()):
     return connect(result, list_used(untaken, operands))
 
 
+@offered
 def while_loop(cond_fn, body_fn, carried_inputs):
     """Returns the values after body_fn(*values), repeated while cond_fn(*values) is true.
 

@@ -437,6 +437,7 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
     def __arrow_c_array__(self, requested_schema=None):
         return _arrow.export(self)
 
+    @_overrides.overridable
     def __reduce_ex__(self, protocol):
         return _sharing.send(self) if _sharing.spawning() else _serialize.whole(self, _serialize.reduce)
 
@@ -445,6 +446,7 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
         made.__dict__.update(self.__dict__)
         return made
 
+    @_overrides.overridable
     def __deepcopy__(self, memo):
         if id(self) in memo:
             return memo[id(self)]
@@ -461,6 +463,7 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return made
 
+    @_overrides.overridable
     @_forked.shows
     def __repr__(self, *, tensor_contents=None):
         name = type(self).__name__

@@ -20,6 +20,7 @@ from ..fx.graph import Graph
 from ..fx.node import Node
 from ..library.aten import AtenOverload
 from ..library.lowering import choose, choose_out, name_operator, write_out
+from ..library.operators import OpOverload
 from ..nn import Module
 from ..utils import _pytree as pytree
 from .composites import COMPOSED, KEPT, RULES
@@ -55,7 +56,7 @@ class Tracer(ControlTracer):
         out = self.take_out(func, kwargs)
         if out is not None:
             return self.record_out(func, types, args, kwargs, out)
-        if isinstance(func, AtenOverload):  # also one that consists of others, which PyTorch's programs keep whole
+        if isinstance(func, OpOverload):  # also one that consists of others, which PyTorch's programs keep whole
             return self.__torch_dispatch__(func, types, args, kwargs)
         if func in RULES:
             return RULES[func](self.call, *args, **kwargs)

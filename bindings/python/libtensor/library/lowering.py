@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from .. import ops
+from .._base.overrides import state as _state
 from .._core.tensor import Tensor
 from . import calls, decompositions_nn
 from .aten import AtenOverload
+from .operators import OpOverload
 from .schemas import Argument
 
 __all__ = ["Emit", "list_overloads", "lower"]
@@ -37,6 +40,9 @@ PLAIN = frozenset(
         "retains_grad",
         "register_hook",
         "name",
+        "names",
+        "has_names",
+        "from_data",
         "output_nr",
         "_version",
         "data_ptr",
@@ -281,18 +287,39 @@ def name_operator(function: Any) -> str:
     return f"_{name}" if name.startswith("foreach_") else RENAMED.get(name, name)
 
 
-def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emit: Emit) -> Any:
-    """Returns the result of a call of a function, method or operator whose operators `emit` runs. Raises NotImplementedError for a function that
-    is not known as operators of ATen."""
-    kwargs = dict(kwargs or {})
+@contextmanager
+def set_modes(modes: tuple[Any, ...]) -> Iterator[None]:
+    """A context manager that replaces the active modes of the thread."""
+    before, _state.modes = _state.modes, modes
+    try:
+        yield
+    finally:
+        _state.modes = before
+
+
+def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emit: Emit, resume: Callable[[], AbstractContextManager[Any]]) -> Any:
+    """Returns the result of a call of a function, method or operator whose operators `emit` runs: the active modes receive no other calls.
+    `resume` returns a context manager inside which calls have the same receiver, for custom operators that consist of others and for control flow.
+
+    Raises NotImplementedError for a function that is not known as operators of ATen."""
+    kwargs, modes = dict(kwargs or {}), _state.modes
     implicit = None
     if isinstance(function, AtenOverload):
         implicit = IMPLICIT.get(function.__name__)
         if implicit is None:
             return emit(function, tuple(args), kwargs)
         name = function.op_name
-    elif not hasattr(function, "__name__") or hasattr(function, "op_name"):
-        return emit(function, tuple(args), kwargs)  # a custom operator
+    elif isinstance(function, OpOverload):
+        values = function.schema.bind(function.name(), args, kwargs)
+        if not function.is_composite(values):
+            return emit(function, tuple(args), kwargs)
+        with resume():
+            return function.invoke(values)
+    elif not hasattr(function, "__name__"):
+        return emit(function, tuple(args), kwargs)
+    elif hasattr(function, "takes_functions"):
+        with resume():
+            return function.__wrapped__(*args, **kwargs)
     else:
         name = function.__name__.rpartition(".")[2]
         if name not in PLAIN:
@@ -303,14 +330,18 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
     def call(operator: str, *args: Any, **kwargs: Any) -> Any:
         name, _, overload = operator.partition(".")
         if overload:
-            return emit(getattr(getattr(ops.aten, name), overload), args, kwargs)
+            return emit_to_modes(getattr(getattr(ops.aten, name), overload), args, kwargs)
         return run(name, args, kwargs)
+
+    def emit_to_modes(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with set_modes(modes):
+            return emit(op, args, kwargs)
 
     def run(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         out = kwargs.pop("out", None)
         if out is not None:
             chosen = None if is_composite(name, args, kwargs) else choose_out(name, args, kwargs, out)
-            return write_out(call, run(name, args, kwargs), out) if chosen is None else emit(*chosen)
+            return write_out(call, run(name, args, kwargs), out) if chosen is None else emit_to_modes(*chosen)
         if name in RULES:
             return RULES[name](call, *args, **kwargs)
         chosen = choose(name, args, kwargs)
@@ -322,6 +353,7 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
                 f"{name}: the call is not known as operators of ATen (its arguments are those of no overload of ATen), "
                 "which TorchDispatchMode and make_fx need"
             )
-        return emit(*chosen)
+        return emit_to_modes(*chosen)
 
-    return run(name, args, kwargs) if implicit is None else implicit(call, *args, **kwargs)
+    with set_modes(()):
+        return run(name, args, kwargs) if implicit is None else implicit(call, *args, **kwargs)

@@ -44,13 +44,13 @@ class TorchDispatchMode(overrides.Mode):
         raise NotImplementedError(f"{type(self).__name__} has no __torch_dispatch__")
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from ..library.lowering import lower
+        from ..library.lowering import lower, set_modes
 
         def emit(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             kinds = tuple(dict.fromkeys(type(v) for v in list_values(args, kwargs) if isinstance(v, Tensor)))
             return self.__torch_dispatch__(op, kinds, args, kwargs)
 
-        return lower(func, args, kwargs, emit)
+        return lower(func, args, kwargs, emit, lambda: set_modes((*_state.modes, self)))
 
 
 READS = ("tolist", "numpy", "__array__", "data_ptr", "untyped_storage", "storage", "__dlpack__")
@@ -64,18 +64,25 @@ def _dispatch_subclass(cls: Any, function: Any, args: tuple[Any, ...], kwargs: d
 
     def emit(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kinds = tuple(dict.fromkeys(type(v) for v in list_values(args, kwargs) if isinstance(v, Tensor)))
-        before, _state.disabled = _state.disabled, False
-        try:
+        with enabled():
             return cls.__torch_dispatch__(op, kinds, args, kwargs)
-        finally:
-            _state.disabled = before
 
     if name in ("item", "__bool__", "__int__", "__float__", "__index__"):
         value = emit(ops.aten._local_scalar_dense.default, (args[0],), {})
         convert: Any = {"__bool__": bool, "__int__": int, "__float__": float, "__index__": operator.index}.get(name)
         return value if convert is None else convert(value)
     with overrides.disabled():
-        return lower(function, args, kwargs, emit)
+        return lower(function, args, kwargs, emit, enabled)
+
+
+@contextlib.contextmanager
+def enabled() -> Iterator[None]:
+    """A context manager that enables __torch_function__ of arguments."""
+    before, _state.disabled = _state.disabled, False
+    try:
+        yield
+    finally:
+        _state.disabled = before
 
 
 def _make_unsupported(name: str) -> Any:

@@ -227,6 +227,8 @@ class FlopCounterMode(Mode):
     48
     """
 
+    receives_all = True
+
     def __init__(self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: dict[Any, Any] | None = None) -> None:
         self.depth, self.display = depth, display
         self.flop_registry = {

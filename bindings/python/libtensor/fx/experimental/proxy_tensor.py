@@ -29,6 +29,7 @@ __all__ += ["maybe_disable_fake_tensor_mode"]
 
 # Calls whose results are elements of their arguments, or depend on them.
 VALUES = frozenset(("item", "tolist", "__bool__", "__int__", "__float__", "__index__", "equal", "allclose", "is_nonzero"))
+COPIES = {"__deepcopy__": "copy.deepcopy", "__reduce_ex__": "pickle"}
 MOST_NESTED = 30  # calls of an operator within its own decomposition
 GRADIENTS = ("backward", "autograd_backward", "autograd_grad")
 
@@ -40,6 +41,8 @@ class OperatorTracer(TorchDispatchMode):
     `_param_constant0` for parameters, `_tensor_constant0` otherwise. `decompositions` maps operators to functions whose operators are recorded in
     their place. `tensor_meta` of a node's `meta` has the shape and dtype of its result, `val` a tensor on the device meta.
     """
+
+    receives_all = True  # to raise for those that return what no node has made
 
     def __init__(self, graph: Graph, root: Module, decompositions: dict[Any, Callable[..., Any]] | None = None) -> None:
         self.graph, self.root, self.decompositions = graph, root, decompositions or {}
@@ -92,6 +95,8 @@ class OperatorTracer(TorchDispatchMode):
         if name in VALUES:
             for value in args:
                 self.check_read(name, value)
+        if name in COPIES and id(args[0]) in self._nodes:
+            raise NotImplementedError(f"make_fx and export: {COPIES[name]} of a tensor that the traced function has created; use clone()")
         return super().__torch_function__(func, types, args, kwargs)
 
     def check_read(self, name: str, value: Any) -> None:
