@@ -457,7 +457,7 @@ def test_constants_have_names():
     program = export(Product(), (torch.ones(3), 2.0))
     signature = program.graph_signature
     assert signature.input_specs[1].arg == ConstantArgument("scale", 2.0) and signature.user_inputs == ("x", 2.0)
-    assert "    scale: USER_INPUT" in str(program) and 'def forward(self, x: "f32[3]", scale):' in str(program)
+    assert "\nscale: USER_INPUT\n" in str(program) and 'def forward(self, x: "f32[3]", scale):' in str(program)
     assert signature.backward_signature is None
 
 

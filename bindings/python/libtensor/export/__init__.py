@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .._inert import declare_unsupported
 from ..utils._pytree_nodes import register_dataclass as register_node
 from .dims import Dim, ShapesCollection, dims
+from .graph_signature import ConstantArgument, ExportBackwardSignature, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 from .program import ExportedProgram, load
-from .signature import ConstantArgument, ExportBackwardSignature, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 
 if TYPE_CHECKING:
     from .decompose import CustomDecompTable, default_decompositions

@@ -31,8 +31,9 @@ from .._storages.files import load as load_tensors
 from ..autograd.profiler import observed_operators
 from ..nn import Module, Parameter
 from ..utils import _pytree
+from .graph_signature import ExportGraphSignature, InputKind
 from .reader import EXTRA, read_model
-from .signature import ExportGraphSignature, InputKind, read_signature, show_graph
+from .signature import read_signature, show_graph
 
 __all__ = ["ExportedProgram", "load"]
 
@@ -291,14 +292,17 @@ def check_attribute(owner: Module, name: str, full: str) -> None:
 def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpec, names: list[str]) -> list[Any]:
     """Returns the leaves of arguments, whose inputs have `names`, in the order of the exported ones. The keys of dicts can be in any order.
 
-    Raises TypeError for another structure."""
+    Raises ValueError for another structure."""
     positional, keywords = spec.children_specs
+    if set(keywords.context) != set(kwargs):
+        passed = [name for name in kwargs if name in names and name not in keywords.context]
+        hint = f"; the program takes {', '.join(passed)} by position" if passed else ""
+        raise ValueError(f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected {list(keywords.context)}{hint}")
+    kwargs = {name: kwargs[name] for name in keywords.context}
     if len(args) != positional.num_children:
         known = ", ".join(names[: positional.num_leaves])
-        raise TypeError(f"the program takes {positional.num_children} positional arguments ({known}), but {len(args)} were given")
-    if set(keywords.context) != set(kwargs):
-        raise TypeError(f"Got the following keywords {list(kwargs)} but expected {list(keywords.context)}")
-    kwargs = {name: kwargs[name] for name in keywords.context}
+        reason = f"The program takes {positional.num_children} positional arguments ({known}), but {len(args)} were given"
+        raise mismatch((args, kwargs), spec, reason)
     specs = positional.children_specs + keywords.children_specs
     leaves: list[Any] = []
     for i, (value, expected) in enumerate(zip([*args, *kwargs.values()], specs, strict=True)):
@@ -306,9 +310,18 @@ def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpe
         try:
             leaves += align_leaves(iter(given), found, expected)
         except ValueError:
-            name = f"the argument {list(kwargs)[i - len(args)]!r}" if i >= len(args) else f"positional argument {i}"
-            raise TypeError(f"{name} has the structure {found}; the program was exported with {expected}") from None
+            name = f"The argument {list(kwargs)[i - len(args)]!r}" if i >= len(args) else f"Positional argument {i}"
+            reason = f"{name} has the structure {found}; the program was exported with {expected}"
+            raise mismatch((args, kwargs), spec, reason) from None
     return leaves
+
+
+def mismatch(given: Any, spec: _pytree.TreeSpec, reason: str) -> ValueError:
+    """Returns the error of arguments with another structure than the exported ones."""
+    return ValueError(
+        f"Trying to flatten user inputs with exported input tree spec: \n{spec}\nbut actually got inputs with tree spec of: \n"
+        f"{_pytree.tree_structure(given)}.\n{reason}"
+    )
 
 
 def align_leaves(leaves: Iterator[Any], found: _pytree.TreeSpec, expected: _pytree.TreeSpec) -> list[Any]:
@@ -454,7 +467,7 @@ class ExportedProgram:
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
 
     def __str__(self) -> str:
-        return f"ExportedProgram:\n{show_graph(self._text)}\n\n{self.graph_signature}\nRange constraints: {self.range_constraints}"
+        return f"ExportedProgram:\n{show_graph(self._text)}\n\nGraph signature: {self.graph_signature}\nRange constraints: {self.range_constraints}"
 
 
 def list_records(source: str | Tensor) -> dict[str, Tensor]:

@@ -1,179 +1,54 @@
-"""The signature of an exported program, and its graph as Python code."""
+"""Reads the signature of an exported program, and shows its graph as Python code."""
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 from typing import Any
 
 from .._base.dtypes import EXPORTED
 from .expressions import show_expression
+from .graph_signature import (
+    Argument,
+    ConstantArgument,
+    CustomObjArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    SymBoolArgument,
+    SymFloatArgument,
+    SymIntArgument,
+    TensorArgument,
+    TokenArgument,
+)
 from .reader import FORMATS
 
-__all__ = ["ConstantArgument", "ExportBackwardSignature", "ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec"]
-
-
-class InputKind(enum.Enum):
-    """The kind of an input of the graph."""
-
-    USER_INPUT = enum.auto()
-    PARAMETER = enum.auto()
-    BUFFER = enum.auto()
-    CONSTANT_TENSOR = enum.auto()
-    CUSTOM_OBJ = enum.auto()
-    TOKEN = enum.auto()
-
-
-class OutputKind(enum.Enum):
-    """The kind of an output of the graph."""
-
-    USER_OUTPUT = enum.auto()
-    LOSS_OUTPUT = enum.auto()
-    BUFFER_MUTATION = enum.auto()
-    PARAMETER_MUTATION = enum.auto()
-    GRADIENT_TO_PARAMETER = enum.auto()
-    GRADIENT_TO_USER_INPUT = enum.auto()
-    USER_INPUT_MUTATION = enum.auto()
-    TOKEN = enum.auto()
-
-
-@dataclasses.dataclass
-class ConstantArgument:
-    """An argument that was a number, a bool, a string or None in the export."""
-
-    name: str
-    value: int | float | bool | str | None
-
-
-@dataclasses.dataclass
-class InputSpec:
-    """An input of the graph. `arg` is its name, or a ConstantArgument; `target` the name of a parameter, buffer or constant."""
-
-    kind: InputKind
-    arg: Any
-    target: str | None
-    persistent: bool | None = None
-
-    def __str__(self) -> str:
-        text = f"{self.arg.name if isinstance(self.arg, ConstantArgument) else self.arg}: {self.kind.name}"
-        text += "" if self.target is None else f" target={self.target!r}"
-        return text + ("" if self.persistent is None else f" persistent={self.persistent}")
-
-
-@dataclasses.dataclass
-class OutputSpec:
-    """An output of the graph. `target` is the name of the buffer, parameter or input that it changes."""
-
-    kind: OutputKind
-    arg: Any
-    target: str | None
-
-    def __str__(self) -> str:
-        return f"{self.arg}: {self.kind.name}" + ("" if self.target is None else f" target={self.target!r}")
-
-
-@dataclasses.dataclass
-class ExportBackwardSignature:
-    """The outputs of a graph that are gradients, by the names of the outputs, and the name of the loss."""
-
-    gradients_to_parameters: dict[str, str]
-    gradients_to_user_inputs: dict[str, str]
-    loss_output: str
-
-
-@dataclasses.dataclass
-class ExportGraphSignature:
-    """The inputs and outputs of a graph, with the names of the parameters and buffers that they are."""
-
-    input_specs: list[InputSpec]
-    output_specs: list[OutputSpec]
-
-    def _targets(self, kind: InputKind) -> tuple[str, ...]:
-        return tuple(str(x.target) for x in self.input_specs if x.kind is kind)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters."""
-        return self._targets(InputKind.PARAMETER)
-
-    @property
-    def buffers(self) -> tuple[str, ...]:
-        """The names of the buffers."""
-        return self._targets(InputKind.BUFFER)
-
-    @property
-    def non_persistent_buffers(self) -> set[str]:
-        """The names of the buffers that are not in the state_dict."""
-        return {str(x.target) for x in self.input_specs if x.kind is InputKind.BUFFER and not x.persistent}
-
-    @property
-    def lifted_tensor_constants(self) -> tuple[str, ...]:
-        """The names of the other tensors."""
-        return self._targets(InputKind.CONSTANT_TENSOR)
-
-    @property
-    def user_inputs(self) -> tuple[Any, ...]:
-        """The inputs that a caller passes: names, or the values of constants."""
-        given = (x.arg for x in self.input_specs if x.kind is InputKind.USER_INPUT)
-        return tuple(x.value if isinstance(x, ConstantArgument) else x for x in given)
-
-    @property
-    def user_outputs(self) -> tuple[Any, ...]:
-        """The outputs that a caller gets."""
-        return tuple(x.arg for x in self.output_specs if x.kind in (OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT))
-
-    def _inputs_to(self, kind: InputKind) -> dict[str, str]:
-        return {x.arg: str(x.target) for x in self.input_specs if x.kind is kind}
-
-    @property
-    def inputs_to_parameters(self) -> dict[str, str]:
-        """The parameters by the names of inputs."""
-        return self._inputs_to(InputKind.PARAMETER)
-
-    @property
-    def inputs_to_buffers(self) -> dict[str, str]:
-        """The buffers by the names of inputs."""
-        return self._inputs_to(InputKind.BUFFER)
-
-    @property
-    def inputs_to_lifted_tensor_constants(self) -> dict[str, str]:
-        """The other tensors by the names of inputs."""
-        return self._inputs_to(InputKind.CONSTANT_TENSOR)
-
-    def _changed(self, kind: OutputKind) -> dict[str, str]:
-        return {x.arg: str(x.target) for x in self.output_specs if x.kind is kind}
-
-    @property
-    def buffers_to_mutate(self) -> dict[str, str]:
-        """The buffers that outputs change, by the names of the outputs."""
-        return self._changed(OutputKind.BUFFER_MUTATION)
-
-    @property
-    def parameters_to_mutate(self) -> dict[str, str]:
-        """The parameters that outputs change, by the names of the outputs."""
-        return self._changed(OutputKind.PARAMETER_MUTATION)
-
-    @property
-    def user_inputs_to_mutate(self) -> dict[str, str]:
-        """The inputs that outputs change, by the names of the outputs."""
-        return self._changed(OutputKind.USER_INPUT_MUTATION)
-
-    @property
-    def backward_signature(self) -> ExportBackwardSignature | None:
-        """The gradients that the graph returns; None for a graph without a loss."""
-        loss = next((x.arg for x in self.output_specs if x.kind is OutputKind.LOSS_OUTPUT), None)
-        if loss is None:
-            return None
-        parameters, inputs = map(self._changed, (OutputKind.GRADIENT_TO_PARAMETER, OutputKind.GRADIENT_TO_USER_INPUT))
-        return ExportBackwardSignature(parameters, inputs, loss)
-
-    def __str__(self) -> str:
-        lines = ["Graph signature:", "    # inputs", *(f"    {x}" for x in self.input_specs)]
-        return "\n".join([*lines, "", "    # outputs", *(f"    {x}" for x in self.output_specs), ""])
-
+__all__ = ["read_signature", "show_graph"]
 
 KINDS = {"parameter": "PARAMETER", "buffer": "BUFFER", "tensor_constant": "CONSTANT_TENSOR", "custom_obj": "CUSTOM_OBJ", "token": "TOKEN"}
 TARGETS = ("parameter_name", "buffer_name", "tensor_constant_name", "custom_obj_name", "user_input_name")
+
+
+# The arguments of the JSON that are values of the graph, of which `as_sym_...` can also contain a number.
+ARGUMENTS: dict[str, Any] = {"as_tensor": TensorArgument, "as_sym_int": SymIntArgument, "as_sym_float": SymFloatArgument}
+ARGUMENTS |= {"as_sym_bool": SymBoolArgument, "name": TensorArgument}
+
+
+def read_argument(kind: str, spec: dict[str, Any]) -> Argument:
+    """Returns the argument of the input or output of a kind in a program's JSON."""
+    if kind == "constant_input":
+        return ConstantArgument(spec["name"], value_of(spec["value"]))
+    arg = spec["arg"]
+    value = value_of(arg)
+    if not isinstance(value, Name):
+        return ConstantArgument("", value)
+    if kind == "token":
+        return TokenArgument(str(value))
+    found: Any = arg.get("as_custom_obj", arg)
+    if "class_fqn" in found:
+        return CustomObjArgument(str(value), found["class_fqn"])
+    made: Argument = next((ARGUMENTS[key] for key in arg if key in ARGUMENTS), TensorArgument)(str(value))
+    return made
 
 
 def read_signature(text: dict[str, Any]) -> ExportGraphSignature:
@@ -182,15 +57,11 @@ def read_signature(text: dict[str, Any]) -> ExportGraphSignature:
     for union in text["input_specs"]:
         ((kind, spec),) = union.items()
         target = next((spec[name] for name in TARGETS if name in spec), None)
-        if kind == "constant_input":
-            arg: Any = ConstantArgument(spec["name"], value_of(spec["value"]))
-        else:
-            arg = value_of(spec["arg"])
-        inputs.append(InputSpec(InputKind[KINDS.get(kind, "USER_INPUT")], arg, target, spec.get("persistent")))
+        inputs.append(InputSpec(InputKind[KINDS.get(kind, "USER_INPUT")], read_argument(kind, spec), target, spec.get("persistent")))
     for union in text["output_specs"]:
         ((kind, spec),) = union.items()
         target = next((spec[name] for name in TARGETS if name in spec), None)
-        outputs.append(OutputSpec(OutputKind[kind.upper()], value_of(spec["arg"]), target))
+        outputs.append(OutputSpec(OutputKind[kind.upper()], read_argument(kind, spec), target))
     return ExportGraphSignature(inputs, outputs)
 
 
