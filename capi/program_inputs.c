@@ -55,6 +55,45 @@ static bool evaluate_dim(const run *r, const lt_dim *d, int64_t *to) {
   return d->length && (*to = stack[0], true);
 }
 
+// Computes the bounds of a dimension that is a linear expression of one symbol without a value from
+// the bounds of the symbol. A bound that is unknown or overflows is INT64_MIN or INT64_MAX.
+static void bound_dim(run *r, const lt_dim *d, int64_t *low, int64_t *high) {
+  int64_t symbol = -1;
+  *low = INT64_MIN, *high = INT64_MAX;
+  for (int64_t i = 0; i < d->length; i += 2) {
+    const int64_t kind = d->code[i], operand = d->code[i + 1];
+    if (kind == LT_DIM_OPERATOR && operand != LT_SYM_ADD && operand != LT_SYM_MUL) return;
+    if (kind != LT_DIM_SYMBOL || r->bound[operand]) continue;
+    if (symbol >= 0) return;
+    symbol = operand;
+  }
+  if (symbol < 0) return;
+  const int64_t *bounds = r->p->symbols + 3 * symbol;
+  int64_t ends[2], step[2];
+  r->bound[symbol] = true;
+  bool known[2], is_line = true;
+  for (int i = 0; i < 2; i++) {
+    r->symbols[symbol] = i;
+    is_line = is_line && evaluate_dim(r, d, step + i);
+    r->symbols[symbol] = bounds[1 + i];
+    known[i] = bounds[1 + i] != (i ? INT64_MAX : INT64_MIN) && evaluate_dim(r, d, ends + i);
+  }
+  r->bound[symbol] = false;
+  if (!is_line) return;
+  const int first = step[1] < step[0];  // a negative factor exchanges the bounds
+  if (known[first]) *low = ends[first];
+  if (known[!first]) *high = ends[!first];
+}
+
+static bool reject_range(run *r, int64_t i, const char *shown, const char *name, int64_t low,
+                         int64_t high) {
+  char from[32] = "", to[32] = "", why[400];
+  if (low > 0) snprintf(from, sizeof from, "%" PRId64 " <= ", low);
+  if (high < INT64_MAX) snprintf(to, sizeof to, " <= %" PRId64, high);
+  snprintf(why, sizeof why, "%s, where %s%s%s is required", shown, from, name, to);
+  return reject(r, i, why);
+}
+
 // Checks the sizes of an input. The first size that a symbol describes becomes its value.
 static bool check_sizes(run *r, int64_t i, const tensor_t *t) {
   const lt_input *c = r->p->checks + i;
@@ -67,19 +106,20 @@ static bool check_sizes(run *r, int64_t i, const tensor_t *t) {
     int64_t expected;
     if (dim->length == 2 && dim->code[0] == LT_DIM_SYMBOL && !r->bound[dim->code[1]]) {
       const int64_t *symbol = r->p->symbols + 3 * dim->code[1];
-      if (sizes[d] < symbol[1] || sizes[d] > symbol[2]) {
-        char low[32] = "", high[32] = "";
-        if (symbol[1] > 0) snprintf(low, sizeof low, "%" PRId64 " <= ", symbol[1]);
-        if (symbol[2] < INT64_MAX) snprintf(high, sizeof high, " <= %" PRId64, symbol[2]);
-        snprintf(why, sizeof why, "%s, where %s%s%s is required", shown, low,
-                 r->p->text + symbol[0], high);
-        return reject(r, i, why);
-      }
+      if (sizes[d] < symbol[1] || sizes[d] > symbol[2])
+        return reject_range(r, i, shown, r->p->text + symbol[0], symbol[1], symbol[2]);
       r->symbols[dim->code[1]] = sizes[d], r->bound[dim->code[1]] = true;
-    } else if (evaluate_dim(r, dim, &expected) && sizes[d] != expected) {
+    } else if (evaluate_dim(r, dim, &expected)) {
+      if (sizes[d] == expected) continue;
       snprintf(why, sizeof why, "%s, where size %" PRId64 " of dimension %" PRId64 " is required",
                shown, expected, d);
       return reject(r, i, why);
+    } else {
+      char name[40];
+      int64_t low, high;
+      bound_dim(r, dim, &low, &high);
+      snprintf(name, sizeof name, "size(%" PRId64 ")", d);
+      if (sizes[d] < low || sizes[d] > high) return reject_range(r, i, shown, name, low, high);
     }
   }
   return true;

@@ -238,6 +238,9 @@ class DecompositionChecker:
         difference, completed = find_difference(self.first, other), self.complete(sizes)
         return None if difference is None or self.has_results(completed, other) or self.raises_for_empty(completed) else difference
 
+    def find_lost_error(self, _: dict[Symbol, int]) -> None:
+        """Returns None: record() raises for sizes that the operator accepts."""
+
     def raises_for_empty(self, sizes: dict[str, int]) -> bool:
         """Returns whether an argument is an empty tensor and the graph raises for it."""
         if not self.call.has_empty_tensor(sizes):

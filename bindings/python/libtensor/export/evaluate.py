@@ -20,6 +20,8 @@ from .._inert.names import _sym_sqrt, sym_ite, sym_max, sym_min
 from .arguments import Node, find_operator, list_names, list_results, read_argument
 from .auto_functionalized import call_functionalized
 from .expressions import fits
+from .guards import is_collecting
+from .input_checks import compare_sizes
 from .normalize import normalize
 from .size_numbers import plain
 from .writer import write_archive
@@ -317,6 +319,7 @@ class Evaluator:
     """Evaluates the program with the JSON `text` on the calling thread, with the results of a run in C. `load` returns the program of an archive."""
 
     def __init__(self, text: dict[str, Any], load: Callable[[Tensor], Any]) -> None:
+        self.text = text
         self.graph, self.signature = copy.deepcopy(text["graph_module"]["graph"]), text["graph_module"]["signature"]
         normalize(self.graph)
         list_last_uses(self.graph)
@@ -329,6 +332,8 @@ class Evaluator:
         Arguments that are no tensors and override calls, as those of torch.fx.symbolic_trace do, are not checked."""
         if all(isinstance(x, Tensor) or overrides.hook(x) is None for x in leaves):
             self.checks.run(*leaves)
+            if is_collecting():
+                compare_sizes(self.text, [union for union in self.signature["input_specs"] if is_argument(union)], leaves)
         values: dict[str, Any] = {}
         given = iter(leaves)
         for union in self.signature["input_specs"]:

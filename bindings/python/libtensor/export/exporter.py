@@ -16,6 +16,7 @@ from .._storages.files import is_path, writing
 from ..library.operators import OpOverload
 from ..nn import Module
 from ..utils import _pytree as pytree
+from .bounds import BoundsError
 from .dims import Size, Symbol, expand_rest, find_symbols
 from .guards import find_expressions
 from .program import ExportedProgram, Program
@@ -26,7 +27,7 @@ from .verify import (
     SpecializationError,
     check_elements,
     check_graphs,
-    check_recorded_conversions,
+    check_recorded_guards,
     check_sizes,
     list_varying,
     record_variations,
@@ -117,8 +118,8 @@ def _record_all(
         recordings += variations
         samples += [samples[0]] * len(variations)
         first = unify(recordings)
-    except ERRORS:
-        check_recorded_conversions(recordings, samples, call, values, sizes, symbols)
+    except ERRORS as error:
+        check_recorded_guards(recordings, samples, call, values, sizes, symbols, error)
         raise
     check_elements(first, function, state, names, values, spec)
     expressions = find_expressions(recordings, Sizes(symbols, samples).express) if symbols else {}
@@ -170,9 +171,10 @@ def export(
 
     Raises RuntimeError if Python code reads elements of a tensor (`if x.sum() > 0`) or converts a variable size to a plain number or a string
     (`int(n)`, `math.sqrt(n)`; a size of `Dim.AUTO` becomes static instead), if the function fails for another size, or if two calls return different
-    results; NotImplementedError if the sequence of operators depends on a variable size, and for writes to a tensor that is neither an input nor a
-    buffer. The sizes of the calls are near those of the samples, the bounds of each `Dim`, and up to 4096 without an upper bound. If the program is
-    correct only for sizes of at least 2, that becomes the lower bound.
+    results; UserError if it raises an error for sizes within the bounds of a Dim (those of `Dim.AUTO` and `Dim.DYNAMIC` become narrower);
+    NotImplementedError if the sequence of operators depends on a variable size, and for writes to a tensor that is neither an input nor a buffer.
+    The sizes of the calls are near those of the samples, the bounds of each `Dim`, and up to 4096 without an upper bound. If the program is correct
+    only for sizes of at least 1 or 2, that becomes the lower bound.
     `strict` and the following arguments are accepted for compatibility with PyTorch, and not used.
 
     >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: torch.export.Dim("batch")},))
@@ -206,6 +208,10 @@ def export(
                 if not automatic.issuperset(error.symbols):
                     raise
                 sizes = [{d: size for d, size in found.items() if size[0] not in error.symbols} for found in sizes]
+            except BoundsError as error:
+                if all(symbol is not error.symbol for symbol, _ in hinted):
+                    raise
+                error.symbol.least, error.symbol.most = error.least, error.most
 
     try:
         recordings, symbols, samples = record_with(sizes)

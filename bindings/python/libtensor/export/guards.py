@@ -24,7 +24,7 @@ from .recording import Recording
 from .size_numbers import GuardList, make_number, plain
 from .trace import Tracer, record
 
-__all__ = ["Collecting", "Expressions", "Guards", "collecting", "find_expressions", "record_guards"]
+__all__ = ["Collecting", "Expressions", "Guards", "collecting", "find_expressions", "is_collecting", "record_guards"]
 
 # The sizes of tensors, as numbers or expressions of Python, by the path of the graph and the name of the node.
 Expressions = dict[tuple[str, ...], dict[str, tuple[int | str, ...]]]
@@ -128,6 +128,11 @@ def drop_expressions(value: Any) -> Any:
 _lock = threading.Lock()
 _active = 0
 _len = builtins.len
+
+
+def is_collecting() -> bool:
+    """Returns whether sizes can be numbers with expressions, on some thread."""
+    return _active > 0
 
 
 def _sized_len(value: Any) -> int:

@@ -16,6 +16,7 @@ from .._dynamo.exc import UserError
 from ..fx.node import Node
 from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
+from .bounds import raise_bounds
 from .dims import Size, Symbol
 from .guards import Expressions, Guards, find_expressions, record_guards
 from .recording import Recording
@@ -24,7 +25,7 @@ from .thresholds import list_thresholds
 from .trace import Sizes, call_plainly, copy_state, have_same_constants, is_close, record, sample
 
 __all__ = ["ERRORS", "FAR", "LIMIT", "SizeChooser", "SpecializationError", "check_comparisons", "check_elements", "check_graphs"]
-__all__ += ["check_recorded_conversions", "check_sizes", "find_difference", "list_near", "list_varying", "record_variations"]
+__all__ += ["check_recorded_guards", "check_sizes", "find_difference", "list_near", "list_varying", "record_variations"]
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
 NEAR = 24  # the number of thresholds of a function near which sizes are tried
@@ -178,6 +179,8 @@ class Checker(Protocol):
 
     def compare(self, other: Recording, sizes: dict[Symbol, int]) -> str | None: ...
 
+    def find_lost_error(self, sizes: dict[Symbol, int]) -> Exception | None: ...
+
 
 def _distance(one: int, two: int) -> int:
     return abs(one - two)
@@ -192,6 +195,10 @@ class FunctionChecker:
         self.values = values
         self.first, self.expressions, self.dims, self.call = recordings[0], expressions, dims, call
 
+    def sample(self, device: str, sizes: dict[Symbol, int]) -> list[Any]:
+        """Returns copies of the inputs on a device, with other sizes."""
+        return sample([v.detach().to(device) if isinstance(v, Tensor) else v for v in self.values], self.dims, sizes, device)
+
     def record(self, sizes: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
         """Returns a recording for sizes, and the comparisons of sizes; None if the function fails, or if inputs are too large to compute with.
 
@@ -199,7 +206,7 @@ class FunctionChecker:
         made, is_example = None, all(symbol.hint == size for symbol, size in sizes.items())
         for device in ("meta", "cpu"):
             try:
-                inputs = sample([v.detach().to(device) if isinstance(v, Tensor) else v for v in self.values], self.dims, sizes, device)
+                inputs = self.sample(device, sizes)
                 if device == "cpu" and not is_example and sum(v.numel() for v in inputs if isinstance(v, Tensor)) > LIMIT:
                     return made
                 made = record_guards(self.expressions, self.call, inputs, device)
@@ -213,6 +220,23 @@ class FunctionChecker:
             if not has_unknown_constants(made[0]):
                 return made
         return made
+
+    def find_lost_error(self, sizes: dict[Symbol, int]) -> Exception | None:
+        """Returns the error that the function raises for sizes for which the graph runs; None if both fail or neither does."""
+        function, state, names, spec = self.call
+        inputs, device = self.sample("meta", sizes), "meta"
+        if sum(v.numel() for v in inputs if isinstance(v, Tensor)) <= LIMIT:
+            inputs, device = self.sample("cpu", sizes), "cpu"
+        try:
+            record(function, state, names, inputs, spec, device)
+        except ERRORS as error:
+            try:
+                with no_grad():
+                    self.first.run(*copy_state(state, device).values(), *inputs)
+            except ERRORS:
+                return None
+            return error
+        return None
 
     def has_results(self, sizes: dict[Symbol, int]) -> bool:
         """Returns whether the graph has the results of the function for sizes, though the operators of the function are others."""
@@ -273,16 +297,18 @@ def check_conversions(guards: Guards, symbols: list[Symbol]) -> None:
         raise SpecializationError([known[name] for name in conversion.names], conversion)
 
 
-def check_recorded_conversions(
+def check_recorded_guards(
     recordings: list[Recording],
     samples: list[dict[Symbol, int]],
     call: tuple[Any, ...],
     values: list[Any],
     sizes: list[dict[int, Size]],
     symbols: list[Symbol],
+    error: Exception,
 ) -> None:
     """Raises SpecializationError if a function converts sizes to plain numbers or strings, which can be why its `recordings` for the first of the
-    samples have no common graph, or why it fails for another one. The other arguments are those of check_sizes."""
+    samples have no common graph, or why it raises `error` for the next sample; BoundsError if it raises that because of a comparison. The other
+    arguments are those of check_sizes."""
     if not recordings or not symbols:
         return
     try:
@@ -291,8 +317,16 @@ def check_recorded_conversions(
         made = FunctionChecker(recordings, expressions, call, values, sizes).record(samples[0])
     except ERRORS:
         return  # the caller raises its own error
-    if made is not None:
-        check_conversions(made[1], symbols)
+    if made is None:
+        return
+    check_conversions(made[1], symbols)
+    if len(recordings) == len(samples):
+        return
+    failed = samples[len(recordings)]
+    values_by_name = {symbol.name: size for symbol, size in failed.items()}
+    guard = next((x for x in made[1].found if values_by_name.keys() >= set(x.names) and not x.holds(values_by_name)), None)
+    if guard is not None:
+        raise_bounds(guard, failed, error.__cause__ if isinstance(error.__cause__, ERRORS) else error)
 
 
 def express_shape(value: Tensor, sizes: dict[int, Size]) -> tuple[int | str, ...]:
@@ -323,6 +357,7 @@ def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None
                 raise NotImplementedError(
                     f"export: {guard.where} compares a size that depends on elements of the inputs ({guard.text}); select with torch.where or masks"
                 )
+            lost = None
             for sizes in chooser.list_flips(guard, guards.found[:i], current):
                 calls += 1
                 if calls > MOST:
@@ -332,6 +367,8 @@ def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None
                     )
                 other = checker.record(sizes)
                 if other is None:
+                    error = None if lost else checker.find_lost_error(sizes)
+                    lost = (sizes, error) if error else lost
                     continue
                 check_conversions(other[1], chooser.symbols)
                 difference = checker.compare(other[0], sizes)
@@ -339,6 +376,9 @@ def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None
                     _raise_difference(difference, sizes, chooser.hints, guard)
                 queue.append((sizes, other[1]))
                 break
+            else:
+                if lost:
+                    raise_bounds(guard, *lost)
     return escaped
 
 
@@ -351,8 +391,9 @@ def check_sizes(
     symbols: list[Symbol],
 ) -> None:
     """Raises NotImplementedError if the graph differs from what the function does for small and large sizes, or for sizes for which a comparison in
-    its code has another result. A graph that does not hold for the size 1 requires 2 or more. Sizes for which the function fails are not compared:
-    the program fails for them, too. `call` has the function, the state, the names of inputs and their structure, and `values` are the inputs."""
+    its code has another result; BoundsError if the function raises an error for some of these, and the graph does not. A graph that does not hold
+    for the size 1, or for 0, requires larger sizes. `call` has the function, the state, the names of inputs and their structure, and `values` are
+    the inputs."""
     if not symbols:
         return
     checker, chooser = FunctionChecker(recordings, expressions, call, values, sizes), SizeChooser(symbols)
@@ -373,6 +414,10 @@ def check_sizes(
             elif difference is not None:
                 _raise_difference(difference, chosen, chooser.hints, None)
             break
+    for symbol in symbols:
+        for size in (1, 0):
+            if symbol.least <= size < symbol.hint and checker.find_lost_error({**chooser.hints, symbol: size}):
+                symbol.least = size + 1
 
 
 def list_varying(recording: Recording) -> list[Node]:
