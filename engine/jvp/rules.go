@@ -10,18 +10,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// rules override, by operator name, the JVP derived from an operator's properties. A rule returns false to fall back to it.
-var rules = map[string]func(p *jvpCall) bool{
-	"detach": (*jvpCall).dropTangents, "to_string": (*jvpCall).formatPair, "item": (*jvpCall).dropTangents,
-	"zeros_like": (*jvpCall).createLike, "ones_like": (*jvpCall).createLike, "full_like": (*jvpCall).createLike,
-	"empty_like": (*jvpCall).createLike,
-	"new_zeros":  (*jvpCall).createLike, "new_ones": (*jvpCall).createLike, "new_full": (*jvpCall).createLike,
-	"new_empty":  (*jvpCall).createLike,
-	"reshape_as": (*jvpCall).reshapeLike, "as_strided": (*jvpCall).checkSameLayout, "as_strided_scatter": (*jvpCall).checkSameLayout,
-	"addmm": (*jvpCall).addProduct, "addmv": (*jvpCall).addProduct, "addbmm": (*jvpCall).addProduct, "baddbmm": (*jvpCall).addProduct,
-	"addr": (*jvpCall).addProduct,
-}
-
 // dropTangents is the rule of operators whose results have no tangents.
 func (p *jvpCall) dropTangents() bool {
 	p.callConstant()

@@ -140,8 +140,8 @@ func (o *Operator) inheritFields(byID map[string]*Operator) error {
 		o.Args, o.Returns = of.Args, of.Returns
 		o.Func += of.Func[strings.Index(of.Func, "("):]
 	}
-	if o.Go != "" || o.Kernel != "" {
-		return fmt.Errorf("go and kernel are those of %s", o.AliasOf)
+	if o.Go != "" || o.Kernel != "" || o.VMap != "" || o.JVP != "" {
+		return fmt.Errorf("go, kernel, vmap and jvp are those of %s", o.AliasOf)
 	}
 	o.Go = of.GoName()
 	if o.Variants == nil {

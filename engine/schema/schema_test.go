@@ -188,8 +188,9 @@ func TestContradictingEntriesAreNamed(t *testing.T) {
 		entry("f:x(Tensor self) -> Tensor") + entry(
 			"f_x(Tensor self) -> Tensor\n  go: Other"): "tensor_f_x is also the C name of f.x",
 		entry("f:x(Tensor self) -> Tensor\n  python: {internal: true}"):                                     "overload f in",
-		entry("g(Tensor self) -> Tensor\n  alias_of: f\n  go: F"):                                           "go and kernel are those of f",
-		entry("g\n  alias_of: f\n  kernel: up"):                                                             "go and kernel are those of f",
+		entry("g(Tensor self) -> Tensor\n  alias_of: f\n  go: F"):                                           "go, kernel, vmap and jvp are those of f",
+		entry("g\n  alias_of: f\n  kernel: up"):                                                             "go, kernel, vmap and jvp are those of f",
+		entry("g\n  alias_of: f\n  vmap: loopCall"):                                                         "go, kernel, vmap and jvp are those of f",
 		entry("g(Tensor self) -> Tensor\n  alias_of: f") + entry("h(Tensor self) -> Tensor\n  alias_of: g"): "another name itself",
 		"- func: g\n  copy_of: h\n":                                                                         `copy_of "h" is not an entry with one result`,
 		"- func: g(Tensor[] self) -> Tensor[]\n  each_of: f\n":                                              "follow from each_of",

@@ -14,45 +14,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// rules override, by operator name, the rule that follows from an operator's properties. A rule returns false to fall back to that rule, or
-// to the loop.
-var rules = map[string]func(b *batch) bool{
-	"clone": (*batch).callUnary, "contiguous": (*batch).callUnary, "to": (*batch).callUnary, "zero_": (*batch).callUnary,
-	"detach": (*batch).callUnary, "constant_pad_nd": (*batch).callUnary,
-	"nn.pad_inside": (*batch).callUnary, "nn.pad_gradient": (*batch).callUnary,
-	"empty_like": (*batch).callUnary, "zeros_like": (*batch).callUnary, "ones_like": (*batch).callUnary, "full_like": (*batch).callUnary,
-	"is_conj": (*batch).callUnary, "is_set_to": (*batch).callOnBatch, "is_neg": (*batch).callUnary,
-	"conj": (*batch).callUnary, "neg_view": (*batch).callUnary, "real": (*batch).callUnary, "imag": (*batch).callUnary,
-	"view_as_real":    (*batch).callUnary,
-	"view_as_complex": newMatrixRule(1), "mT": newMatrixRule(2), "adjoint": newMatrixRule(2), "tril": newMatrixRule(2),
-	"triu":        newMatrixRule(2),
-	"masked_fill": (*batch).fillMasked, "as_strided_scatter": rejectCall,
-	"copy_": (*batch).callPointwise, "fill": (*batch).fillTensor,
-	"new_empty": (*batch).prependBatchSize, "new_zeros": (*batch).prependBatchSize, "new_ones": (*batch).prependBatchSize,
-	"new_full":   (*batch).prependBatchSize,
-	"as_strided": (*batch).viewStrided, "view": (*batch).reshapeBatch, "reshape": (*batch).reshapeBatch, "expand": (*batch).expandBatch,
-	"broadcast_to": (*batch).expandBatch, "permute": (*batch).permuteBatch,
-	"reshape_as": (*batch).rewriteView, "flatten": (*batch).rewriteView, "ravel": (*batch).rewriteView, "squeeze": (*batch).rewriteView,
-	"t": (*batch).rewriteView, "T": (*batch).rewriteView, "H": (*batch).rewriteView,
-	"hsplit": (*batch).splitBatch, "vsplit": (*batch).splitBatch, "dsplit": (*batch).splitBatch,
-	"matmul": (*batch).multiplyBatch, "mm": (*batch).multiplyBatch, "bmm": (*batch).multiplyBatch, "mv": (*batch).multiplyBatch,
-	"dot": (*batch).multiplyBatch, "vdot": (*batch).multiplyBatch,
-	"addmm": (*batch).addProduct, "addmv": (*batch).addProduct, "baddbmm": (*batch).addProduct,
-	"cat": (*batch).concatenateBatch, "stack": (*batch).concatenateBatch,
-	"index_get": (*batch).getIndexed, "index_set_": (*batch).setIndexed, "index_set_scalar_": (*batch).setIndexed,
-	"index_put":    (*batch).putIndexed,
-	"linalg.lstsq": loopCall, "linspace": loopCall, "logspace": loopCall, // they look at elements, and have as many results in any case
-	"embedding": (*batch).lookUpRows, "nn.bag": (*batch).lookUpRows,
-	"any": (*batch).reduceNoDims, "all": (*batch).reduceNoDims,
-	"ctc_loss": decomposeCall, "nn.ctc_loss": decomposeCall, // whose decompositions read lengths
-	"pixel_shuffle": decomposeCall, "pixel_unshuffle": decomposeCall, "channel_shuffle": decomposeCall, "block_diag": decomposeCall,
-	"outer": decomposeCall, "cross": decomposeCall, "linalg.cross": decomposeCall, "cholesky_solve": decomposeCall,
-	"nn.pick": decomposeCall, "nn.binary_cross_entropy_each": decomposeCall, "nn.linear_losses": decomposeCall,
-	"is_contiguous": (*batch).callOnWrapper, "to_string": (*batch).formatBatched,
-}
-
-// decomposeCall is the rule of composite operators whose decomposition has the same derivatives as their formula.
-func decomposeCall(b *batch) bool {
+// decomposeCall is the rule of composite operators whose decomposition has the same derivatives as their formula, or reads elements that
+// differ in the batch, such as lengths.
+func (b *batch) decomposeCall() bool {
 	b.runDecomposition()
 	return true
 }
@@ -73,10 +37,11 @@ func (b *batch) reduceNoDims() bool {
 	return dim != nil && len(dim) == 0 && b.callOnBatch()
 }
 
-// newMatrixRule returns the rule of operators on the last n dimensions.
-func newMatrixRule(n int) func(b *batch) bool {
-	return func(b *batch) bool { return b.self.Dim() >= n && b.callOnBatch() }
-}
+// callOnVectors is the rule of operators on the last dimension.
+func (b *batch) callOnVectors() bool { return b.self.Dim() >= 1 && b.callOnBatch() }
+
+// callOnMatrices is the rule of operators on the last two dimensions.
+func (b *batch) callOnMatrices() bool { return b.self.Dim() >= 2 && b.callOnBatch() }
 
 // callOnWrapper calls the operator on the batched tensor itself, whose sizes and strides are those of one batch element.
 func (b *batch) callOnWrapper() bool {
@@ -161,8 +126,9 @@ func (b *batch) fillTensor() bool {
 	return b.setResult(b.C.Clone(b.Expand(cast, b.self.Sizes()...), shape.Contiguous))
 }
 
-// loopCall is the rule of operators that are called once for each batch element.
-func loopCall(b *batch) bool {
+// loopCall is the rule of operators that are called once for each batch element, such as linspace, which reads elements and returns as many
+// in any case.
+func (b *batch) loopCall() bool {
 	b.loopOverBatch(b.C)
 	return true
 }
@@ -171,7 +137,7 @@ func loopCall(b *batch) bool {
 // batch.
 func (b *batch) lookUpRows() bool {
 	if dispatch.Given(b.Call, "padding_idx", int64(-1)) < 0 && !dispatch.Given(b.Call, "scale_grad_by_freq", false) {
-		return decomposeCall(b)
+		return b.decomposeCall()
 	}
 	*b.Args[b.Place("sparse")].(*bool) = false
 	b.loopOverBatch(b.C)
@@ -179,7 +145,7 @@ func (b *batch) lookUpRows() bool {
 }
 
 // rejectCall is the rule of operators that return storage positions of elements, which would be those of the whole batch: an error.
-func rejectCall(b *batch) bool {
+func (b *batch) rejectCall() bool {
 	b.Check(b.notImplementedError())
 	return false
 }

@@ -97,6 +97,9 @@ func generateAll(out *output) error {
 	if err := generateFacade(out, all); err != nil {
 		return err
 	}
+	if err := generateTransformRules(out, all); err != nil {
+		return err
+	}
 	ops := schema.Public(all)
 	rows, err := dtypes.Load("engine")
 	if err != nil {
