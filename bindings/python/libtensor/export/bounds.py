@@ -16,9 +16,7 @@ class BoundsError(UserError):
 
     def __init__(self, symbol: Symbol, least: int, most: int | None, guard: Guard, size: int, error: Exception) -> None:
         self.symbol, self.least, self.most = symbol, least, most
-        bounds = ", ".join(
-            f"{name}={value}" for name, value in (("min", least if least > symbol.least else None), ("max", most)) if value is not None
-        )
+        bounds = [f"min={least}"] * (least > symbol.least) + [f"max={most}"] * (most is not None)
         super().__init__(
             f"export: Constraints violated ({symbol.label})! Not all values of {symbol.label} in the specified range satisfy the generated guard "
             f"{guard.text} ({guard.where}): the function raises {type(error).__name__} for {symbol.label} = {size}: {error}. "

@@ -19,7 +19,19 @@ __all__ = ["compare_sizes"]
 ATTRIBUTES = frozenset(("size", "is_integer", "trunc", "floor", "ceil", "sqrt", "_sym_sqrt", "sym_float", "sym_int", "sym_not", "sym_max", "sym_min"))
 NAMES: dict[str, Any] = {"round": round, "abs": abs, "math": SimpleNamespace(trunc=math.trunc, floor=math.floor, ceil=math.ceil, sqrt=math.sqrt)}
 NAMES["torch"] = SimpleNamespace(_sym_sqrt=_sym_sqrt, sym_float=sym_float, sym_int=sym_int, sym_not=sym_not, sym_max=sym_max, sym_min=sym_min)
-SYNTAX = (ast.Expression, ast.Load, ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp)
+SYNTAX: tuple[type[ast.AST], ...] = (
+    ast.Expression,
+    ast.Load,
+    ast.Constant,
+    ast.Name,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Call,
+    ast.Compare,
+    ast.BoolOp,
+    ast.UnaryOp,
+    ast.BinOp,
+)
 SYNTAX += (ast.cmpop, ast.boolop, ast.unaryop, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 ARITHMETIC_ERRORS = (ArithmeticError, ValueError, TypeError, AttributeError, LookupError)
 
