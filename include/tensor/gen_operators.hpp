@@ -432,88 +432,50 @@ struct NnFractionalMaxPool3dWithIndicesResult {
 // Adds `alpha` times `other` to `self`, element by element: `self + alpha * other`. Shapes are
 // broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
 // integer, floating-point, complex) must not be higher. bool operands are combined by logical OR.
-inline Tensor add(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_add_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_add, self.get(), other.get(), alpha.get());
-}
-inline Tensor add_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  return detail::checked(self, other.is_number() ? ::tensor_add_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_add_(self.get(), other.get(), alpha.get()));
-}
-inline void add_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? ::tensor_add_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_add_out(self.get(), other.get(), alpha.get(), out.get()));
-}
+inline Tensor add(const Operand &self, const Operand &other, const Scalar &alpha = 1) { return other.is_number() ? detail::make<Tensor>(::tensor_add_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_add, self.get(), other.get(), alpha.get()); }
+inline Tensor add_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) { return detail::checked(self, other.is_number() ? ::tensor_add_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_add_(self.get(), other.get(), alpha.get())); }
+inline void add_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) { detail::check(other.is_number() ? ::tensor_add_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_add_out(self.get(), other.get(), alpha.get(), out.get())); }
 
 // Subtracts `alpha` times `other` from `self`, element by element: `self - alpha * other`. Shapes
 // are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
-inline Tensor sub(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_sub_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_sub, self.get(), other.get(), alpha.get());
-}
-inline Tensor sub_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  return detail::checked(self, other.is_number() ? ::tensor_sub_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_sub_(self.get(), other.get(), alpha.get()));
-}
-inline void sub_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? ::tensor_sub_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_sub_out(self.get(), other.get(), alpha.get(), out.get()));
-}
+inline Tensor sub(const Operand &self, const Operand &other, const Scalar &alpha = 1) { return other.is_number() ? detail::make<Tensor>(::tensor_sub_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_sub, self.get(), other.get(), alpha.get()); }
+inline Tensor sub_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) { return detail::checked(self, other.is_number() ? ::tensor_sub_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_sub_(self.get(), other.get(), alpha.get())); }
+inline void sub_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) { detail::check(other.is_number() ? ::tensor_sub_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_sub_out(self.get(), other.get(), alpha.get(), out.get())); }
 
 // Subtracts `alpha` times `other` from `self`, element by element: `self - alpha * other`. Shapes
 // are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 //
 // Alias of `sub`.
-inline Tensor subtract(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_subtract_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_subtract, self.get(), other.get(), alpha.get());
-}
-inline Tensor subtract_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  return detail::checked(self, other.is_number() ? ::tensor_subtract_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_subtract_(self.get(), other.get(), alpha.get()));
-}
-inline void subtract_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? ::tensor_subtract_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_subtract_out(self.get(), other.get(), alpha.get(), out.get()));
-}
+inline Tensor subtract(const Operand &self, const Operand &other, const Scalar &alpha = 1) { return other.is_number() ? detail::make<Tensor>(::tensor_subtract_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_subtract, self.get(), other.get(), alpha.get()); }
+inline Tensor subtract_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) { return detail::checked(self, other.is_number() ? ::tensor_subtract_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_subtract_(self.get(), other.get(), alpha.get())); }
+inline void subtract_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) { detail::check(other.is_number() ? ::tensor_subtract_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_subtract_out(self.get(), other.get(), alpha.get(), out.get())); }
 
 // Subtracts `alpha` times `self` from `other`, element by element: `other - alpha * self`. Shapes
 // are broadcast.
-inline Tensor rsub(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_rsub_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_rsub, self.get(), other.get(), alpha.get());
-}
+inline Tensor rsub(const Tensor &self, const Operand &other, const Scalar &alpha = 1) { return other.is_number() ? detail::make<Tensor>(::tensor_rsub_scalar, self.get(), other.number(), alpha.get()) : detail::make<Tensor>(::tensor_rsub, self.get(), other.get(), alpha.get()); }
 
 // Multiplies `self` by `other`, element by element: `self * other`. Shapes are broadcast. bool
 // operands are combined by logical AND.
-inline Tensor mul(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_mul_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_mul, self.get(), other.get());
-}
-inline Tensor mul_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_mul_scalar_(self.get(), other.number()) : ::tensor_mul_(self.get(), other.get()));
-}
-inline void mul_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_mul_scalar_out(self.get(), other.number(), out.get()) : ::tensor_mul_out(self.get(), other.get(), out.get()));
-}
+inline Tensor mul(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_mul_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_mul, self.get(), other.get()); }
+inline Tensor mul_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_mul_scalar_(self.get(), other.number()) : ::tensor_mul_(self.get(), other.get())); }
+inline void mul_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_mul_scalar_out(self.get(), other.number(), out.get()) : ::tensor_mul_out(self.get(), other.get(), out.get())); }
 
 // Multiplies `self` by `other`, element by element: `self * other`. Shapes are broadcast. bool
 // operands are combined by logical AND.
 //
 // Alias of `mul`.
-inline Tensor multiply(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_multiply_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_multiply, self.get(), other.get());
-}
-inline Tensor multiply_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_multiply_scalar_(self.get(), other.number()) : ::tensor_multiply_(self.get(), other.get()));
-}
-inline void multiply_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_multiply_scalar_out(self.get(), other.number(), out.get()) : ::tensor_multiply_out(self.get(), other.get(), out.get()));
-}
+inline Tensor multiply(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_multiply_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_multiply, self.get(), other.get()); }
+inline Tensor multiply_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_multiply_scalar_(self.get(), other.number()) : ::tensor_multiply_(self.get(), other.get())); }
+inline void multiply_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_multiply_scalar_out(self.get(), other.number(), out.get()) : ::tensor_multiply_out(self.get(), other.get(), out.get())); }
 
 // Divides `self` by `other`, element by element: `self / other`. Shapes are broadcast.
 //
 // By default, performs true division: integers and bool return the default dtype. `rounding_mode`
 // "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
 // integers, complex numbers are an error, and so is integer division by 0.
-inline Tensor div(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_div_scalar, self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : detail::make<Tensor>(::tensor_div, self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode));
-}
-inline Tensor div_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  return detail::checked(self, other.is_number() ? ::tensor_div_scalar_(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : ::tensor_div_(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode)));
-}
-inline void div_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? ::tensor_div_scalar_out(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.get()) : ::tensor_div_out(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.get()));
-}
+inline Tensor div(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) { return other.is_number() ? detail::make<Tensor>(::tensor_div_scalar, self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : detail::make<Tensor>(::tensor_div, self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode)); }
+inline Tensor div_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) { return detail::checked(self, other.is_number() ? ::tensor_div_scalar_(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : ::tensor_div_(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode))); }
+inline void div_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) { detail::check(other.is_number() ? ::tensor_div_scalar_out(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.get()) : ::tensor_div_out(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.get())); }
 
 // Divides `self` by `other`, element by element: `self / other`. Shapes are broadcast.
 //
@@ -522,308 +484,170 @@ inline void div_out(const Tensor &out, const Operand &self, const Operand &other
 // integers, complex numbers are an error, and so is integer division by 0.
 //
 // Alias of `div`.
-inline Tensor divide(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_divide_scalar, self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : detail::make<Tensor>(::tensor_divide, self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode));
-}
-inline Tensor divide_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  return detail::checked(self, other.is_number() ? ::tensor_divide_scalar_(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : ::tensor_divide_(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode)));
-}
-inline void divide_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? ::tensor_divide_scalar_out(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.get()) : ::tensor_divide_out(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.get()));
-}
+inline Tensor divide(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) { return other.is_number() ? detail::make<Tensor>(::tensor_divide_scalar, self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : detail::make<Tensor>(::tensor_divide, self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode)); }
+inline Tensor divide_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) { return detail::checked(self, other.is_number() ? ::tensor_divide_scalar_(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : ::tensor_divide_(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode))); }
+inline void divide_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) { detail::check(other.is_number() ? ::tensor_divide_scalar_out(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.get()) : ::tensor_divide_out(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.get())); }
 
 // Divides `self` by `other`, element by element, without rounding: `self / other`. Shapes are
 // broadcast. Equivalent to `div` without a rounding mode.
-inline Tensor true_divide(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_true_divide_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_true_divide, self.get(), other.get());
-}
-inline Tensor true_divide_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_true_divide_scalar_(self.get(), other.number()) : ::tensor_true_divide_(self.get(), other.get()));
-}
-inline void true_divide_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_true_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_true_divide_out(self.get(), other.get(), out.get()));
-}
+inline Tensor true_divide(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_true_divide_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_true_divide, self.get(), other.get()); }
+inline Tensor true_divide_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_true_divide_scalar_(self.get(), other.number()) : ::tensor_true_divide_(self.get(), other.get())); }
+inline void true_divide_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_true_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_true_divide_out(self.get(), other.get(), out.get())); }
 
 // Divides `self` by `other`, element by element, and rounds towards minus infinity: `floor(self /
 // other)`. Shapes are broadcast. Integers remain integers; integer division by 0 is an error.
-inline Tensor floor_divide(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_floor_divide_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_floor_divide, self.get(), other.get());
-}
-inline Tensor floor_divide_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_floor_divide_scalar_(self.get(), other.number()) : ::tensor_floor_divide_(self.get(), other.get()));
-}
-inline void floor_divide_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_floor_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_floor_divide_out(self.get(), other.get(), out.get()));
-}
+inline Tensor floor_divide(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_floor_divide_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_floor_divide, self.get(), other.get()); }
+inline Tensor floor_divide_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_floor_divide_scalar_(self.get(), other.number()) : ::tensor_floor_divide_(self.get(), other.get())); }
+inline void floor_divide_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_floor_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_floor_divide_out(self.get(), other.get(), out.get())); }
 
 // Computes the remainder of floor division, element by element, with the sign of `other` (modulo):
 // `self - floor(self / other) * other`. Shapes are broadcast. A float modulo 0 is NaN; an integer
 // modulo 0 is an error.
-inline Tensor remainder(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_remainder_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_remainder, self.get(), other.get());
-}
-inline Tensor remainder_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_remainder_scalar_(self.get(), other.number()) : ::tensor_remainder_(self.get(), other.get()));
-}
-inline void remainder_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_remainder_scalar_out(self.get(), other.number(), out.get()) : ::tensor_remainder_out(self.get(), other.get(), out.get()));
-}
+inline Tensor remainder(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_remainder_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_remainder, self.get(), other.get()); }
+inline Tensor remainder_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_remainder_scalar_(self.get(), other.number()) : ::tensor_remainder_(self.get(), other.get())); }
+inline void remainder_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_remainder_scalar_out(self.get(), other.number(), out.get()) : ::tensor_remainder_out(self.get(), other.get(), out.get())); }
 
 // Computes the remainder of truncated division, element by element, with the sign of `self`, as
 // fmod in C: `self - trunc(self / other) * other`. Shapes are broadcast. A float modulo 0 is NaN;
 // an integer modulo 0 is an error.
-inline Tensor fmod(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_fmod_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_fmod, self.get(), other.get());
-}
-inline Tensor fmod_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_fmod_scalar_(self.get(), other.number()) : ::tensor_fmod_(self.get(), other.get()));
-}
-inline void fmod_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_fmod_scalar_out(self.get(), other.number(), out.get()) : ::tensor_fmod_out(self.get(), other.get(), out.get()));
-}
+inline Tensor fmod(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_fmod_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_fmod, self.get(), other.get()); }
+inline Tensor fmod_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_fmod_scalar_(self.get(), other.number()) : ::tensor_fmod_(self.get(), other.get())); }
+inline void fmod_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_fmod_scalar_out(self.get(), other.number(), out.get()) : ::tensor_fmod_out(self.get(), other.get(), out.get())); }
 
 // Raises `self` to the power `exponent`, element by element: `self**exponent`. Shapes are
 // broadcast. Integers wrap around on overflow. An integer tensor with a negative integer scalar as
 // exponent is an error; in an exponent tensor of integers, negative elements return 0, except for
 // the bases 1 and -1.
-inline Tensor pow(const Operand &self, const Operand &exponent) {
-  return exponent.is_number() ? detail::make<Tensor>(::tensor_pow_scalar, self.get(), exponent.number()) : detail::make<Tensor>(::tensor_pow, self.get(), exponent.get());
-}
-inline Tensor pow_(const Tensor &self, const Operand &exponent) {
-  return detail::checked(self, exponent.is_number() ? ::tensor_pow_scalar_(self.get(), exponent.number()) : ::tensor_pow_(self.get(), exponent.get()));
-}
-inline void pow_out(const Tensor &out, const Operand &self, const Operand &exponent) {
-  detail::check(exponent.is_number() ? ::tensor_pow_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_pow_out(self.get(), exponent.get(), out.get()));
-}
+inline Tensor pow(const Operand &self, const Operand &exponent) { return exponent.is_number() ? detail::make<Tensor>(::tensor_pow_scalar, self.get(), exponent.number()) : detail::make<Tensor>(::tensor_pow, self.get(), exponent.get()); }
+inline Tensor pow_(const Tensor &self, const Operand &exponent) { return detail::checked(self, exponent.is_number() ? ::tensor_pow_scalar_(self.get(), exponent.number()) : ::tensor_pow_(self.get(), exponent.get())); }
+inline void pow_out(const Tensor &out, const Operand &self, const Operand &exponent) { detail::check(exponent.is_number() ? ::tensor_pow_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_pow_out(self.get(), exponent.get(), out.get())); }
 
 // Raises `self` to the power `exponent`, element by element, in float64, or in complex128 if an
 // operand is complex: `self**exponent`. Shapes are broadcast. In-place and `out` forms require a
 // tensor of that dtype.
-inline Tensor float_power(const Operand &self, const Operand &exponent) {
-  return exponent.is_number() ? detail::make<Tensor>(::tensor_float_power_scalar, self.get(), exponent.number()) : detail::make<Tensor>(::tensor_float_power, self.get(), exponent.get());
-}
-inline Tensor float_power_(const Tensor &self, const Operand &exponent) {
-  return detail::checked(self, exponent.is_number() ? ::tensor_float_power_scalar_(self.get(), exponent.number()) : ::tensor_float_power_(self.get(), exponent.get()));
-}
-inline void float_power_out(const Tensor &out, const Operand &self, const Operand &exponent) {
-  detail::check(exponent.is_number() ? ::tensor_float_power_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_float_power_out(self.get(), exponent.get(), out.get()));
-}
+inline Tensor float_power(const Operand &self, const Operand &exponent) { return exponent.is_number() ? detail::make<Tensor>(::tensor_float_power_scalar, self.get(), exponent.number()) : detail::make<Tensor>(::tensor_float_power, self.get(), exponent.get()); }
+inline Tensor float_power_(const Tensor &self, const Operand &exponent) { return detail::checked(self, exponent.is_number() ? ::tensor_float_power_scalar_(self.get(), exponent.number()) : ::tensor_float_power_(self.get(), exponent.get())); }
+inline void float_power_out(const Tensor &out, const Operand &self, const Operand &exponent) { detail::check(exponent.is_number() ? ::tensor_float_power_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_float_power_out(self.get(), exponent.get(), out.get())); }
 
 // Negates each element: `-self`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
 // error; use `logical_not`.
-inline Tensor neg(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_neg, self.get());
-}
-inline Tensor neg_(const Tensor &self) {
-  return detail::checked(self, ::tensor_neg_(self.get()));
-}
-inline void neg_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_neg_out(self.get(), out.get()));
-}
+inline Tensor neg(const Tensor &self) { return detail::make<Tensor>(::tensor_neg, self.get()); }
+inline Tensor neg_(const Tensor &self) { return detail::checked(self, ::tensor_neg_(self.get())); }
+inline void neg_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_neg_out(self.get(), out.get())); }
 
 // Negates each element: `-self`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
 // error; use `logical_not`.
 //
 // Alias of `neg`.
-inline Tensor negative(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_negative, self.get());
-}
-inline Tensor negative_(const Tensor &self) {
-  return detail::checked(self, ::tensor_negative_(self.get()));
-}
-inline void negative_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_negative_out(self.get(), out.get()));
-}
+inline Tensor negative(const Tensor &self) { return detail::make<Tensor>(::tensor_negative, self.get()); }
+inline Tensor negative_(const Tensor &self) { return detail::checked(self, ::tensor_negative_(self.get())); }
+inline void negative_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_negative_out(self.get(), out.get())); }
 
 // Returns `self`, as the unary plus operator. bool is an error.
-inline Tensor positive(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_positive, self.get());
-}
+inline Tensor positive(const Tensor &self) { return detail::make<Tensor>(::tensor_positive, self.get()); }
 
 // Computes the square of each element: `self * self`. Integers wrap around on overflow.
-inline Tensor square(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_square, self.get());
-}
-inline Tensor square_(const Tensor &self) {
-  return detail::checked(self, ::tensor_square_(self.get()));
-}
-inline void square_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_square_out(self.get(), out.get()));
-}
+inline Tensor square(const Tensor &self) { return detail::make<Tensor>(::tensor_square, self.get()); }
+inline Tensor square_(const Tensor &self) { return detail::checked(self, ::tensor_square_(self.get())); }
+inline void square_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_square_out(self.get(), out.get())); }
 
 // Computes the reciprocal `1 / self` of each element.
-inline Tensor reciprocal(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_reciprocal, self.get());
-}
-inline Tensor reciprocal_(const Tensor &self) {
-  return detail::checked(self, ::tensor_reciprocal_(self.get()));
-}
-inline void reciprocal_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_reciprocal_out(self.get(), out.get()));
-}
+inline Tensor reciprocal(const Tensor &self) { return detail::make<Tensor>(::tensor_reciprocal, self.get()); }
+inline Tensor reciprocal_(const Tensor &self) { return detail::checked(self, ::tensor_reciprocal_(self.get())); }
+inline void reciprocal_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_reciprocal_out(self.get(), out.get())); }
 
 // Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2 +
 // im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent its
 // absolute value.
-inline Tensor abs(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_abs, self.get());
-}
-inline Tensor abs_(const Tensor &self) {
-  return detail::checked(self, ::tensor_abs_(self.get()));
-}
-inline void abs_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_abs_out(self.get(), out.get()));
-}
+inline Tensor abs(const Tensor &self) { return detail::make<Tensor>(::tensor_abs, self.get()); }
+inline Tensor abs_(const Tensor &self) { return detail::checked(self, ::tensor_abs_(self.get())); }
+inline void abs_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_abs_out(self.get(), out.get())); }
 
 // Computes the absolute value (magnitude) of each element: `|x|`, for complex numbers `sqrt(re**2 +
 // im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent its
 // absolute value.
 //
 // Alias of `abs`.
-inline Tensor absolute(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_absolute, self.get());
-}
-inline Tensor absolute_(const Tensor &self) {
-  return detail::checked(self, ::tensor_absolute_(self.get()));
-}
-inline void absolute_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_absolute_out(self.get(), out.get()));
-}
+inline Tensor absolute(const Tensor &self) { return detail::make<Tensor>(::tensor_absolute, self.get()); }
+inline Tensor absolute_(const Tensor &self) { return detail::checked(self, ::tensor_absolute_(self.get())); }
+inline void absolute_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_absolute_out(self.get(), out.get())); }
 
 // Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
-inline Tensor sign(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_sign, self.get());
-}
-inline Tensor sign_(const Tensor &self) {
-  return detail::checked(self, ::tensor_sign_(self.get()));
-}
-inline void sign_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_sign_out(self.get(), out.get()));
-}
+inline Tensor sign(const Tensor &self) { return detail::make<Tensor>(::tensor_sign, self.get()); }
+inline Tensor sign_(const Tensor &self) { return detail::checked(self, ::tensor_sign_(self.get())); }
+inline void sign_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_sign_out(self.get(), out.get())); }
 
 // Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
-inline Tensor sgn(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_sgn, self.get());
-}
-inline Tensor sgn_(const Tensor &self) {
-  return detail::checked(self, ::tensor_sgn_(self.get()));
-}
-inline void sgn_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_sgn_out(self.get(), out.get()));
-}
+inline Tensor sgn(const Tensor &self) { return detail::make<Tensor>(::tensor_sgn, self.get()); }
+inline Tensor sgn_(const Tensor &self) { return detail::checked(self, ::tensor_sgn_(self.get())); }
+inline void sgn_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_sgn_out(self.get(), out.get())); }
 
 // Returns the magnitude of `self` with the sign of `other`, element by element: `|self|` or
 // `-|self|`. Shapes are broadcast.
-inline Tensor copysign(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_copysign_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_copysign, self.get(), other.get());
-}
-inline Tensor copysign_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_copysign_scalar_(self.get(), other.number()) : ::tensor_copysign_(self.get(), other.get()));
-}
-inline void copysign_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_copysign_scalar_out(self.get(), other.number(), out.get()) : ::tensor_copysign_out(self.get(), other.get(), out.get()));
-}
+inline Tensor copysign(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_copysign_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_copysign, self.get(), other.get()); }
+inline Tensor copysign_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_copysign_scalar_(self.get(), other.number()) : ::tensor_copysign_(self.get(), other.get())); }
+inline void copysign_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_copysign_scalar_out(self.get(), other.number(), out.get()) : ::tensor_copysign_out(self.get(), other.get(), out.get())); }
 
 // Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
 // `self`: `self + value * tensor1 * tensor2`. Shapes are broadcast.
-inline Tensor addcmul(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  return detail::make<Tensor>(::tensor_addcmul, self.get(), tensor1.get(), tensor2.get(), value.get());
-}
-inline Tensor addcmul_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  return detail::checked(self, ::tensor_addcmul_(self.get(), tensor1.get(), tensor2.get(), value.get()));
-}
-inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::check(::tensor_addcmul_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
-}
+inline Tensor addcmul(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) { return detail::make<Tensor>(::tensor_addcmul, self.get(), tensor1.get(), tensor2.get(), value.get()); }
+inline Tensor addcmul_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) { return detail::checked(self, ::tensor_addcmul_(self.get(), tensor1.get(), tensor2.get(), value.get())); }
+inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) { detail::check(::tensor_addcmul_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get())); }
 
 // Divides `tensor1` by `tensor2`, element by element, and adds `value` times the quotient to
 // `self`: `self + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and `tensor2`
 // are an error.
-inline Tensor addcdiv(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  return detail::make<Tensor>(::tensor_addcdiv, self.get(), tensor1.get(), tensor2.get(), value.get());
-}
-inline Tensor addcdiv_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  return detail::checked(self, ::tensor_addcdiv_(self.get(), tensor1.get(), tensor2.get(), value.get()));
-}
-inline void addcdiv_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::check(::tensor_addcdiv_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
-}
+inline Tensor addcdiv(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) { return detail::make<Tensor>(::tensor_addcdiv, self.get(), tensor1.get(), tensor2.get(), value.get()); }
+inline Tensor addcdiv_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) { return detail::checked(self, ::tensor_addcdiv_(self.get(), tensor1.get(), tensor2.get(), value.get())); }
+inline void addcdiv_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) { detail::check(::tensor_addcdiv_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get())); }
 
 // Interpolates linearly between `self` and `end`, element by element: `self + weight * (end -
 // self)`. Shapes are broadcast. The tensors must have the same dtype.
-inline Tensor lerp(const Tensor &self, const Tensor &end, const Operand &weight) {
-  return weight.is_number() ? detail::make<Tensor>(::tensor_lerp_scalar, self.get(), end.get(), weight.number()) : detail::make<Tensor>(::tensor_lerp, self.get(), end.get(), weight.get());
-}
-inline Tensor lerp_(const Tensor &self, const Tensor &end, const Operand &weight) {
-  return detail::checked(self, weight.is_number() ? ::tensor_lerp_scalar_(self.get(), end.get(), weight.number()) : ::tensor_lerp_(self.get(), end.get(), weight.get()));
-}
-inline void lerp_out(const Tensor &out, const Tensor &self, const Tensor &end, const Operand &weight) {
-  detail::check(weight.is_number() ? ::tensor_lerp_scalar_out(self.get(), end.get(), weight.number(), out.get()) : ::tensor_lerp_out(self.get(), end.get(), weight.get(), out.get()));
-}
+inline Tensor lerp(const Tensor &self, const Tensor &end, const Operand &weight) { return weight.is_number() ? detail::make<Tensor>(::tensor_lerp_scalar, self.get(), end.get(), weight.number()) : detail::make<Tensor>(::tensor_lerp, self.get(), end.get(), weight.get()); }
+inline Tensor lerp_(const Tensor &self, const Tensor &end, const Operand &weight) { return detail::checked(self, weight.is_number() ? ::tensor_lerp_scalar_(self.get(), end.get(), weight.number()) : ::tensor_lerp_(self.get(), end.get(), weight.get())); }
+inline void lerp_out(const Tensor &out, const Tensor &self, const Tensor &end, const Operand &weight) { detail::check(weight.is_number() ? ::tensor_lerp_scalar_out(self.get(), end.get(), weight.number(), out.get()) : ::tensor_lerp_out(self.get(), end.get(), weight.get(), out.get())); }
 
 // Sets whether autograd computes the gradient of `self`. Operations on it are then added to the
 // autograd graph, and `backward` accumulates its gradient. Requires a floating-point or complex
 // dtype; a result of differentiable operations always requires grad.
-inline void set_requires_grad(const Tensor &self, Bool requires_grad = true) {
-  detail::check(::tensor_set_requires_grad(self.get(), requires_grad));
-}
+inline void set_requires_grad(const Tensor &self, Bool requires_grad = true) { detail::check(::tensor_set_requires_grad(self.get(), requires_grad)); }
 
 // Returns whether autograd computes the gradient of `self`, a leaf that requires grad or a result
 // computed from one.
-inline bool requires_grad(const Tensor &self) {
-  return detail::make<bool>(::tensor_requires_grad, self.get());
-}
+inline bool requires_grad(const Tensor &self) { return detail::make<bool>(::tensor_requires_grad, self.get()); }
 
 // Returns whether `self` is a leaf of the autograd graph: it has no grad_fn.
-inline bool is_leaf(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_leaf, self.get());
-}
+inline bool is_leaf(const Tensor &self) { return detail::make<bool>(::tensor_is_leaf, self.get()); }
 
 // Returns the index of `self` among the outputs of its grad_fn; 0 for leaves.
-inline int64_t output_nr(const Tensor &self) {
-  return detail::make<int64_t>(::tensor_output_nr, self.get());
-}
+inline int64_t output_nr(const Tensor &self) { return detail::make<int64_t>(::tensor_output_nr, self.get()); }
 
 // Returns the name of the grad_fn of `self`, such as AddBackward0; empty for leaves.
-inline std::string grad_fn_name(const Tensor &self) {
-  return detail::make<std::string>(::tensor_grad_fn_name, self.get());
-}
+inline std::string grad_fn_name(const Tensor &self) { return detail::make<std::string>(::tensor_grad_fn_name, self.get()); }
 
 // Returns the gradient of `self` that `backward` accumulated, sharing its memory; none if there is
 // no gradient.
-inline std::optional<Tensor> grad(const Tensor &self) {
-  return detail::make<std::optional<Tensor>>(::tensor_grad, self.get());
-}
+inline std::optional<Tensor> grad(const Tensor &self) { return detail::make<std::optional<Tensor>>(::tensor_grad, self.get()); }
 
 // Sets the gradient of `self`, which must have its dtype, device and shape, and shares its memory;
 // removes it if `grad` is omitted.
-inline void set_grad(const Tensor &self, const std::optional<Tensor> &grad) {
-  detail::check(::tensor_set_grad(self.get(), detail::get(grad)));
-}
+inline void set_grad(const Tensor &self, const std::optional<Tensor> &grad) { detail::check(::tensor_set_grad(self.get(), detail::get(grad))); }
 
 // Replaces the data of `self` by those of `data`: dtype, device, shape and memory. The autograd
 // graph of `self` is unchanged. Both must be strided, or of the same sparse layout and dtype, or
 // quantized; if `self` requires grad, `data` must be floating-point or complex. Operations that
 // saved a leaf use the new elements.
-inline Tensor set_data_(const Tensor &self, const Tensor &data) {
-  return detail::checked(self, ::tensor_set_data_(self.get(), data.get()));
-}
+inline Tensor set_data_(const Tensor &self, const Tensor &data) { return detail::checked(self, ::tensor_set_data_(self.get(), data.get())); }
 
 // Makes `backward` also store the gradient of the non-leaf tensor `self`. Leaves always store it.
-inline void retain_grad(const Tensor &self) {
-  detail::check(::tensor_retain_grad(self.get()));
-}
+inline void retain_grad(const Tensor &self) { detail::check(::tensor_retain_grad(self.get())); }
 
 // Returns whether `retain_grad` was called for the non-leaf tensor `self`.
-inline bool retains_grad(const Tensor &self) {
-  return detail::make<bool>(::tensor_retains_grad, self.get());
-}
+inline bool retains_grad(const Tensor &self) { return detail::make<bool>(::tensor_retains_grad, self.get()); }
 
 // Detaches `self` from the autograd graph, in place: it becomes a leaf that does not require grad.
 // A view is an error.
-inline Tensor detach_(const Tensor &self) {
-  return detail::checked(self, ::tensor_detach_(self.get()));
-}
+inline Tensor detach_(const Tensor &self) { return detail::checked(self, ::tensor_detach_(self.get())); }
 
 // Computes the gradients of `tensors` with respect to the leaves of the autograd graph, and
 // accumulates them in the leaves, or only in `inputs`, if given. `gradients` are the gradients with
@@ -832,36 +656,26 @@ inline Tensor detach_(const Tensor &self) {
 // Saved tensors are freed, unless `retain_graph` is true: a second backward pass is then an error.
 // `create_graph` adds the backward pass to the autograd graph, for higher-order gradients, and
 // retains the graph by default. After an error, leaves keep the gradients that they received.
-inline void backward(const Tensors &tensors, const Tensors &gradients = {}, const std::optional<Bool> &retain_graph = std::nullopt, Bool create_graph = false, const Tensors &inputs = {}) {
-  detail::check(::tensor_backward(tensors.data(), tensors.size(), gradients.data(), gradients.size(), detail::get(retain_graph), create_graph, inputs.data(), inputs.size()));
-}
+inline void backward(const Tensors &tensors, const Tensors &gradients = {}, const std::optional<Bool> &retain_graph = std::nullopt, Bool create_graph = false, const Tensors &inputs = {}) { detail::check(::tensor_backward(tensors.data(), tensors.size(), gradients.data(), gradients.size(), detail::get(retain_graph), create_graph, inputs.data(), inputs.size())); }
 
 // Computes and returns the gradients of `outputs` with respect to `inputs`, without accumulating
 // them in tensors. The other arguments are those of `backward`. If no output depends on an input,
 // it is an error, or returns none with `allow_unused`, or zeros with `materialize_grads`.
-inline std::vector<std::optional<Tensor>> autograd_grad(const Tensors &outputs, const Tensors &inputs, const Tensors &grad_outputs = {}, const std::optional<Bool> &retain_graph = std::nullopt, Bool create_graph = false, Bool allow_unused = false, Bool materialize_grads = false) {
-  return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_autograd_grad, outputs.data(), outputs.size(), inputs.data(), inputs.size(), grad_outputs.data(), grad_outputs.size(), detail::get(retain_graph), create_graph, allow_unused, materialize_grads);
-}
+inline std::vector<std::optional<Tensor>> autograd_grad(const Tensors &outputs, const Tensors &inputs, const Tensors &grad_outputs = {}, const std::optional<Bool> &retain_graph = std::nullopt, Bool create_graph = false, Bool allow_unused = false, Bool materialize_grads = false) { return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_autograd_grad, outputs.data(), outputs.size(), inputs.data(), inputs.size(), grad_outputs.data(), grad_outputs.size(), detail::get(retain_graph), create_graph, allow_unused, materialize_grads); }
 
 // Returns the saved tensors that a backward pass from `outputs` to `inputs`, if given, would read,
 // each memory once, detached. A caller that runs a backward pass concurrently must not modify them
 // until it ends.
-inline std::vector<Tensor> graph_reads(const Tensors &outputs, const Tensors &inputs) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_graph_reads, outputs.data(), outputs.size(), inputs.data(), inputs.size());
-}
+inline std::vector<Tensor> graph_reads(const Tensors &outputs, const Tensors &inputs) { return detail::make_list<std::vector<Tensor>>(::tensor_graph_reads, outputs.data(), outputs.size(), inputs.data(), inputs.size()); }
 
 // Returns the gradients that a backward pass from `outputs` to `inputs`, if given, would modify in
 // place: those of leaves, unless `capture` is true, and retained ones. `capture` describes a pass
 // of `autograd_grad`. See `graph_reads`.
-inline std::vector<Tensor> graph_writes(const Tensors &outputs, const Tensors &inputs, Bool capture) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_graph_writes, outputs.data(), outputs.size(), inputs.data(), inputs.size(), capture);
-}
+inline std::vector<Tensor> graph_writes(const Tensors &outputs, const Tensors &inputs, Bool capture) { return detail::make_list<std::vector<Tensor>>(::tensor_graph_writes, outputs.data(), outputs.size(), inputs.data(), inputs.size(), capture); }
 
 // Returns the node of the autograd graph that computed `self`; none for a leaf. A handle keeps the
 // saved tensors of the node, and the graph behind it.
-inline Node grad_fn(const Tensor &self) {
-  return detail::make<Node>(::tensor_grad_fn, self.get());
-}
+inline Node grad_fn(const Tensor &self) { return detail::make<Node>(::tensor_grad_fn, self.get()); }
 
 // Returns where the gradient of `self`, which must require grad, flows: output `output` of its
 // grad_fn, or, for a leaf, output 0 of the AccumulateGrad node.
@@ -873,25 +687,17 @@ inline GradientEdgeResult gradient_edge(const Tensor &self) {
 }
 
 // Returns the name of a node of the autograd graph, such as AddBackward0.
-inline std::string node_name(const Node &self) {
-  return detail::make<std::string>(::tensor_node_name, self.get());
-}
+inline std::string node_name(const Node &self) { return detail::make<std::string>(::tensor_node_name, self.get()); }
 
 // Returns a number that is unique among live nodes, and equal for all handles of a node.
-inline int64_t node_id(const Node &self) {
-  return detail::make<int64_t>(::tensor_node_id, self.get());
-}
+inline int64_t node_id(const Node &self) { return detail::make<int64_t>(::tensor_node_id, self.get()); }
 
 // Returns a weak reference to the node, a handle that does not keep it. After the node is released,
 // the handle can only be freed; other calls are an error.
-inline Node node_weak(const Node &self) {
-  return detail::make<Node>(::tensor_node_weak, self.get());
-}
+inline Node node_weak(const Node &self) { return detail::make<Node>(::tensor_node_weak, self.get()); }
 
 // Returns the number of inputs of the node that may receive gradients.
-inline int64_t node_edges(const Node &self) {
-  return detail::make<int64_t>(::tensor_node_edges, self.get());
-}
+inline int64_t node_edges(const Node &self) { return detail::make<int64_t>(::tensor_node_edges, self.get()); }
 
 // Returns where the gradient of input `i` flows: an output of a node, or none if it does not
 // require grad.
@@ -904,61 +710,43 @@ inline NodeEdgeResult node_edge(const Node &self, Int i) {
 
 // Returns the leaf in which an AccumulateGrad node accumulates gradients, sharing its memory and
 // autograd metadata; none for other nodes.
-inline std::optional<Tensor> node_variable(const Node &self) {
-  return detail::make<std::optional<Tensor>>(::tensor_node_variable, self.get());
-}
+inline std::optional<Tensor> node_variable(const Node &self) { return detail::make<std::optional<Tensor>>(::tensor_node_variable, self.get()); }
 
 // Returns a tensor that represents output `output` of the node in the arguments of `backward` and
 // `autograd_grad`: zeros of its shape and dtype, with this grad_fn. For an AccumulateGrad node it
 // is the leaf.
-inline Tensor node_result(const Node &self, Int output) {
-  return detail::make<Tensor>(::tensor_node_result, self.get(), output);
-}
+inline Tensor node_result(const Node &self, Int output) { return detail::make<Tensor>(::tensor_node_result, self.get(), output); }
 
 // Returns the saved tensors of the node, in order, with their autograd metadata, so that results
 // computed from them are differentiable. An error if they were freed or modified in place.
-inline std::vector<std::optional<Tensor>> node_saved(const Node &self) {
-  return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_node_saved, self.get());
-}
+inline std::vector<std::optional<Tensor>> node_saved(const Node &self) { return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_node_saved, self.get()); }
 
 // Returns the names of the arguments and results that the node saves if its derivatives require
 // them, separated by spaces, with [] after the name of a list.
-inline std::string node_saved_names(const Node &self) {
-  return detail::make<std::string>(::tensor_node_saved_names, self.get());
-}
+inline std::string node_saved_names(const Node &self) { return detail::make<std::string>(::tensor_node_saved_names, self.get()); }
 
 // Returns the saved tensors of the argument or result `name`, one of `node_saved_names`; none where
 // no required derivative uses it. See `node_saved`.
-inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const Text &name) {
-  return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_node_saved_as, self.get(), detail::text("node_saved_as: name", name));
-}
+inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const Text &name) { return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_node_saved_as, self.get(), detail::text("node_saved_as: name", name)); }
 
 // Replaces saved tensor `i` of `node_saved_as` by the result of `pack`; `unpack` restores the
 // tensor. A tensor that is packed already, or does not exist, is an error. See
 // `push_saved_tensors_hooks`.
-inline void node_pack_saved(const Node &self, const Text &name, Int i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
-  detail::check(::tensor_node_pack_saved(self.get(), detail::text("node_pack_saved: name", name), i, pack, unpack, drop, context, deleter));
-}
+inline void node_pack_saved(const Node &self, const Text &name, Int i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) { detail::check(::tensor_node_pack_saved(self.get(), detail::text("node_pack_saved: name", name), i, pack, unpack, drop, context, deleter)); }
 
 // Computes the gradients of the inputs of the node from those of its outputs, without hooks; none
 // represents a missing gradient. The operations are added to the autograd graph if autograd is
 // enabled, and saved tensors are retained. An AccumulateGrad node accumulates in its leaf, and
 // returns an empty list.
-inline std::vector<std::optional<Tensor>> node_call(const Node &self, const Tensors &grads) {
-  return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_node_call, self.get(), grads.data(), grads.size());
-}
+inline std::vector<std::optional<Tensor>> node_call(const Node &self, const Tensors &grads) { return detail::make_list<std::vector<std::optional<Tensor>>>(::tensor_node_call, self.get(), grads.data(), grads.size()); }
 
 // Attaches a user-defined context to the node, and replaces the previous one. `deleter` (optional)
 // is called once with `context`, from any thread, when the node is released or gets another
 // context.
-inline void node_set_context(const Node &self, void * context, tensor_deleter deleter) {
-  detail::check(::tensor_node_set_context(self.get(), context, deleter));
-}
+inline void node_set_context(const Node &self, void * context, tensor_deleter deleter) { detail::check(::tensor_node_set_context(self.get(), context, deleter)); }
 
 // Returns the context of `node_set_context` or `record_function`; none if there is none.
-inline void * node_context(const Node &self) {
-  return detail::make<void *>(::tensor_node_context, self.get());
-}
+inline void * node_context(const Node &self) { return detail::make<void *>(::tensor_node_context, self.get()); }
 
 // Registers a hook that is called with the gradient of `self`, which must require grad, in each
 // backward pass. A gradient that the hook returns, of the same shape, dtype and device, replaces
@@ -968,42 +756,30 @@ inline void * node_context(const Node &self) {
 // grad_fn, also after an in-place operator changes the grad_fn. `deleter` (optional) is called once
 // with `context` when the hook is removed or released, and not after an error. Returns the id of
 // the hook, for `remove_hook`.
-inline int64_t register_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) {
-  return detail::make<int64_t>(::tensor_register_hook, self.get(), hook, context, deleter);
-}
+inline int64_t register_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) { return detail::make<int64_t>(::tensor_register_hook, self.get(), hook, context, deleter); }
 
 // Registers a hook that is called with the gradients of several `tensors`, which must require grad:
 // in each backward pass when the last of them is computed, with none for those that the pass does
 // not reach, or, with `first`, when the first is computed, with that one alone. The result of the
 // hook is ignored. `remove_hook` removes all registrations by the id. See `register_hook`.
-inline int64_t register_multi_grad_hook(const Tensors &tensors, Bool first, tensor_callback hook, void * context, tensor_deleter deleter) {
-  return detail::make<int64_t>(::tensor_register_multi_grad_hook, tensors.data(), tensors.size(), first, hook, context, deleter);
-}
+inline int64_t register_multi_grad_hook(const Tensors &tensors, Bool first, tensor_callback hook, void * context, tensor_deleter deleter) { return detail::make<int64_t>(::tensor_register_multi_grad_hook, tensors.data(), tensors.size(), first, hook, context, deleter); }
 
 // Registers a hook that is called with the leaf `self` after a backward pass has accumulated its
 // gradient. The result of the hook is ignored. See `register_hook`.
-inline int64_t register_post_accumulate_grad_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) {
-  return detail::make<int64_t>(::tensor_register_post_accumulate_grad_hook, self.get(), hook, context, deleter);
-}
+inline int64_t register_post_accumulate_grad_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) { return detail::make<int64_t>(::tensor_register_post_accumulate_grad_hook, self.get(), hook, context, deleter); }
 
 // Registers a hook that is called after the node was executed in a backward pass, with the
 // gradients of its inputs, followed by those of its outputs. Gradients that the hook returns
 // replace those of the inputs. See `register_hook`.
-inline int64_t node_register_hook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) {
-  return detail::make<int64_t>(::tensor_node_register_hook, self.get(), hook, context, deleter);
-}
+inline int64_t node_register_hook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) { return detail::make<int64_t>(::tensor_node_register_hook, self.get(), hook, context, deleter); }
 
 // Registers a hook that is called before the node is executed in a backward pass, with the
 // gradients of its outputs, which the gradients that it returns replace. See `register_hook`.
-inline int64_t node_register_prehook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) {
-  return detail::make<int64_t>(::tensor_node_register_prehook, self.get(), hook, context, deleter);
-}
+inline int64_t node_register_prehook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) { return detail::make<int64_t>(::tensor_node_register_prehook, self.get(), hook, context, deleter); }
 
 // Removes the hook with the given id; does nothing if it was removed. A backward pass that is
 // executing may still call it.
-inline void remove_hook(Int hook) {
-  detail::check(::tensor_remove_hook(hook));
-}
+inline void remove_hook(Int hook) { detail::check(::tensor_remove_hook(hook)); }
 
 // Makes operations of the calling thread store the results of `pack` instead of saved tensors,
 // until `pop_saved_tensors_hooks`. `pack` must not modify the tensor. `unpack` restores a tensor of
@@ -1013,14 +789,10 @@ inline void remove_hook(Int hook) {
 // (optional) once with `context` when the hooks are popped and nothing is packed any more; both
 // from any thread. `pack`, `unpack` and `deleter` receive `context`. After an error neither is
 // called.
-inline void push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
-  detail::check(::tensor_push_saved_tensors_hooks(pack, unpack, drop, context, deleter));
-}
+inline void push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) { detail::check(::tensor_push_saved_tensors_hooks(pack, unpack, drop, context, deleter)); }
 
 // Removes the hooks of the last `push_saved_tensors_hooks` of the calling thread.
-inline void pop_saved_tensors_hooks() {
-  detail::check(::tensor_pop_saved_tensors_hooks());
-}
+inline void pop_saved_tensors_hooks() { detail::check(::tensor_pop_saved_tensors_hooks()); }
 
 // Adds a custom function `name` to the autograd graph, which computed `outputs` from `inputs`. A
 // backward pass calls `backward` with the gradients of the outputs, with zeros for missing ones if
@@ -1032,791 +804,491 @@ inline void pop_saved_tensors_hooks() {
 // to `backward` by `node_saved`. If no input requires grad or autograd is disabled, does nothing
 // and returns none. `deleter` (optional) is called once with `context` when the node is released,
 // immediately if there is none, and not after an error.
-inline Node record_function(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
-  return detail::make<Node>(::tensor_record_function, detail::text("record_function: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter);
-}
+inline Node record_function(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) { return detail::make<Node>(::tensor_record_function, detail::text("record_function: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter); }
 
 // Adds a custom function to the autograd graph as `record_function` does, and returns a weak
 // reference to its node. See `node_weak`.
-inline Node record_function_weak(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
-  return detail::make<Node>(::tensor_record_function_weak, detail::text("record_function_weak: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter);
-}
+inline Node record_function_weak(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) { return detail::make<Node>(::tensor_record_function_weak, detail::text("record_function_weak: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter); }
 
 // Returns the version counter of the storage of `self`, which counts in-place writes. A backward
 // pass requires that saved tensors have their version.
-inline int64_t get_version(const Tensor &self) {
-  return detail::make<int64_t>(::tensor_get_version, self.get());
-}
+inline int64_t get_version(const Tensor &self) { return detail::make<int64_t>(::tensor_get_version, self.get()); }
 
 // Increments the version counter of the storage of `self`, for a write that was made without an
 // operator.
-inline void increment_version(const Tensor &self) {
-  detail::check(::tensor_increment_version(self.get()));
-}
+inline void increment_version(const Tensor &self) { detail::check(::tensor_increment_version(self.get())); }
 
 // Enables or disables anomaly detection of autograd for the process. With `check_nan`, a derivative
 // that returns NaN is an error, which names the operation. The watcher of `set_anomaly_watcher` is
 // notified of operations on the autograd graph, and of those whose derivatives fail.
-inline void set_detect_anomaly(Bool enabled, Bool check_nan) {
-  detail::check(::tensor_set_detect_anomaly(enabled, check_nan));
-}
+inline void set_detect_anomaly(Bool enabled, Bool check_nan) { detail::check(::tensor_set_detect_anomaly(enabled, check_nan)); }
 
 // Returns whether anomaly detection of autograd is enabled.
-inline bool is_anomaly_enabled() {
-  return detail::make<bool>(::tensor_is_anomaly_enabled);
-}
+inline bool is_anomaly_enabled() { return detail::make<bool>(::tensor_is_anomaly_enabled); }
 
 // Returns whether anomaly detection treats NaN as an error.
-inline bool is_anomaly_check_nan_enabled() {
-  return detail::make<bool>(::tensor_is_anomaly_check_nan_enabled);
-}
+inline bool is_anomaly_check_nan_enabled() { return detail::make<bool>(::tensor_is_anomaly_check_nan_enabled); }
 
 // Sets the callback of the process that is notified, while anomaly detection is enabled, of each
 // operation that is added to the autograd graph, and of that whose derivative failed in a backward
 // pass.
-inline void set_anomaly_watcher(tensor_watcher watcher, void * context) {
-  detail::check(::tensor_set_anomaly_watcher(watcher, context));
-}
+inline void set_anomaly_watcher(tensor_watcher watcher, void * context) { detail::check(::tensor_set_anomaly_watcher(watcher, context)); }
 
 // Returns another handle to `self`, which shares its memory and autograd metadata, and has its
 // present shape and strides.
-inline Tensor new_handle(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_new_handle, self.get());
-}
+inline Tensor new_handle(const Tensor &self) { return detail::make<Tensor>(::tensor_new_handle, self.get()); }
 
 // Returns whether `other` is the gradient of `self`: it has the same memory, shape and strides.
-inline bool is_grad(const Tensor &self, const Tensor &other) {
-  return detail::make<bool>(::tensor_is_grad, self.get(), other.get());
-}
+inline bool is_grad(const Tensor &self, const Tensor &other) { return detail::make<bool>(::tensor_is_grad, self.get(), other.get()); }
 
 // Returns a tensor that shares memory with `self`, detached, with a separate version counter:
 // autograd does not detect in-place writes to it.
-inline Tensor untracked(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_untracked, self.get());
-}
+inline Tensor untracked(const Tensor &self) { return detail::make<Tensor>(::tensor_untracked, self.get()); }
 
 // Returns whether `self` is an inference tensor: it was created in inference mode, or is a view of
 // such a tensor. It cannot be saved for a backward pass, and cannot be modified outside of
 // inference mode.
-inline bool is_inference(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_inference, self.get());
-}
+inline bool is_inference(const Tensor &self) { return detail::make<bool>(::tensor_is_inference, self.get()); }
 
 // Tests element by element whether `self` equals `other`: `self == other`. Shapes are broadcast.
 // Returns a bool tensor.
-inline Tensor eq(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_eq_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_eq, self.get(), other.get());
-}
-inline Tensor eq_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_eq_scalar_(self.get(), other.number()) : ::tensor_eq_(self.get(), other.get()));
-}
-inline void eq_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_eq_scalar_out(self.get(), other.number(), out.get()) : ::tensor_eq_out(self.get(), other.get(), out.get()));
-}
+inline Tensor eq(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_eq_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_eq, self.get(), other.get()); }
+inline Tensor eq_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_eq_scalar_(self.get(), other.number()) : ::tensor_eq_(self.get(), other.get())); }
+inline void eq_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_eq_scalar_out(self.get(), other.number(), out.get()) : ::tensor_eq_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` differs from `other`: `self != other`. Shapes are
 // broadcast. Returns a bool tensor.
-inline Tensor ne(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_ne_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_ne, self.get(), other.get());
-}
-inline Tensor ne_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_ne_scalar_(self.get(), other.number()) : ::tensor_ne_(self.get(), other.get()));
-}
-inline void ne_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_ne_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ne_out(self.get(), other.get(), out.get()));
-}
+inline Tensor ne(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_ne_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_ne, self.get(), other.get()); }
+inline Tensor ne_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_ne_scalar_(self.get(), other.number()) : ::tensor_ne_(self.get(), other.get())); }
+inline void ne_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_ne_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ne_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` differs from `other`: `self != other`. Shapes are
 // broadcast. Returns a bool tensor.
 //
 // Alias of `ne`.
-inline Tensor not_equal(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_not_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_not_equal, self.get(), other.get());
-}
-inline Tensor not_equal_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_not_equal_scalar_(self.get(), other.number()) : ::tensor_not_equal_(self.get(), other.get()));
-}
-inline void not_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_not_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_not_equal_out(self.get(), other.get(), out.get()));
-}
+inline Tensor not_equal(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_not_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_not_equal, self.get(), other.get()); }
+inline Tensor not_equal_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_not_equal_scalar_(self.get(), other.number()) : ::tensor_not_equal_(self.get(), other.get())); }
+inline void not_equal_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_not_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_not_equal_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` is less than `other`: `self < other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
-inline Tensor lt(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_lt_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_lt, self.get(), other.get());
-}
-inline Tensor lt_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_lt_scalar_(self.get(), other.number()) : ::tensor_lt_(self.get(), other.get()));
-}
-inline void lt_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_lt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_lt_out(self.get(), other.get(), out.get()));
-}
+inline Tensor lt(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_lt_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_lt, self.get(), other.get()); }
+inline Tensor lt_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_lt_scalar_(self.get(), other.number()) : ::tensor_lt_(self.get(), other.get())); }
+inline void lt_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_lt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_lt_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` is less than `other`: `self < other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `lt`.
-inline Tensor less(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_less_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_less, self.get(), other.get());
-}
-inline Tensor less_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_less_scalar_(self.get(), other.number()) : ::tensor_less_(self.get(), other.get()));
-}
-inline void less_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_less_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_out(self.get(), other.get(), out.get()));
-}
+inline Tensor less(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_less_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_less, self.get(), other.get()); }
+inline Tensor less_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_less_scalar_(self.get(), other.number()) : ::tensor_less_(self.get(), other.get())); }
+inline void less_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_less_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` is less than or equal to `other`: `self <= other`. Shapes
 // are broadcast. Returns a bool tensor. Complex numbers are an error.
-inline Tensor le(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_le_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_le, self.get(), other.get());
-}
-inline Tensor le_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_le_scalar_(self.get(), other.number()) : ::tensor_le_(self.get(), other.get()));
-}
-inline void le_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_le_scalar_out(self.get(), other.number(), out.get()) : ::tensor_le_out(self.get(), other.get(), out.get()));
-}
+inline Tensor le(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_le_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_le, self.get(), other.get()); }
+inline Tensor le_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_le_scalar_(self.get(), other.number()) : ::tensor_le_(self.get(), other.get())); }
+inline void le_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_le_scalar_out(self.get(), other.number(), out.get()) : ::tensor_le_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` is less than or equal to `other`: `self <= other`. Shapes
 // are broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `le`.
-inline Tensor less_equal(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_less_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_less_equal, self.get(), other.get());
-}
-inline Tensor less_equal_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_less_equal_scalar_(self.get(), other.number()) : ::tensor_less_equal_(self.get(), other.get()));
-}
-inline void less_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_less_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_equal_out(self.get(), other.get(), out.get()));
-}
+inline Tensor less_equal(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_less_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_less_equal, self.get(), other.get()); }
+inline Tensor less_equal_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_less_equal_scalar_(self.get(), other.number()) : ::tensor_less_equal_(self.get(), other.get())); }
+inline void less_equal_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_less_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_equal_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` is greater than `other`: `self > other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
-inline Tensor gt(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_gt_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_gt, self.get(), other.get());
-}
-inline Tensor gt_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_gt_scalar_(self.get(), other.number()) : ::tensor_gt_(self.get(), other.get()));
-}
-inline void gt_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_gt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_gt_out(self.get(), other.get(), out.get()));
-}
+inline Tensor gt(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_gt_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_gt, self.get(), other.get()); }
+inline Tensor gt_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_gt_scalar_(self.get(), other.number()) : ::tensor_gt_(self.get(), other.get())); }
+inline void gt_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_gt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_gt_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` is greater than `other`: `self > other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `gt`.
-inline Tensor greater(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_greater_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_greater, self.get(), other.get());
-}
-inline Tensor greater_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_greater_scalar_(self.get(), other.number()) : ::tensor_greater_(self.get(), other.get()));
-}
-inline void greater_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_greater_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_out(self.get(), other.get(), out.get()));
-}
+inline Tensor greater(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_greater_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_greater, self.get(), other.get()); }
+inline Tensor greater_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_greater_scalar_(self.get(), other.number()) : ::tensor_greater_(self.get(), other.get())); }
+inline void greater_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_greater_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` is greater than or equal to `other`: `self >= other`.
 // Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
-inline Tensor ge(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_ge_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_ge, self.get(), other.get());
-}
-inline Tensor ge_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_ge_scalar_(self.get(), other.number()) : ::tensor_ge_(self.get(), other.get()));
-}
-inline void ge_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_ge_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ge_out(self.get(), other.get(), out.get()));
-}
+inline Tensor ge(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_ge_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_ge, self.get(), other.get()); }
+inline Tensor ge_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_ge_scalar_(self.get(), other.number()) : ::tensor_ge_(self.get(), other.get())); }
+inline void ge_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_ge_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ge_out(self.get(), other.get(), out.get())); }
 
 // Tests element by element whether `self` is greater than or equal to `other`: `self >= other`.
 // Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 //
 // Alias of `ge`.
-inline Tensor greater_equal(const Tensor &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_greater_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_greater_equal, self.get(), other.get());
-}
-inline Tensor greater_equal_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_greater_equal_scalar_(self.get(), other.number()) : ::tensor_greater_equal_(self.get(), other.get()));
-}
-inline void greater_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_greater_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_equal_out(self.get(), other.get(), out.get()));
-}
+inline Tensor greater_equal(const Tensor &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_greater_equal_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_greater_equal, self.get(), other.get()); }
+inline Tensor greater_equal_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_greater_equal_scalar_(self.get(), other.number()) : ::tensor_greater_equal_(self.get(), other.get())); }
+inline void greater_equal_out(const Tensor &out, const Tensor &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_greater_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_equal_out(self.get(), other.get(), out.get())); }
 
 // Returns whether two tensors have the same shape and equal elements, as one bool. Different dtypes
 // are compared by value. NaN is not equal to NaN.
-inline bool equal(const Tensor &self, const Tensor &other) {
-  return detail::make<bool>(::tensor_equal, self.get(), other.get());
-}
+inline bool equal(const Tensor &self, const Tensor &other) { return detail::make<bool>(::tensor_equal, self.get(), other.get()); }
 
 // Tests element by element whether `self` and `other` are close: `|self - other| <= atol + rtol *
 // |other|`. Shapes are broadcast. Returns a bool tensor. Equal infinities are close; NaN is close
 // to NaN if `equal_nan` is true. The dtypes must be equal, and the tolerances must not be negative.
-inline Tensor isclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
-  return detail::make<Tensor>(::tensor_isclose, self.get(), other.get(), rtol, atol, equal_nan);
-}
+inline Tensor isclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) { return detail::make<Tensor>(::tensor_isclose, self.get(), other.get(), rtol, atol, equal_nan); }
 
 // Returns whether all elements of `self` and `other` are close: `|self - other| <= atol + rtol *
 // |other|`, as one bool. See `isclose`.
-inline bool allclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
-  return detail::make<bool>(::tensor_allclose, self.get(), other.get(), rtol, atol, equal_nan);
-}
+inline bool allclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) { return detail::make<bool>(::tensor_allclose, self.get(), other.get(), rtol, atol, equal_nan); }
 
 // Returns a bool tensor, true where an element is NaN; a complex element is NaN if one of its parts
 // is.
-inline Tensor isnan(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_isnan, self.get());
-}
+inline Tensor isnan(const Tensor &self) { return detail::make<Tensor>(::tensor_isnan, self.get()); }
 
 // Returns a bool tensor, true where an element is infinite; a complex element is infinite if one of
 // its parts is.
-inline Tensor isinf(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_isinf, self.get());
-}
+inline Tensor isinf(const Tensor &self) { return detail::make<Tensor>(::tensor_isinf, self.get()); }
 
 // Returns a bool tensor, true where an element is finite; a complex element is finite if both parts
 // are.
-inline Tensor isfinite(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_isfinite, self.get());
-}
+inline Tensor isfinite(const Tensor &self) { return detail::make<Tensor>(::tensor_isfinite, self.get()); }
 
 // Returns a bool tensor, true where an element is real, or the imaginary part of a complex element
 // is 0.
-inline Tensor isreal(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_isreal, self.get());
-}
+inline Tensor isreal(const Tensor &self) { return detail::make<Tensor>(::tensor_isreal, self.get()); }
 
 // Returns a bool tensor, true where an element is plus infinity. Complex numbers are an error.
-inline Tensor isposinf(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_isposinf, self.get());
-}
-inline void isposinf_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_isposinf_out(self.get(), out.get()));
-}
+inline Tensor isposinf(const Tensor &self) { return detail::make<Tensor>(::tensor_isposinf, self.get()); }
+inline void isposinf_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_isposinf_out(self.get(), out.get())); }
 
 // Returns a bool tensor, true where an element is minus infinity. Complex numbers are an error.
-inline Tensor isneginf(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_isneginf, self.get());
-}
-inline void isneginf_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_isneginf_out(self.get(), out.get()));
-}
+inline Tensor isneginf(const Tensor &self) { return detail::make<Tensor>(::tensor_isneginf, self.get()); }
+inline void isneginf_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_isneginf_out(self.get(), out.get())); }
 
 // Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
 // numbers are an error.
-inline Tensor signbit(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_signbit, self.get());
-}
-inline void signbit_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_signbit_out(self.get(), out.get()));
-}
+inline Tensor signbit(const Tensor &self) { return detail::make<Tensor>(::tensor_signbit, self.get()); }
+inline void signbit_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_signbit_out(self.get(), out.get())); }
 
 // Creates a complex tensor from real and imaginary parts: `real + i * imag`. Both must have the
 // same floating-point dtype. Shapes are broadcast.
-inline Tensor complex(const Tensor &real, const Tensor &imag) {
-  return detail::make<Tensor>(::tensor_complex_parts, real.get(), imag.get());
-}
-inline void complex_out(const Tensor &out, const Tensor &real, const Tensor &imag) {
-  detail::check(::tensor_complex_parts_out(real.get(), imag.get(), out.get()));
-}
+inline Tensor complex(const Tensor &real, const Tensor &imag) { return detail::make<Tensor>(::tensor_complex_parts, real.get(), imag.get()); }
+inline void complex_out(const Tensor &out, const Tensor &real, const Tensor &imag) { detail::check(::tensor_complex_parts_out(real.get(), imag.get(), out.get())); }
 
 // Creates a complex tensor from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
 // Both must have the same floating-point dtype. Shapes are broadcast.
-inline Tensor polar(const Tensor &abs, const Tensor &angle) {
-  return detail::make<Tensor>(::tensor_polar, abs.get(), angle.get());
-}
-inline void polar_out(const Tensor &out, const Tensor &abs, const Tensor &angle) {
-  detail::check(::tensor_polar_out(abs.get(), angle.get(), out.get()));
-}
+inline Tensor polar(const Tensor &abs, const Tensor &angle) { return detail::make<Tensor>(::tensor_polar, abs.get(), angle.get()); }
+inline void polar_out(const Tensor &out, const Tensor &abs, const Tensor &angle) { detail::check(::tensor_polar_out(abs.get(), angle.get(), out.get())); }
 
 // Returns the real part of each element, as a view, or `self` if it is real.
-inline Tensor real(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_real, self.get());
-}
+inline Tensor real(const Tensor &self) { return detail::make<Tensor>(::tensor_real, self.get()); }
 
 // Returns the imaginary part of each element, as a view, which is a negated view if `self` is a
 // conjugated view. A real tensor is an error.
-inline Tensor imag(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_imag, self.get());
-}
+inline Tensor imag(const Tensor &self) { return detail::make<Tensor>(::tensor_imag, self.get()); }
 
 // Views complex numbers as pairs of real numbers, of shape (..., 2). Returns a view. A conjugated
 // view is an error.
-inline Tensor view_as_real(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_view_as_real, self.get());
-}
+inline Tensor view_as_real(const Tensor &self) { return detail::make<Tensor>(::tensor_view_as_real, self.get()); }
 
 // Views pairs of real numbers, of shape (..., 2), as complex numbers. Returns a view. The last
 // stride must be 1; the other strides and the storage offset must be even.
-inline Tensor view_as_complex(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_view_as_complex, self.get());
-}
+inline Tensor view_as_complex(const Tensor &self) { return detail::make<Tensor>(::tensor_view_as_complex, self.get()); }
 
 // Returns a view of `self` with conjugated elements, computed lazily when they are read, or `self`
 // if it is real. `is_conj` returns whether a tensor is such a view, and `resolve_conj` materializes
 // it.
-inline Tensor conj(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_conj, self.get());
-}
+inline Tensor conj(const Tensor &self) { return detail::make<Tensor>(::tensor_conj, self.get()); }
 
 // Returns a view of `self` with negated elements, computed lazily when they are read. `is_neg`
 // returns whether a tensor is such a view, and `resolve_neg` materializes it.
-inline Tensor neg_view(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_neg_view, self.get());
-}
+inline Tensor neg_view(const Tensor &self) { return detail::make<Tensor>(::tensor_neg_view, self.get()); }
 
 // Computes the complex conjugate of each element. `conj` returns a view instead. A real `self` is
 // returned unchanged.
-inline Tensor conj_physical(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_conj_physical, self.get());
-}
-inline Tensor conj_physical_(const Tensor &self) {
-  return detail::checked(self, ::tensor_conj_physical_(self.get()));
-}
-inline void conj_physical_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_conj_physical_out(self.get(), out.get()));
-}
+inline Tensor conj_physical(const Tensor &self) { return detail::make<Tensor>(::tensor_conj_physical, self.get()); }
+inline Tensor conj_physical_(const Tensor &self) { return detail::checked(self, ::tensor_conj_physical_(self.get())); }
+inline void conj_physical_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_conj_physical_out(self.get(), out.get())); }
 
 // Returns a tensor with materialized conjugation, which does not share memory with a conjugated
 // view `self`. Returns `self` if it is not conjugated.
-inline Tensor resolve_conj(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_resolve_conj, self.get());
-}
+inline Tensor resolve_conj(const Tensor &self) { return detail::make<Tensor>(::tensor_resolve_conj, self.get()); }
 
 // Returns a tensor with materialized negation, which does not share memory with a negated view
 // `self`. Returns `self` if it is not negated.
-inline Tensor resolve_neg(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_resolve_neg, self.get());
-}
+inline Tensor resolve_neg(const Tensor &self) { return detail::make<Tensor>(::tensor_resolve_neg, self.get()); }
 
 // Computes the angle (phase, argument) of each complex number in radians: `atan2(im, re)`. For real
 // numbers the result is pi for negative ones, NaN for NaN, and 0 for others.
-inline Tensor angle(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_angle, self.get());
-}
-inline void angle_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_angle_out(self.get(), out.get()));
-}
+inline Tensor angle(const Tensor &self) { return detail::make<Tensor>(::tensor_angle, self.get()); }
+inline void angle_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_angle_out(self.get(), out.get())); }
 
 // Returns a copy of `self`. The strides of a dense tensor are preserved, unless `memory_format`
 // requests others.
-inline Tensor clone(const Tensor &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::make<Tensor>(::tensor_clone, self.get(), detail::get(memory_format));
-}
+inline Tensor clone(const Tensor &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::make<Tensor>(::tensor_clone, self.get(), detail::get(memory_format)); }
 
 // Returns a contiguous tensor with the elements of `self`: `self` if it is contiguous in
 // `memory_format`, otherwise a copy.
-inline Tensor contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) {
-  return detail::make<Tensor>(::tensor_contiguous, self.get(), memory_format);
-}
+inline Tensor contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) { return detail::make<Tensor>(::tensor_contiguous, self.get(), memory_format); }
 
 // Converts the dtype, device or memory format of a tensor. Returns `self` if nothing changes and
 // `copy` is false. Floating-point values are truncated when converted to integers; complex values
 // lose their imaginary part. A meta tensor has no data to copy.
-inline Tensor to(const Tensor &self, const Options &options = {}, Bool non_blocking = false, Bool copy = false, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_to_options, self.get(), options.dtype, options.layout, options.device, non_blocking, copy, detail::get(memory_format)), options);
-}
+inline Tensor to(const Tensor &self, const Options &options = {}, Bool non_blocking = false, Bool copy = false, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_to_options, self.get(), options.dtype, options.layout, options.device, non_blocking, copy, detail::get(memory_format)), options); }
 
 // Copies the elements of `src` to `self`, in place: `src` is broadcast to the shape of `self`, and
 // converted to its dtype and device. The two may share memory.
-inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = false) {
-  return detail::checked(self, src.is_number() ? ::tensor_copy__scalar(self.get(), src.number(), non_blocking) : ::tensor_copy_(self.get(), src.get(), non_blocking));
-}
+inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = false) { return detail::checked(self, src.is_number() ? ::tensor_copy__scalar(self.get(), src.number(), non_blocking) : ::tensor_copy_(self.get(), src.get(), non_blocking)); }
 
 // Returns a copy of `self` filled with `value`: a scalar or a zero-dim tensor. The value is
 // converted to the dtype of `self` as in `full`; a scalar that overflows it is an error.
-inline Tensor fill(const Tensor &self, const Operand &value) {
-  return value.is_number() ? detail::make<Tensor>(::tensor_fill_scalar, self.get(), value.number()) : detail::make<Tensor>(::tensor_fill, self.get(), value.get());
-}
-inline Tensor fill_(const Tensor &self, const Operand &value) {
-  return detail::checked(self, value.is_number() ? ::tensor_fill_scalar_(self.get(), value.number()) : ::tensor_fill_(self.get(), value.get()));
-}
+inline Tensor fill(const Tensor &self, const Operand &value) { return value.is_number() ? detail::make<Tensor>(::tensor_fill_scalar, self.get(), value.number()) : detail::make<Tensor>(::tensor_fill, self.get(), value.get()); }
+inline Tensor fill_(const Tensor &self, const Operand &value) { return detail::checked(self, value.is_number() ? ::tensor_fill_scalar_(self.get(), value.number()) : ::tensor_fill_(self.get(), value.get())); }
 
 // Fills `self` with 0, in place.
-inline Tensor zero_(const Tensor &self) {
-  return detail::checked(self, ::tensor_zero_(self.get()));
-}
+inline Tensor zero_(const Tensor &self) { return detail::checked(self, ::tensor_zero_(self.get())); }
 
 // Returns the value of a tensor with one element as a scalar. A tensor with several elements, or
 // none, is an error, and so is a meta tensor.
-inline Scalar item(const Tensor &self) {
-  return detail::make<Scalar>(::tensor_item, self.get());
-}
+inline Scalar item(const Tensor &self) { return detail::make<Scalar>(::tensor_item, self.get()); }
 
 // Returns whether `self` is contiguous in memory in the order of `memory_format`, row-major by
 // default.
-inline bool is_contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) {
-  return detail::make<bool>(::tensor_is_contiguous, self.get(), memory_format);
-}
+inline bool is_contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) { return detail::make<bool>(::tensor_is_contiguous, self.get(), memory_format); }
 
 // Returns whether both tensors have the same storage, storage offset, shape, strides and dtype.
-inline bool is_set_to(const Tensor &self, const Tensor &tensor) {
-  return detail::make<bool>(::tensor_is_set_to, self.get(), tensor.get());
-}
+inline bool is_set_to(const Tensor &self, const Tensor &tensor) { return detail::make<bool>(::tensor_is_set_to, self.get(), tensor.get()); }
 
 // Changes the shape of `self` to `size`, in place: contiguous in `memory_format`, over the same
 // storage, which grows if necessary. New elements are uninitialized. External memory cannot be
 // resized. A matrix of a compressed sparse layout keeps the entries of the remaining rows (or
 // columns, for CSC and BSC), and its other size cannot shrink.
-inline Tensor resize_(const Tensor &self, const Ints &size, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::checked(self, ::tensor_resize_(self.get(), size.data(), size.size(), detail::get(memory_format)));
-}
+inline Tensor resize_(const Tensor &self, const Ints &size, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::checked(self, ::tensor_resize_(self.get(), size.data(), size.size(), detail::get(memory_format))); }
 
 // Changes the shape of `self` to that of `the_template`, in place, as `resize_` does. The memory
 // format `preserve_format` copies that of `the_template`.
-inline Tensor resize_as_(const Tensor &self, const Tensor &the_template, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::checked(self, ::tensor_resize_as_(self.get(), the_template.get(), detail::get(memory_format)));
-}
+inline Tensor resize_as_(const Tensor &self, const Tensor &the_template, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::checked(self, ::tensor_resize_as_(self.get(), the_template.get(), detail::get(memory_format))); }
 
 // Makes `self` an empty tensor with a new storage, in place.
-inline Tensor set_(const Tensor &self) {
-  return detail::checked(self, ::tensor_set_(self.get()));
-}
+inline Tensor set_(const Tensor &self) { return detail::checked(self, ::tensor_set_(self.get())); }
 
 // Makes `self` a view of the storage of `source`, with its shape and strides, in place. The dtypes
 // must be equal.
-inline Tensor set_(const Tensor &self, const Tensor &source) {
-  return detail::checked(self, ::tensor_set__tensor(self.get(), source.get()));
-}
+inline Tensor set_(const Tensor &self, const Tensor &source) { return detail::checked(self, ::tensor_set__tensor(self.get(), source.get())); }
 
 // Makes `self` a view of the storage of `source`, with the given storage offset, shape and strides,
 // in place. Strides default to contiguous. A geometry outside of the storage is an error.
-inline Tensor set_(const Tensor &self, const Tensor &source, Int storage_offset, const Ints &size, const Ints &stride = {}) {
-  return detail::checked(self, ::tensor_set__tensor_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
-}
+inline Tensor set_(const Tensor &self, const Tensor &source, Int storage_offset, const Ints &size, const Ints &stride = {}) { return detail::checked(self, ::tensor_set__tensor_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size())); }
 
 // Makes `self` a 1-D view of the whole storage `source`, in place.
-inline Tensor set_(const Tensor &self, const Storage &source) {
-  return detail::checked(self, ::tensor_set__storage(self.get(), source.get()));
-}
+inline Tensor set_(const Tensor &self, const Storage &source) { return detail::checked(self, ::tensor_set__storage(self.get(), source.get())); }
 
 // Makes `self` a view of the storage `source`, with the given storage offset, shape and strides, in
 // place. Strides default to contiguous. A geometry outside of the storage is an error.
-inline Tensor set_(const Tensor &self, const Storage &source, Int storage_offset, const Ints &size, const Ints &stride = {}) {
-  return detail::checked(self, ::tensor_set__storage_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
-}
+inline Tensor set_(const Tensor &self, const Storage &source, Int storage_offset, const Ints &size, const Ints &stride = {}) { return detail::checked(self, ::tensor_set__storage_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size())); }
 
 // Fills the main diagonal of `self` with `fill_value`, in place. `self` must have at least 2
 // dimensions, of equal size if there are more than 2. With `wrap`, the diagonal of a tall matrix
 // starts again after each square block and one skipped row. A value that the dtype cannot represent
 // is an error.
-inline Tensor fill_diagonal_(const Tensor &self, const Scalar &fill_value, Bool wrap = false) {
-  return detail::checked(self, ::tensor_fill_diagonal_(self.get(), fill_value.get(), wrap));
-}
+inline Tensor fill_diagonal_(const Tensor &self, const Scalar &fill_value, Bool wrap = false) { return detail::checked(self, ::tensor_fill_diagonal_(self.get(), fill_value.get(), wrap)); }
 
 // Creates a tensor of shape `size` filled with the scalar 0. `dtype` defaults to the default dtype.
-inline Tensor zeros(const Ints &size, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_zeros, size.data(), size.size(), options.dtype, options.layout, options.device), options);
-}
-inline void zeros_out(const Tensor &out, const Ints &size, const Options &options = {}) {
-  detail::check(::tensor_zeros_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor zeros(const Ints &size, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_zeros, size.data(), size.size(), options.dtype, options.layout, options.device), options); }
+inline void zeros_out(const Tensor &out, const Ints &size, const Options &options = {}) { detail::check(::tensor_zeros_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a tensor of shape `size` filled with the scalar 1. `dtype` defaults to the default dtype.
-inline Tensor ones(const Ints &size, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_ones, size.data(), size.size(), options.dtype, options.layout, options.device), options);
-}
-inline void ones_out(const Tensor &out, const Ints &size, const Options &options = {}) {
-  detail::check(::tensor_ones_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor ones(const Ints &size, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_ones, size.data(), size.size(), options.dtype, options.layout, options.device), options); }
+inline void ones_out(const Tensor &out, const Ints &size, const Options &options = {}) { detail::check(::tensor_ones_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
 // value: bool, int64, the default dtype or its complex counterpart. For integer dtypes, the
 // fraction of the value is truncated, and in unsigned dtypes negative values wrap around: -1 is 255
 // in uint8. A value that overflows `dtype` is an error, and so is an imaginary part with a real
 // `dtype`.
-inline Tensor full(const Ints &size, const Scalar &fill_value, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_full, size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device), options);
-}
-inline void full_out(const Tensor &out, const Ints &size, const Scalar &fill_value, const Options &options = {}) {
-  detail::check(::tensor_full_out(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor full(const Ints &size, const Scalar &fill_value, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_full, size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device), options); }
+inline void full_out(const Tensor &out, const Ints &size, const Scalar &fill_value, const Options &options = {}) { detail::check(::tensor_full_out(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a tensor of shape `size` with uninitialized memory. `dtype` defaults to the default
 // dtype. A tensor with a sparse `layout` has no entries. The channels-last memory formats require 4
 // or 5 dimensions.
-inline Tensor empty(const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_empty, size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
-}
-inline void empty_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::check(::tensor_empty_out(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.get()));
-}
+inline Tensor empty(const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_empty, size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format)), options); }
+inline void empty_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) { detail::check(::tensor_empty_out(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.get())); }
 
 // Creates an uninitialized tensor of shape `size` with the given strides, in elements. Negative
 // strides are an error. `dtype` defaults to the default dtype.
-inline Tensor empty_strided(const Ints &size, const Ints &stride, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_empty_strided, size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device), options);
-}
+inline Tensor empty_strided(const Ints &size, const Ints &stride, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_empty_strided, size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device), options); }
 
 // Creates an uninitialized dense tensor with a given order of dimensions in memory.
 // `physical_layout` is a permutation of the dimensions, from the outermost to the innermost in
 // memory.
-inline Tensor empty_permuted(const Ints &size, const Ints &physical_layout, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_empty_permuted, size.data(), size.size(), physical_layout.data(), physical_layout.size(), options.dtype, options.layout, options.device), options);
-}
+inline Tensor empty_permuted(const Ints &size, const Ints &physical_layout, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_empty_permuted, size.data(), size.size(), physical_layout.data(), physical_layout.size(), options.dtype, options.layout, options.device), options); }
 
 // Creates a zero-dim tensor from a scalar. `dtype` defaults to the default dtype.
-inline Tensor scalar_tensor(const Scalar &s, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_scalar_tensor, s.get(), options.dtype, options.layout, options.device), options);
-}
+inline Tensor scalar_tensor(const Scalar &s, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_scalar_tensor, s.get(), options.dtype, options.layout, options.device), options); }
 
 // Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1. An
 // `end` less than `start` is an error. `dtype` defaults to int64 for integers, otherwise to the
 // default dtype.
-inline Tensor arange(const Scalar &start, const Scalar &end, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_arange_start, start.get(), end.get(), options.dtype, options.layout, options.device), options);
-}
-inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Options &options = {}) {
-  detail::check(::tensor_arange_start_out(start.get(), end.get(), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor arange(const Scalar &start, const Scalar &end, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_arange_start, start.get(), end.get(), options.dtype, options.layout, options.device), options); }
+inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Options &options = {}) { detail::check(::tensor_arange_start_out(start.get(), end.get(), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of the ceil((end - start) / step) values from `start` (inclusive) to `end`
 // (exclusive) with step `step`. `step` must not be 0, and must have the sign of `end` - `start`.
 // `dtype` defaults to int64 for integers, otherwise to the default dtype.
-inline Tensor arange(const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_arange_start_step, start.get(), end.get(), step.get(), options.dtype, options.layout, options.device), options);
-}
-inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) {
-  detail::check(::tensor_arange_start_step_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor arange(const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_arange_start_step, start.get(), end.get(), step.get(), options.dtype, options.layout, options.device), options); }
+inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) { detail::check(::tensor_arange_start_step_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of the values from 0 (inclusive) to `end` (exclusive) with step 1. `dtype`
 // defaults to int64 for an integer `end`, otherwise to the default dtype.
-inline Tensor arange(const Scalar &end, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_arange, end.get(), options.dtype, options.layout, options.device), options);
-}
-inline void arange_out(const Tensor &out, const Scalar &end, const Options &options = {}) {
-  detail::check(::tensor_arange_out(end.get(), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor arange(const Scalar &end, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_arange, end.get(), options.dtype, options.layout, options.device), options); }
+inline void arange_out(const Tensor &out, const Scalar &end, const Options &options = {}) { detail::check(::tensor_arange_out(end.get(), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
 // `start + i * (end - start) / (steps - 1)`. With one step, the value is `start`. A `start` or
 // `end` that overflows the dtype is an error, and so is a negative `steps`; for integer dtypes, the
 // fractions of `start`, `end` and the values are truncated. `dtype` defaults to the default dtype.
-inline Tensor linspace(const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_linspace, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
-}
-inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
-  detail::check(::tensor_linspace_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor linspace(const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_linspace, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options); }
+inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) { detail::check(::tensor_linspace_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive, which
 // are zero-dim tensors. `dtype` defaults to the default dtype.
-inline Tensor linspace(const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_linspace_tensor_tensor, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
-}
-inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) {
-  detail::check(::tensor_linspace_tensor_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor linspace(const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_linspace_tensor_tensor, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options); }
+inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) { detail::check(::tensor_linspace_tensor_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start`, a zero-dim tensor, to `end`,
 // both inclusive. `dtype` defaults to the default dtype.
-inline Tensor linspace(const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_linspace_tensor_scalar, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
-}
-inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) {
-  detail::check(::tensor_linspace_tensor_scalar_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor linspace(const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_linspace_tensor_scalar, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options); }
+inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) { detail::check(::tensor_linspace_tensor_scalar_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, a zero-dim tensor,
 // both inclusive. `dtype` defaults to the default dtype.
-inline Tensor linspace(const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_linspace_scalar_tensor, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options);
-}
-inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) {
-  detail::check(::tensor_linspace_scalar_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor linspace(const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_linspace_scalar_tensor, start.get(), end.get(), steps, options.dtype, options.layout, options.device), options); }
+inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) { detail::check(::tensor_linspace_scalar_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
 // exponents from `start` to `end`, both inclusive: `base**(start + i * (end - start) / (steps -
 // 1))`. With one step, the exponent is `start`. A negative `steps` is an error. `dtype` defaults to
 // the default dtype.
-inline Tensor logspace(const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_logspace, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
-}
-inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
-  detail::check(::tensor_logspace_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor logspace(const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_logspace, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options); }
+inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) { detail::check(::tensor_logspace_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`,
 // both inclusive, which are zero-dim tensors. `dtype` defaults to the default dtype.
-inline Tensor logspace(const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_logspace_tensor_tensor, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
-}
-inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
-  detail::check(::tensor_logspace_tensor_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor logspace(const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_logspace_tensor_tensor, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options); }
+inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) { detail::check(::tensor_logspace_tensor_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start`, a zero-dim
 // tensor, to `end`, both inclusive. `dtype` defaults to the default dtype.
-inline Tensor logspace(const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_logspace_tensor_scalar, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
-}
-inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
-  detail::check(::tensor_logspace_tensor_scalar_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor logspace(const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_logspace_tensor_scalar, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options); }
+inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) { detail::check(::tensor_logspace_tensor_scalar_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`, a
 // zero-dim tensor, both inclusive. `dtype` defaults to the default dtype.
-inline Tensor logspace(const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_logspace_scalar_tensor, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options);
-}
-inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
-  detail::check(::tensor_logspace_scalar_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor logspace(const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_logspace_scalar_tensor, start.get(), end.get(), steps, base, options.dtype, options.layout, options.device), options); }
+inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) { detail::check(::tensor_logspace_scalar_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get())); }
 
 // Creates the `n` x `n` identity matrix: 1 on the main diagonal, and 0 elsewhere. A negative size
 // is an error. `dtype` defaults to the default dtype.
-inline Tensor eye(Int n, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_eye, n, options.dtype, options.layout, options.device), options);
-}
-inline void eye_out(const Tensor &out, Int n, const Options &options = {}) {
-  detail::check(::tensor_eye_out(n, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor eye(Int n, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_eye, n, options.dtype, options.layout, options.device), options); }
+inline void eye_out(const Tensor &out, Int n, const Options &options = {}) { detail::check(::tensor_eye_out(n, options.dtype, options.layout, options.device, out.get())); }
 
 // Creates an `n` x `m` matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
 // default dtype.
-inline Tensor eye(Int n, Int m, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_eye_m, n, m, options.dtype, options.layout, options.device), options);
-}
-inline void eye_out(const Tensor &out, Int n, Int m, const Options &options = {}) {
-  detail::check(::tensor_eye_m_out(n, m, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor eye(Int n, Int m, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_eye_m, n, m, options.dtype, options.layout, options.device), options); }
+inline void eye_out(const Tensor &out, Int n, Int m, const Options &options = {}) { detail::check(::tensor_eye_m_out(n, m, options.dtype, options.layout, options.device, out.get())); }
 
 // Returns the row and column indices, of shape (2, N), of the lower triangle of a `row` x `col`
 // matrix: the elements on and below diagonal `offset`, in row-major order. Diagonal 0 is the main
 // diagonal, and positive ones are above it. `dtype` defaults to int64.
-inline Tensor tril_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_tril_indices, row, col, offset, options.dtype, options.layout, options.device), options);
-}
+inline Tensor tril_indices(Int row, Int col, Int offset = 0, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_tril_indices, row, col, offset, options.dtype, options.layout, options.device), options); }
 
 // Returns the row and column indices, of shape (2, N), of the upper triangle of a `row` x `col`
 // matrix: the elements on and above diagonal `offset`, in row-major order. Diagonal 0 is the main
 // diagonal, and positive ones are above it. `dtype` defaults to int64.
-inline Tensor triu_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_triu_indices, row, col, offset, options.dtype, options.layout, options.device), options);
-}
+inline Tensor triu_indices(Int row, Int col, Int offset = 0, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_triu_indices, row, col, offset, options.dtype, options.layout, options.device), options); }
 
 // Creates an uninitialized tensor with the shape of `self`; dtype, layout and device default to
 // those of `self`. Without `memory_format`, the order of the dimensions in memory is that of
 // `self`.
-inline Tensor empty_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_empty_like, self.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
-}
+inline Tensor empty_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_empty_like, self.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options); }
 
 // Creates a tensor filled with the scalar 0 with the shape of `self`; dtype, layout and device
 // default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
 // that of `self`.
-inline Tensor zeros_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_zeros_like, self.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
-}
+inline Tensor zeros_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_zeros_like, self.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options); }
 
 // Creates a tensor filled with the scalar 1 with the shape of `self`; dtype, layout and device
 // default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
 // that of `self`.
-inline Tensor ones_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_ones_like, self.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
-}
+inline Tensor ones_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_ones_like, self.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options); }
 
 // Creates a tensor filled with `fill_value` with the shape of `self`; dtype, layout and device
 // default to those of `self`. The value is converted as in `full`. Without `memory_format`, the
 // order of the dimensions in memory is that of `self`.
-inline Tensor full_like(const Tensor &self, const Scalar &fill_value, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_full_like, self.get(), fill_value.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
-}
+inline Tensor full_like(const Tensor &self, const Scalar &fill_value, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_full_like, self.get(), fill_value.get(), options.dtype, options.layout, options.device, detail::get(memory_format)), options); }
 
 // Creates an uninitialized tensor of shape `size`; dtype and device default to those of `self`.
-inline Tensor new_empty(const Tensor &self, const Ints &size, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_new_empty, self.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options);
-}
+inline Tensor new_empty(const Tensor &self, const Ints &size, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_new_empty, self.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options); }
 
 // Creates an uninitialized tensor of shape `size` with the given strides, in elements; dtype and
 // device default to those of `self`.
-inline Tensor new_empty_strided(const Tensor &self, const Ints &size, const Ints &stride, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_new_empty_strided, self.get(), size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device), options);
-}
+inline Tensor new_empty_strided(const Tensor &self, const Ints &size, const Ints &stride, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_new_empty_strided, self.get(), size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device), options); }
 
 // Creates a tensor of shape `size` filled with `fill_value`; dtype and device default to those of
 // `self`. The value is converted as in `full`.
-inline Tensor new_full(const Tensor &self, const Ints &size, const Scalar &fill_value, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_new_full, self.get(), size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device), options);
-}
+inline Tensor new_full(const Tensor &self, const Ints &size, const Scalar &fill_value, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_new_full, self.get(), size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device), options); }
 
 // Creates a tensor of shape `size` filled with 0; dtype and device default to those of `self`.
-inline Tensor new_zeros(const Tensor &self, const Ints &size, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_new_zeros, self.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options);
-}
+inline Tensor new_zeros(const Tensor &self, const Ints &size, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_new_zeros, self.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options); }
 
 // Creates a tensor of shape `size` filled with 1; dtype and device default to those of `self`.
-inline Tensor new_ones(const Tensor &self, const Ints &size, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_new_ones, self.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options);
-}
+inline Tensor new_ones(const Tensor &self, const Ints &size, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_new_ones, self.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options); }
 
 // Computes the Bartlett (triangular) window `1 - abs(2 * i / (n - 1) - 1)` of `window_length`
 // samples, with n = `window_length` + 1 for a `periodic` window (default), which omits the last
 // sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
 // `dtype` must be floating-point, and defaults to the default dtype.
-inline Tensor bartlett_window(Int window_length, Bool periodic = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_bartlett_window, window_length, periodic, options.dtype, options.layout, options.device), options);
-}
+inline Tensor bartlett_window(Int window_length, Bool periodic = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_bartlett_window, window_length, periodic, options.dtype, options.layout, options.device), options); }
 
 // Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples, with
 // n = `window_length` + 1 for a `periodic` window (default), which omits the last sample, and n =
 // `window_length` for a symmetric one. A negative `window_length` is an error. `dtype` must be
 // floating-point, and defaults to the default dtype.
-inline Tensor hann_window(Int window_length, Bool periodic = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_hann_window, window_length, periodic, options.dtype, options.layout, options.device), options);
-}
+inline Tensor hann_window(Int window_length, Bool periodic = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_hann_window, window_length, periodic, options.dtype, options.layout, options.device), options); }
 
 // Computes the Hamming window `alpha - beta * cos(2 * pi * i / (n - 1))` of `window_length`
 // samples, with n = `window_length` + 1 for a `periodic` window (default), which omits the last
 // sample, and n = `window_length` for a symmetric one. A negative `window_length` is an error.
 // `dtype` must be floating-point, and defaults to the default dtype.
-inline Tensor hamming_window(Int window_length, Bool periodic = true, Real alpha = 0.54, Real beta = 0.46, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_hamming_window, window_length, periodic, alpha, beta, options.dtype, options.layout, options.device), options);
-}
+inline Tensor hamming_window(Int window_length, Bool periodic = true, Real alpha = 0.54, Real beta = 0.46, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_hamming_window, window_length, periodic, alpha, beta, options.dtype, options.layout, options.device), options); }
 
 // Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n
 // - 1))` of `window_length` samples, with n = `window_length` + 1 for a `periodic` window
 // (default), which omits the last sample, and n = `window_length` for a symmetric one. A negative
 // `window_length` is an error. `dtype` must be floating-point, and defaults to the default dtype.
-inline Tensor blackman_window(Int window_length, Bool periodic = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_blackman_window, window_length, periodic, options.dtype, options.layout, options.device), options);
-}
+inline Tensor blackman_window(Int window_length, Bool periodic = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_blackman_window, window_length, periodic, options.dtype, options.layout, options.device), options); }
 
 // Computes the Kaiser window `I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta)`, with the
 // modified Bessel function I0, of `window_length` samples, with n = `window_length` + 1 for a
 // `periodic` window (default), which omits the last sample, and n = `window_length` for a symmetric
 // one. A negative `window_length` is an error. `dtype` must be floating-point, and defaults to the
 // default dtype.
-inline Tensor kaiser_window(Int window_length, Bool periodic = true, Real beta = 12.0, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_kaiser_window, window_length, periodic, beta, options.dtype, options.layout, options.device), options);
-}
+inline Tensor kaiser_window(Int window_length, Bool periodic = true, Real beta = 12.0, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_kaiser_window, window_length, periodic, beta, options.dtype, options.layout, options.device), options); }
 
 // Computes the Vandermonde matrix of the vector `x`: row i contains the powers of `x[i]` from `N`
 // - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`.
-inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt, Bool increasing = false) {
-  return detail::make<Tensor>(::tensor_vander, x.get(), detail::get(N), increasing);
-}
+inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt, Bool increasing = false) { return detail::make<Tensor>(::tensor_vander, x.get(), detail::get(N), increasing); }
 
 // Returns the number of devices of a type: 1 for "cpu" and "meta", the number of devices of the
 // CUDA driver for "cuda", and 0 for types without a backend. An unknown type is an error.
-inline int64_t device_count(const Text &type) {
-  return detail::make<int64_t>(::tensor_device_count, detail::text("device_count: type", type));
-}
+inline int64_t device_count(const Text &type) { return detail::make<int64_t>(::tensor_device_count, detail::text("device_count: type", type)); }
 
 // Returns the reason why no device of a type is available, such as "no driver: libcuda.so.1 was not
 // found"; empty if one is.
-inline std::string device_absence(const Text &type) {
-  return detail::make<std::string>(::tensor_device_absence, detail::text("device_absence: type", type));
-}
+inline std::string device_absence(const Text &type) { return detail::make<std::string>(::tensor_device_absence, detail::text("device_absence: type", type)); }
 
 // Waits until `device` has completed all submitted work; returns immediately for the CPU and meta.
 // Asynchronous failures are reported here.
-inline void device_synchronize(const Device &device) {
-  detail::check(::tensor_device_synchronize(device));
-}
+inline void device_synchronize(const Device &device) { detail::check(::tensor_device_synchronize(device)); }
 
 // Returns memory statistics of `device` in bytes: in use by tensors, and its peak; reserved from
 // the driver, including memory cached for reuse, and its peak; the limit of that, 0 for none; free
@@ -1845,67 +1317,47 @@ inline DeviceAllocationsResult device_allocations(const Device &device) {
 }
 
 // Sets the peaks of `device_memory` to the present values.
-inline void device_reset_peak_memory(const Device &device) {
-  detail::check(::tensor_device_reset_peak_memory(device));
-}
+inline void device_reset_peak_memory(const Device &device) { detail::check(::tensor_device_reset_peak_memory(device)); }
 
 // Sets the limit of memory reserved on `device`: an allocation that would exceed `nbytes` after
 // cached memory is released returns a memory error. 0 means no limit.
-inline void device_set_memory_limit(const Device &device, Int nbytes) {
-  detail::check(::tensor_device_set_memory_limit(device, nbytes));
-}
+inline void device_set_memory_limit(const Device &device, Int nbytes) { detail::check(::tensor_device_set_memory_limit(device, nbytes)); }
 
 // Returns the index of the current device of a type in the calling thread, which "cuda" without an
 // index denotes: 0 until `device_set_current` changes it; -1 for types whose devices have no index.
 // The device need not be available.
-inline int64_t device_current(const Text &type) {
-  return detail::make<int64_t>(::tensor_device_current, detail::text("device_current: type", type));
-}
+inline int64_t device_current(const Text &type) { return detail::make<int64_t>(::tensor_device_current, detail::text("device_current: type", type)); }
 
 // Sets the current device of its type for the calling thread. `device` must be available and have
 // an index. Existing tensors are not moved.
-inline void device_set_current(const Device &device) {
-  detail::check(::tensor_device_set_current(device));
-}
+inline void device_set_current(const Device &device) { detail::check(::tensor_device_set_current(device)); }
 
 // Returns the name of `device`, as reported by the driver.
-inline std::string device_name(const Device &device) {
-  return detail::make<std::string>(::tensor_device_name, device);
-}
+inline std::string device_name(const Device &device) { return detail::make<std::string>(::tensor_device_name, device); }
 
 // Returns the unique id of `device`, equal in all processes, as hexadecimal digits.
-inline std::string device_uuid(const Device &device) {
-  return detail::make<std::string>(::tensor_device_uuid, device);
-}
+inline std::string device_uuid(const Device &device) { return detail::make<std::string>(::tensor_device_uuid, device); }
 
 // Returns an attribute of `device`, as reported by the driver: "major" and "minor" of the compute
 // capability, "total_memory" in bytes, "multi_processor_count", "warp_size",
 // "max_threads_per_block", "max_threads_per_multi_processor", "shared_memory_per_block",
 // "L2_cache_size", "clock_rate" and "memory_clock_rate" in kHz, "memory_bus_width" in bits,
 // "pci_bus_id" and others; the error for an unknown name lists them.
-inline int64_t device_attribute(const Device &device, const Text &name) {
-  return detail::make<int64_t>(::tensor_device_attribute, device, detail::text("device_attribute: name", name));
-}
+inline int64_t device_attribute(const Device &device, const Text &name) { return detail::make<int64_t>(::tensor_device_attribute, device, detail::text("device_attribute: name", name)); }
 
 // Returns whether `device` can access the memory of `peer` directly. Copies between the two then
 // bypass the host.
-inline bool device_can_access_peer(const Device &device, const Device &peer) {
-  return detail::make<bool>(::tensor_device_can_access_peer, device, peer);
-}
+inline bool device_can_access_peer(const Device &device, const Device &peer) { return detail::make<bool>(::tensor_device_can_access_peer, device, peer); }
 
 // Returns the device of a type whose memory contains `data`, as reported by its driver; the current
 // device for NULL. Host memory is an error.
-inline Device device_of_pointer(const Text &type, const void * data) {
-  return detail::make<Device>(::tensor_device_of_pointer, detail::text("device_of_pointer: type", type), data);
-}
+inline Device device_of_pointer(const Text &type, const void * data) { return detail::make<Device>(::tensor_device_of_pointer, detail::text("device_of_pointer: type", type), data); }
 
 // Creates a stream of `device`: a queue of work that is executed in order, independently of other
 // streams. Smaller numbers of `priority` have precedence; values out of range are clamped
 // (`stream_priorities`). A stream is a number that is valid until the process ends; there are 32
 // for each priority, returned in rotation. Devices without streams, such as the CPU, are an error.
-inline int64_t stream_new(const Device &device, Int priority = 0) {
-  return detail::make<int64_t>(::tensor_stream_new, device, priority);
-}
+inline int64_t stream_new(const Device &device, Int priority = 0) { return detail::make<int64_t>(::tensor_stream_new, device, priority); }
 
 // Returns the range of stream priorities of `device`, the least and the greatest; the greatest is
 // the smaller number.
@@ -1918,125 +1370,83 @@ inline StreamPrioritiesResult stream_priorities(const Device &device) {
 
 // Returns a stream for a driver handle (CUstream) of another library, which must keep it until the
 // process ends.
-inline int64_t stream_external(const Device &device, Int handle) {
-  return detail::make<int64_t>(::tensor_stream_external, device, handle);
-}
+inline int64_t stream_external(const Device &device, Int handle) { return detail::make<int64_t>(::tensor_stream_external, device, handle); }
 
 // Returns the current stream of `device` in the calling thread: the default stream until
 // `stream_set_current` changes it.
-inline int64_t stream_current(const Device &device) {
-  return detail::make<int64_t>(::tensor_stream_current, device);
-}
+inline int64_t stream_current(const Device &device) { return detail::make<int64_t>(::tensor_stream_current, device); }
 
 // Sets the current stream of its device for the calling thread. Results that other streams have yet
 // to write require `stream_wait_stream`.
-inline void stream_set_current(Int stream) {
-  detail::check(::tensor_stream_set_current(stream));
-}
+inline void stream_set_current(Int stream) { detail::check(::tensor_stream_set_current(stream)); }
 
 // Returns the default stream of `device`, which is the initial current stream of each thread.
-inline int64_t stream_default(const Device &device) {
-  return detail::make<int64_t>(::tensor_stream_default, device);
-}
+inline int64_t stream_default(const Device &device) { return detail::make<int64_t>(::tensor_stream_default, device); }
 
 // Returns the device of a stream.
-inline Device stream_device(Int stream) {
-  return detail::make<Device>(::tensor_stream_device, stream);
-}
+inline Device stream_device(Int stream) { return detail::make<Device>(::tensor_stream_device, stream); }
 
 // Returns the driver handle (CUstream) of a stream, for other libraries.
-inline int64_t stream_handle(Int stream) {
-  return detail::make<int64_t>(::tensor_stream_handle, stream);
-}
+inline int64_t stream_handle(Int stream) { return detail::make<int64_t>(::tensor_stream_handle, stream); }
 
 // Returns whether all work submitted to a stream is complete.
-inline bool stream_query(Int stream) {
-  return detail::make<bool>(::tensor_stream_query, stream);
-}
+inline bool stream_query(Int stream) { return detail::make<bool>(::tensor_stream_query, stream); }
 
 // Waits until all work submitted to a stream is complete. Asynchronous failures are reported here.
-inline void stream_synchronize(Int stream) {
-  detail::check(::tensor_stream_synchronize(stream));
-}
+inline void stream_synchronize(Int stream) { detail::check(::tensor_stream_synchronize(stream)); }
 
 // Makes work submitted to `stream` from now on wait for all work submitted to `other` so far. Does
 // not block the caller.
-inline void stream_wait_stream(Int stream, Int other) {
-  detail::check(::tensor_stream_wait_stream(stream, other));
-}
+inline void stream_wait_stream(Int stream, Int other) { detail::check(::tensor_stream_wait_stream(stream, other)); }
 
 // Makes work submitted to `stream` from now on wait for the last record of `event`; no effect if it
 // was not recorded. Does not block the caller.
-inline void stream_wait_event(Int stream, Int event) {
-  detail::check(::tensor_stream_wait_event(stream, event));
-}
+inline void stream_wait_event(Int stream, Int event) { detail::check(::tensor_stream_wait_event(stream, event)); }
 
 // Creates an event, a marker in a stream, for devices of the type of `device`. `timing` enables
 // `event_elapsed_time`; with `blocking`, a thread that waits for it sleeps. An event is a number;
 // free it with `event_free`.
-inline int64_t event_new(const Device &device, Bool timing = false, Bool blocking = false) {
-  return detail::make<int64_t>(::tensor_event_new, device, timing, blocking);
-}
+inline int64_t event_new(const Device &device, Bool timing = false, Bool blocking = false) { return detail::make<int64_t>(::tensor_event_new, device, timing, blocking); }
 
 // Frees an event. Streams that wait for it are not affected.
-inline void event_free(Int event) {
-  detail::check(::tensor_event_free(event));
-}
+inline void event_free(Int event) { detail::check(::tensor_event_free(event)); }
 
 // Records `event` in `stream`, after all work submitted so far. The device of the first stream
 // becomes that of the event.
-inline void event_record(Int event, Int stream) {
-  detail::check(::tensor_event_record(event, stream));
-}
+inline void event_record(Int event, Int stream) { detail::check(::tensor_event_record(event, stream)); }
 
 // Returns whether the work before the last record of an event is complete; true for an event that
 // was not recorded.
-inline bool event_query(Int event) {
-  return detail::make<bool>(::tensor_event_query, event);
-}
+inline bool event_query(Int event) { return detail::make<bool>(::tensor_event_query, event); }
 
 // Waits for the work before the last record of an event; returns immediately for an event that was
 // not recorded.
-inline void event_synchronize(Int event) {
-  detail::check(::tensor_event_synchronize(event));
-}
+inline void event_synchronize(Int event) { detail::check(::tensor_event_synchronize(event)); }
 
 // Returns the time between two events in milliseconds. Both must have timing, be recorded on the
 // same device, and be complete.
-inline double event_elapsed_time(Int start, Int end) {
-  return detail::make<double>(::tensor_event_elapsed_time, start, end);
-}
+inline double event_elapsed_time(Int start, Int end) { return detail::make<double>(::tensor_event_elapsed_time, start, end); }
 
 // Returns the driver handle (CUevent) of an event, for other libraries; 0 before it is recorded.
-inline int64_t event_handle(Int event) {
-  return detail::make<int64_t>(::tensor_event_handle, event);
-}
+inline int64_t event_handle(Int event) { return detail::make<int64_t>(::tensor_event_handle, event); }
 
 // Computes the discrete Fourier transform of complex numbers along `dim`, forward or inverse, times
 // `scale`. The functions of `fft` call it. The dimensions `dim` are the innermost ones of the
 // result in memory, in the order of their strides in `self`.
-inline Tensor fft_c2c(const Tensor &self, const Ints &dim, Bool forward = true, Real scale = 1.0) {
-  return detail::make<Tensor>(::tensor_fft_c2c, self.get(), dim.data(), dim.size(), forward, scale);
-}
+inline Tensor fft_c2c(const Tensor &self, const Ints &dim, Bool forward = true, Real scale = 1.0) { return detail::make<Tensor>(::tensor_fft_c2c, self.get(), dim.data(), dim.size(), forward, scale); }
 
 // Computes the discrete Fourier transform of real numbers along `dim`, times `scale`. `onesided`
 // keeps the first n // 2 + 1 elements of the last of `dim`; two-sided transforms support one
 // dimension.
-inline Tensor fft_r2c(const Tensor &self, const Ints &dim, Bool onesided = true, Real scale = 1.0) {
-  return detail::make<Tensor>(::tensor_fft_r2c, self.get(), dim.data(), dim.size(), onesided, scale);
-}
+inline Tensor fft_r2c(const Tensor &self, const Ints &dim, Bool onesided = true, Real scale = 1.0) { return detail::make<Tensor>(::tensor_fft_r2c, self.get(), dim.data(), dim.size(), onesided, scale); }
 
 // Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
 // `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
-inline Tensor fft_c2r(const Tensor &self, Int dim, Int size, Real scale = 1.0) {
-  return detail::make<Tensor>(::tensor_fft_c2r, self.get(), dim, size, scale);
-}
+inline Tensor fft_c2r(const Tensor &self, Int dim, Int size, Real scale = 1.0) { return detail::make<Tensor>(::tensor_fft_c2r, self.get(), dim, size, scale); }
 
 // Pads the last dimension with `before` and `after` elements, in the mode "reflect" (default),
 // "constant" (zeros), "replicate" or "circular". `stft` calls it.
-inline Tensor signal_pad(const Tensor &self, Int before, Int after, const Text &mode = "reflect") {
-  return detail::make<Tensor>(::tensor_signal_pad, self.get(), before, after, detail::text("signal_pad: mode", mode));
-}
+inline Tensor signal_pad(const Tensor &self, Int before, Int after, const Text &mode = "reflect") { return detail::make<Tensor>(::tensor_signal_pad, self.get(), before, after, detail::text("signal_pad: mode", mode)); }
 
 // Computes the short-time Fourier transform (STFT) of a signal, or of each row of a matrix: the
 // Fourier transforms of frames of `n_fft` samples, `hop_length` samples apart (default: `n_fft` //
@@ -2050,18 +1460,14 @@ inline Tensor signal_pad(const Tensor &self, Int before, Int after, const Text &
 // required for real signals; false returns real and imaginary parts in a last dimension of size 2.
 // `align_to_window`, which requires `center` to be false, pads the signal so that the window of the
 // first frame, not the frame, begins at the first sample.
-inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const Text &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
-  return detail::make<Tensor>(::tensor_stft, self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, detail::text("stft: pad_mode", pad_mode), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window));
-}
+inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const Text &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) { return detail::make<Tensor>(::tensor_stft, self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, detail::text("stft: pad_mode", pad_mode), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window)); }
 
 // Computes the inverse short-time Fourier transform: the signal whose `stft` with the same
 // arguments is closest to `self`, a complex tensor of shape (..., frequencies, frames), in the
 // least-squares sense (overlap-add). The sum of the squared windows must be nonzero everywhere.
 // `length` is the length of the result, zero-padded if necessary. `return_complex` returns a
 // complex signal, and requires all frequencies.
-inline Tensor istft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Int> &length = std::nullopt, Bool return_complex = false) {
-  return detail::make<Tensor>(::tensor_istft, self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, normalized, detail::get(onesided), detail::get(length), return_complex);
-}
+inline Tensor istft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Int> &length = std::nullopt, Bool return_complex = false) { return detail::make<Tensor>(::tensor_istft, self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, normalized, detail::get(onesided), detail::get(length), return_complex); }
 
 // Saves tensors and containers of them to a file in PyTorch's format (`torch.save`). The file
 // replaces an existing one atomically. Tensors must be strided, on the CPU or the meta device.
@@ -2076,20 +1482,14 @@ inline Tensor istft(const Tensor &self, Int n_fft, const std::optional<Int> &hop
 // surrogates; {"def": n, "value": v} is a value that occurs again as {"ref": n}. The first
 // occurrence of a tensor may also have attributes, as "state": {"dict": ...}, and "parameter": true
 // for a parameter that requires grad.
-inline void save(const Text &path, const Text &structure, const Tensors &tensors, Bool compact = false) {
-  detail::check(::tensor_save(detail::text("save: path", path), detail::text("save: structure", structure), tensors.data(), tensors.size(), compact));
-}
+inline void save(const Text &path, const Text &structure, const Tensors &tensors, Bool compact = false) { detail::check(::tensor_save(detail::text("save: path", path), detail::text("save: structure", structure), tensors.data(), tensors.size(), compact)); }
 
 // Returns the contents of the file that `save` writes, as a 1-D uint8 tensor.
-inline Tensor save_bytes(const Text &structure, const Tensors &tensors, Bool compact = false) {
-  return detail::make<Tensor>(::tensor_save_bytes, detail::text("save_bytes: structure", structure), tensors.data(), tensors.size(), compact);
-}
+inline Tensor save_bytes(const Text &structure, const Tensors &tensors, Bool compact = false) { return detail::make<Tensor>(::tensor_save_bytes, detail::text("save_bytes: structure", structure), tensors.data(), tensors.size(), compact); }
 
 // Saves a dict of named tensors in PyTorch's format, as `save` does. Each tensor has one name, and
 // names must be unique.
-inline void save_dict(const Text &path, const Strings &names, const Tensors &tensors, Bool compact = false) {
-  detail::check(::tensor_save_dict(detail::text("save_dict: path", path), names.data("save_dict: names"), names.size(), tensors.data(), tensors.size(), compact));
-}
+inline void save_dict(const Text &path, const Strings &names, const Tensors &tensors, Bool compact = false) { detail::check(::tensor_save_dict(detail::text("save_dict: path", path), names.data("save_dict: names"), names.size(), tensors.data(), tensors.size(), compact)); }
 
 // Loads a file in PyTorch's format (`torch.load` with weights_only): returns the JSON structure of
 // its containers, as `save` accepts it, and the tensors.
@@ -2130,14 +1530,10 @@ inline LoadDictResult load_dict(const Text &path, const std::optional<Text> &map
 // Writes a zip archive of named records, the container of PyTorch's files; it replaces an existing
 // file atomically. Each record is a contiguous 1-D uint8 tensor, stored uncompressed and aligned to
 // 64 bytes; names must be unique. The archive depends only on names and records.
-inline void archive_save(const Text &path, const Strings &names, const Tensors &records) {
-  detail::check(::tensor_archive_save(detail::text("archive_save: path", path), names.data("archive_save: names"), names.size(), records.data(), records.size()));
-}
+inline void archive_save(const Text &path, const Strings &names, const Tensors &records) { detail::check(::tensor_archive_save(detail::text("archive_save: path", path), names.data("archive_save: names"), names.size(), records.data(), records.size())); }
 
 // Returns the contents of the archive that `archive_save` writes, as a 1-D uint8 tensor.
-inline Tensor archive_save_bytes(const Strings &names, const Tensors &records) {
-  return detail::make<Tensor>(::tensor_archive_save_bytes, names.data("archive_save_bytes: names"), names.size(), records.data(), records.size());
-}
+inline Tensor archive_save_bytes(const Strings &names, const Tensors &records) { return detail::make<Tensor>(::tensor_archive_save_bytes, names.data("archive_save_bytes: names"), names.size(), records.data(), records.size()); }
 
 // Reads all records of a zip archive, compressed or not, as uint8 tensors, and verifies their
 // checksums. `mmap` maps the file: uncompressed records are read on first use, without
@@ -2160,21 +1556,15 @@ inline ArchiveLoadBytesResult archive_load_bytes(const Tensor &data) {
 // Returns a pickle, a contiguous uint8 tensor, in which globals of the module `old`, and of its
 // submodules, are those of the module `new`. Strings are unchanged. Nothing is imported or
 // executed.
-inline Tensor pickle_rename(const Tensor &data, const Text &old, const Text &new_) {
-  return detail::make<Tensor>(::tensor_pickle_rename, data.get(), detail::text("pickle_rename: old", old), detail::text("pickle_rename: new", new_));
-}
+inline Tensor pickle_rename(const Tensor &data, const Text &old, const Text &new_) { return detail::make<Tensor>(::tensor_pickle_rename, data.get(), detail::text("pickle_rename: old", old), detail::text("pickle_rename: new", new_)); }
 
 // Saves named tensors to a safetensors file, which replaces an existing one atomically. `metadata`
 // is a JSON object of strings. Tensors that are not contiguous or share memory are written
 // separately. The format does not support complex128 and complex32.
-inline void safetensors_save_file(const Text &path, const Strings &names, const Tensors &tensors, const std::optional<Text> &metadata = std::nullopt) {
-  detail::check(::tensor_safetensors_save_file(detail::text("safetensors_save_file: path", path), names.data("safetensors_save_file: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save_file: metadata", metadata)));
-}
+inline void safetensors_save_file(const Text &path, const Strings &names, const Tensors &tensors, const std::optional<Text> &metadata = std::nullopt) { detail::check(::tensor_safetensors_save_file(detail::text("safetensors_save_file: path", path), names.data("safetensors_save_file: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save_file: metadata", metadata))); }
 
 // Returns the contents of the file that `safetensors_save_file` writes, as a 1-D uint8 tensor.
-inline Tensor safetensors_save(const Strings &names, const Tensors &tensors, const std::optional<Text> &metadata = std::nullopt) {
-  return detail::make<Tensor>(::tensor_safetensors_save, names.data("safetensors_save: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save: metadata", metadata));
-}
+inline Tensor safetensors_save(const Strings &names, const Tensors &tensors, const std::optional<Text> &metadata = std::nullopt) { return detail::make<Tensor>(::tensor_safetensors_save, names.data("safetensors_save: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save: metadata", metadata)); }
 
 // Loads a safetensors file: all tensors, or those named in `only`, and its metadata, a JSON object
 // or "". `mmap` (default) maps the file: bytes are read on first use, writes are private to the
@@ -2233,44 +1623,30 @@ inline GgufLoadResult gguf_load(const Tensor &data) {
 
 // Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
 // not support bfloat16 and complex32.
-inline void npy_save(const Text &path, const Tensor &self) {
-  detail::check(::tensor_npy_save(detail::text("npy_save: path", path), self.get()));
-}
+inline void npy_save(const Text &path, const Tensor &self) { detail::check(::tensor_npy_save(detail::text("npy_save: path", path), self.get())); }
 
 // Returns the contents of the file that `npy_save` writes, as a 1-D uint8 tensor.
-inline Tensor npy_save_bytes(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_npy_save_bytes, self.get());
-}
+inline Tensor npy_save_bytes(const Tensor &self) { return detail::make<Tensor>(::tensor_npy_save_bytes, self.get()); }
 
 // Loads a tensor from a NumPy .npy file. Arrays in Fortran order keep their strides; big-endian
 // arrays are converted; arrays of dtype object are an error. `mmap` maps the file: bytes are read
 // on first use, and writes are private to the process.
-inline Tensor npy_load(const Text &path, Bool mmap = false) {
-  return detail::make<Tensor>(::tensor_npy_load, detail::text("npy_load: path", path), mmap);
-}
+inline Tensor npy_load(const Text &path, Bool mmap = false) { return detail::make<Tensor>(::tensor_npy_load, detail::text("npy_load: path", path), mmap); }
 
 // Loads a tensor from the contents of a NumPy .npy file, a contiguous uint8 tensor.
-inline Tensor npy_load_bytes(const Tensor &data) {
-  return detail::make<Tensor>(::tensor_npy_load_bytes, data.get());
-}
+inline Tensor npy_load_bytes(const Tensor &data) { return detail::make<Tensor>(::tensor_npy_load_bytes, data.get()); }
 
 // Returns the length of a .npy file in bytes, from its first bytes, a contiguous uint8 tensor, to
 // read it from a stream. For 12 bytes it returns the number of bytes that are required; for these,
 // the length of the file.
-inline int64_t npy_length(const Tensor &head) {
-  return detail::make<int64_t>(::tensor_npy_length, head.get());
-}
+inline int64_t npy_length(const Tensor &head) { return detail::make<int64_t>(::tensor_npy_length, head.get()); }
 
 // Saves named tensors to a NumPy .npz file, uncompressed, which replaces an existing one
 // atomically.
-inline void npz_save(const Text &path, const Strings &names, const Tensors &tensors) {
-  detail::check(::tensor_npz_save(detail::text("npz_save: path", path), names.data("npz_save: names"), names.size(), tensors.data(), tensors.size()));
-}
+inline void npz_save(const Text &path, const Strings &names, const Tensors &tensors) { detail::check(::tensor_npz_save(detail::text("npz_save: path", path), names.data("npz_save: names"), names.size(), tensors.data(), tensors.size())); }
 
 // Returns the contents of the file that `npz_save` writes, as a 1-D uint8 tensor.
-inline Tensor npz_save_bytes(const Strings &names, const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_npz_save_bytes, names.data("npz_save_bytes: names"), names.size(), tensors.data(), tensors.size());
-}
+inline Tensor npz_save_bytes(const Strings &names, const Tensors &tensors) { return detail::make<Tensor>(::tensor_npz_save_bytes, names.data("npz_save_bytes: names"), names.size(), tensors.data(), tensors.size()); }
 
 // Loads all tensors of a NumPy .npz file, compressed or not, and verifies checksums.
 inline NpzLoadResult npz_load(const Text &path) {
@@ -2291,392 +1667,198 @@ inline NpzLoadBytesResult npz_load_bytes(const Tensor &data) {
 // Writes the bytes of a contiguous uint8 tensor to a file, which replaces an existing one
 // atomically after the bytes are on disk. Symbolic links are followed, and pipes and devices are
 // written to.
-inline void file_write(const Text &path, const Tensor &data) {
-  detail::check(::tensor_file_write(detail::text("file_write: path", path), data.get()));
-}
+inline void file_write(const Text &path, const Tensor &data) { detail::check(::tensor_file_write(detail::text("file_write: path", path), data.get())); }
 
 // Computes the square root of each element; NaN for negative real numbers.
-inline Tensor sqrt(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_sqrt, self.get());
-}
-inline Tensor sqrt_(const Tensor &self) {
-  return detail::checked(self, ::tensor_sqrt_(self.get()));
-}
-inline void sqrt_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_sqrt_out(self.get(), out.get()));
-}
+inline Tensor sqrt(const Tensor &self) { return detail::make<Tensor>(::tensor_sqrt, self.get()); }
+inline Tensor sqrt_(const Tensor &self) { return detail::checked(self, ::tensor_sqrt_(self.get())); }
+inline void sqrt_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_sqrt_out(self.get(), out.get())); }
 
 // Computes the reciprocal square root of each element: `1 / sqrt(x)`.
-inline Tensor rsqrt(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_rsqrt, self.get());
-}
-inline Tensor rsqrt_(const Tensor &self) {
-  return detail::checked(self, ::tensor_rsqrt_(self.get()));
-}
-inline void rsqrt_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_rsqrt_out(self.get(), out.get()));
-}
+inline Tensor rsqrt(const Tensor &self) { return detail::make<Tensor>(::tensor_rsqrt, self.get()); }
+inline Tensor rsqrt_(const Tensor &self) { return detail::checked(self, ::tensor_rsqrt_(self.get())); }
+inline void rsqrt_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_rsqrt_out(self.get(), out.get())); }
 
 // Computes the exponential function of each element: `e**x`.
-inline Tensor exp(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_exp, self.get());
-}
-inline Tensor exp_(const Tensor &self) {
-  return detail::checked(self, ::tensor_exp_(self.get()));
-}
-inline void exp_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_exp_out(self.get(), out.get()));
-}
+inline Tensor exp(const Tensor &self) { return detail::make<Tensor>(::tensor_exp, self.get()); }
+inline Tensor exp_(const Tensor &self) { return detail::checked(self, ::tensor_exp_(self.get())); }
+inline void exp_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_exp_out(self.get(), out.get())); }
 
 // Computes 2 to the power of each element: `2**x`.
-inline Tensor exp2(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_exp2, self.get());
-}
-inline Tensor exp2_(const Tensor &self) {
-  return detail::checked(self, ::tensor_exp2_(self.get()));
-}
-inline void exp2_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_exp2_out(self.get(), out.get()));
-}
+inline Tensor exp2(const Tensor &self) { return detail::make<Tensor>(::tensor_exp2, self.get()); }
+inline Tensor exp2_(const Tensor &self) { return detail::checked(self, ::tensor_exp2_(self.get())); }
+inline void exp2_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_exp2_out(self.get(), out.get())); }
 
 // Computes `exp(x) - 1` of each element, accurate for x near 0.
-inline Tensor expm1(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_expm1, self.get());
-}
-inline Tensor expm1_(const Tensor &self) {
-  return detail::checked(self, ::tensor_expm1_(self.get()));
-}
-inline void expm1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_expm1_out(self.get(), out.get()));
-}
+inline Tensor expm1(const Tensor &self) { return detail::make<Tensor>(::tensor_expm1, self.get()); }
+inline Tensor expm1_(const Tensor &self) { return detail::checked(self, ::tensor_expm1_(self.get())); }
+inline void expm1_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_expm1_out(self.get(), out.get())); }
 
 // Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
-inline Tensor log(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_log, self.get());
-}
-inline Tensor log_(const Tensor &self) {
-  return detail::checked(self, ::tensor_log_(self.get()));
-}
-inline void log_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_log_out(self.get(), out.get()));
-}
+inline Tensor log(const Tensor &self) { return detail::make<Tensor>(::tensor_log, self.get()); }
+inline Tensor log_(const Tensor &self) { return detail::checked(self, ::tensor_log_(self.get())); }
+inline void log_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_log_out(self.get(), out.get())); }
 
 // Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
-inline Tensor log2(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_log2, self.get());
-}
-inline Tensor log2_(const Tensor &self) {
-  return detail::checked(self, ::tensor_log2_(self.get()));
-}
-inline void log2_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_log2_out(self.get(), out.get()));
-}
+inline Tensor log2(const Tensor &self) { return detail::make<Tensor>(::tensor_log2, self.get()); }
+inline Tensor log2_(const Tensor &self) { return detail::checked(self, ::tensor_log2_(self.get())); }
+inline void log2_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_log2_out(self.get(), out.get())); }
 
 // Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
-inline Tensor log10(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_log10, self.get());
-}
-inline Tensor log10_(const Tensor &self) {
-  return detail::checked(self, ::tensor_log10_(self.get()));
-}
-inline void log10_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_log10_out(self.get(), out.get()));
-}
+inline Tensor log10(const Tensor &self) { return detail::make<Tensor>(::tensor_log10, self.get()); }
+inline Tensor log10_(const Tensor &self) { return detail::checked(self, ::tensor_log10_(self.get())); }
+inline void log10_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_log10_out(self.get(), out.get())); }
 
 // Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
 // below -1.
-inline Tensor log1p(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_log1p, self.get());
-}
-inline Tensor log1p_(const Tensor &self) {
-  return detail::checked(self, ::tensor_log1p_(self.get()));
-}
-inline void log1p_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_log1p_out(self.get(), out.get()));
-}
+inline Tensor log1p(const Tensor &self) { return detail::make<Tensor>(::tensor_log1p, self.get()); }
+inline Tensor log1p_(const Tensor &self) { return detail::checked(self, ::tensor_log1p_(self.get())); }
+inline void log1p_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_log1p_out(self.get(), out.get())); }
 
 // Computes the sine of each element, an angle in radians.
-inline Tensor sin(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_sin, self.get());
-}
-inline Tensor sin_(const Tensor &self) {
-  return detail::checked(self, ::tensor_sin_(self.get()));
-}
-inline void sin_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_sin_out(self.get(), out.get()));
-}
+inline Tensor sin(const Tensor &self) { return detail::make<Tensor>(::tensor_sin, self.get()); }
+inline Tensor sin_(const Tensor &self) { return detail::checked(self, ::tensor_sin_(self.get())); }
+inline void sin_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_sin_out(self.get(), out.get())); }
 
 // Computes the cosine of each element, an angle in radians.
-inline Tensor cos(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_cos, self.get());
-}
-inline Tensor cos_(const Tensor &self) {
-  return detail::checked(self, ::tensor_cos_(self.get()));
-}
-inline void cos_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_cos_out(self.get(), out.get()));
-}
+inline Tensor cos(const Tensor &self) { return detail::make<Tensor>(::tensor_cos, self.get()); }
+inline Tensor cos_(const Tensor &self) { return detail::checked(self, ::tensor_cos_(self.get())); }
+inline void cos_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_cos_out(self.get(), out.get())); }
 
 // Computes the tangent of each element, an angle in radians.
-inline Tensor tan(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_tan, self.get());
-}
-inline Tensor tan_(const Tensor &self) {
-  return detail::checked(self, ::tensor_tan_(self.get()));
-}
-inline void tan_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_tan_out(self.get(), out.get()));
-}
+inline Tensor tan(const Tensor &self) { return detail::make<Tensor>(::tensor_tan, self.get()); }
+inline Tensor tan_(const Tensor &self) { return detail::checked(self, ::tensor_tan_(self.get())); }
+inline void tan_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_tan_out(self.get(), out.get())); }
 
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
 // [-1, 1].
-inline Tensor asin(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_asin, self.get());
-}
-inline Tensor asin_(const Tensor &self) {
-  return detail::checked(self, ::tensor_asin_(self.get()));
-}
-inline void asin_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_asin_out(self.get(), out.get()));
-}
+inline Tensor asin(const Tensor &self) { return detail::make<Tensor>(::tensor_asin, self.get()); }
+inline Tensor asin_(const Tensor &self) { return detail::checked(self, ::tensor_asin_(self.get())); }
+inline void asin_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_asin_out(self.get(), out.get())); }
 
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
 // [-1, 1].
 //
 // Alias of `asin`.
-inline Tensor arcsin(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_arcsin, self.get());
-}
-inline Tensor arcsin_(const Tensor &self) {
-  return detail::checked(self, ::tensor_arcsin_(self.get()));
-}
-inline void arcsin_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_arcsin_out(self.get(), out.get()));
-}
+inline Tensor arcsin(const Tensor &self) { return detail::make<Tensor>(::tensor_arcsin, self.get()); }
+inline Tensor arcsin_(const Tensor &self) { return detail::checked(self, ::tensor_arcsin_(self.get())); }
+inline void arcsin_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_arcsin_out(self.get(), out.get())); }
 
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
 // of [-1, 1].
-inline Tensor acos(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_acos, self.get());
-}
-inline Tensor acos_(const Tensor &self) {
-  return detail::checked(self, ::tensor_acos_(self.get()));
-}
-inline void acos_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_acos_out(self.get(), out.get()));
-}
+inline Tensor acos(const Tensor &self) { return detail::make<Tensor>(::tensor_acos, self.get()); }
+inline Tensor acos_(const Tensor &self) { return detail::checked(self, ::tensor_acos_(self.get())); }
+inline void acos_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_acos_out(self.get(), out.get())); }
 
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
 // of [-1, 1].
 //
 // Alias of `acos`.
-inline Tensor arccos(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_arccos, self.get());
-}
-inline Tensor arccos_(const Tensor &self) {
-  return detail::checked(self, ::tensor_arccos_(self.get()));
-}
-inline void arccos_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_arccos_out(self.get(), out.get()));
-}
+inline Tensor arccos(const Tensor &self) { return detail::make<Tensor>(::tensor_arccos, self.get()); }
+inline Tensor arccos_(const Tensor &self) { return detail::checked(self, ::tensor_arccos_(self.get())); }
+inline void arccos_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_arccos_out(self.get(), out.get())); }
 
 // Computes the arctangent (inverse tangent) of each element, in radians.
-inline Tensor atan(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_atan, self.get());
-}
-inline Tensor atan_(const Tensor &self) {
-  return detail::checked(self, ::tensor_atan_(self.get()));
-}
-inline void atan_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_atan_out(self.get(), out.get()));
-}
+inline Tensor atan(const Tensor &self) { return detail::make<Tensor>(::tensor_atan, self.get()); }
+inline Tensor atan_(const Tensor &self) { return detail::checked(self, ::tensor_atan_(self.get())); }
+inline void atan_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_atan_out(self.get(), out.get())); }
 
 // Computes the arctangent (inverse tangent) of each element, in radians.
 //
 // Alias of `atan`.
-inline Tensor arctan(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_arctan, self.get());
-}
-inline Tensor arctan_(const Tensor &self) {
-  return detail::checked(self, ::tensor_arctan_(self.get()));
-}
-inline void arctan_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_arctan_out(self.get(), out.get()));
-}
+inline Tensor arctan(const Tensor &self) { return detail::make<Tensor>(::tensor_arctan, self.get()); }
+inline Tensor arctan_(const Tensor &self) { return detail::checked(self, ::tensor_arctan_(self.get())); }
+inline void arctan_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_arctan_out(self.get(), out.get())); }
 
 // Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
-inline Tensor sinh(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_sinh, self.get());
-}
-inline Tensor sinh_(const Tensor &self) {
-  return detail::checked(self, ::tensor_sinh_(self.get()));
-}
-inline void sinh_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_sinh_out(self.get(), out.get()));
-}
+inline Tensor sinh(const Tensor &self) { return detail::make<Tensor>(::tensor_sinh, self.get()); }
+inline Tensor sinh_(const Tensor &self) { return detail::checked(self, ::tensor_sinh_(self.get())); }
+inline void sinh_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_sinh_out(self.get(), out.get())); }
 
 // Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
-inline Tensor cosh(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_cosh, self.get());
-}
-inline Tensor cosh_(const Tensor &self) {
-  return detail::checked(self, ::tensor_cosh_(self.get()));
-}
-inline void cosh_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_cosh_out(self.get(), out.get()));
-}
+inline Tensor cosh(const Tensor &self) { return detail::make<Tensor>(::tensor_cosh, self.get()); }
+inline Tensor cosh_(const Tensor &self) { return detail::checked(self, ::tensor_cosh_(self.get())); }
+inline void cosh_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_cosh_out(self.get(), out.get())); }
 
 // Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
-inline Tensor tanh(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_tanh, self.get());
-}
-inline Tensor tanh_(const Tensor &self) {
-  return detail::checked(self, ::tensor_tanh_(self.get()));
-}
-inline void tanh_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_tanh_out(self.get(), out.get()));
-}
+inline Tensor tanh(const Tensor &self) { return detail::make<Tensor>(::tensor_tanh, self.get()); }
+inline Tensor tanh_(const Tensor &self) { return detail::checked(self, ::tensor_tanh_(self.get())); }
+inline void tanh_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_tanh_out(self.get(), out.get())); }
 
 // Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
-inline Tensor asinh(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_asinh, self.get());
-}
-inline Tensor asinh_(const Tensor &self) {
-  return detail::checked(self, ::tensor_asinh_(self.get()));
-}
-inline void asinh_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_asinh_out(self.get(), out.get()));
-}
+inline Tensor asinh(const Tensor &self) { return detail::make<Tensor>(::tensor_asinh, self.get()); }
+inline Tensor asinh_(const Tensor &self) { return detail::checked(self, ::tensor_asinh_(self.get())); }
+inline void asinh_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_asinh_out(self.get(), out.get())); }
 
 // Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 //
 // Alias of `asinh`.
-inline Tensor arcsinh(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_arcsinh, self.get());
-}
-inline Tensor arcsinh_(const Tensor &self) {
-  return detail::checked(self, ::tensor_arcsinh_(self.get()));
-}
-inline void arcsinh_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_arcsinh_out(self.get(), out.get()));
-}
+inline Tensor arcsinh(const Tensor &self) { return detail::make<Tensor>(::tensor_arcsinh, self.get()); }
+inline Tensor arcsinh_(const Tensor &self) { return detail::checked(self, ::tensor_arcsinh_(self.get())); }
+inline void arcsinh_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_arcsinh_out(self.get(), out.get())); }
 
 // Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
 // numbers below 1.
-inline Tensor acosh(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_acosh, self.get());
-}
-inline Tensor acosh_(const Tensor &self) {
-  return detail::checked(self, ::tensor_acosh_(self.get()));
-}
-inline void acosh_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_acosh_out(self.get(), out.get()));
-}
+inline Tensor acosh(const Tensor &self) { return detail::make<Tensor>(::tensor_acosh, self.get()); }
+inline Tensor acosh_(const Tensor &self) { return detail::checked(self, ::tensor_acosh_(self.get())); }
+inline void acosh_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_acosh_out(self.get(), out.get())); }
 
 // Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
 // numbers below 1.
 //
 // Alias of `acosh`.
-inline Tensor arccosh(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_arccosh, self.get());
-}
-inline Tensor arccosh_(const Tensor &self) {
-  return detail::checked(self, ::tensor_arccosh_(self.get()));
-}
-inline void arccosh_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_arccosh_out(self.get(), out.get()));
-}
+inline Tensor arccosh(const Tensor &self) { return detail::make<Tensor>(::tensor_arccosh, self.get()); }
+inline Tensor arccosh_(const Tensor &self) { return detail::checked(self, ::tensor_arccosh_(self.get())); }
+inline void arccosh_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_arccosh_out(self.get(), out.get())); }
 
 // Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
 // real numbers outside of [-1, 1].
-inline Tensor atanh(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_atanh, self.get());
-}
-inline Tensor atanh_(const Tensor &self) {
-  return detail::checked(self, ::tensor_atanh_(self.get()));
-}
-inline void atanh_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_atanh_out(self.get(), out.get()));
-}
+inline Tensor atanh(const Tensor &self) { return detail::make<Tensor>(::tensor_atanh, self.get()); }
+inline Tensor atanh_(const Tensor &self) { return detail::checked(self, ::tensor_atanh_(self.get())); }
+inline void atanh_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_atanh_out(self.get(), out.get())); }
 
 // Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
 // real numbers outside of [-1, 1].
 //
 // Alias of `atanh`.
-inline Tensor arctanh(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_arctanh, self.get());
-}
-inline Tensor arctanh_(const Tensor &self) {
-  return detail::checked(self, ::tensor_arctanh_(self.get()));
-}
-inline void arctanh_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_arctanh_out(self.get(), out.get()));
-}
+inline Tensor arctanh(const Tensor &self) { return detail::make<Tensor>(::tensor_arctanh, self.get()); }
+inline Tensor arctanh_(const Tensor &self) { return detail::checked(self, ::tensor_arctanh_(self.get())); }
+inline void arctanh_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_arctanh_out(self.get(), out.get())); }
 
 // Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
-inline Tensor sigmoid(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_sigmoid, self.get());
-}
-inline Tensor sigmoid_(const Tensor &self) {
-  return detail::checked(self, ::tensor_sigmoid_(self.get()));
-}
-inline void sigmoid_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_sigmoid_out(self.get(), out.get()));
-}
+inline Tensor sigmoid(const Tensor &self) { return detail::make<Tensor>(::tensor_sigmoid, self.get()); }
+inline Tensor sigmoid_(const Tensor &self) { return detail::checked(self, ::tensor_sigmoid_(self.get())); }
+inline void sigmoid_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_sigmoid_out(self.get(), out.get())); }
 
 // Computes the arctangent (two-argument arctangent) of `self / other`, element by element, in
 // radians, in the quadrant of the point with y = `self` and x = `other`. Shapes are broadcast.
-inline Tensor atan2(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_atan2, self.get(), other.get());
-}
-inline Tensor atan2_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_atan2_(self.get(), other.get()));
-}
-inline void atan2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_atan2_out(self.get(), other.get(), out.get()));
-}
+inline Tensor atan2(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_atan2, self.get(), other.get()); }
+inline Tensor atan2_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_atan2_(self.get(), other.get())); }
+inline void atan2_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_atan2_out(self.get(), other.get(), out.get())); }
 
 // Computes the arctangent (two-argument arctangent) of `self / other`, element by element, in
 // radians, in the quadrant of the point with y = `self` and x = `other`. Shapes are broadcast.
 //
 // Alias of `atan2`.
-inline Tensor arctan2(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_arctan2, self.get(), other.get());
-}
-inline Tensor arctan2_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_arctan2_(self.get(), other.get()));
-}
-inline void arctan2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_arctan2_out(self.get(), other.get(), out.get()));
-}
+inline Tensor arctan2(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_arctan2, self.get(), other.get()); }
+inline Tensor arctan2_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_arctan2_(self.get(), other.get())); }
+inline void arctan2_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_arctan2_out(self.get(), other.get(), out.get())); }
 
 // Computes the hypotenuse `sqrt(self**2 + other**2)`, element by element, without overflow of the
 // squares. Shapes are broadcast.
-inline Tensor hypot(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_hypot, self.get(), other.get());
-}
-inline Tensor hypot_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_hypot_(self.get(), other.get()));
-}
-inline void hypot_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_hypot_out(self.get(), other.get(), out.get()));
-}
+inline Tensor hypot(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_hypot, self.get(), other.get()); }
+inline Tensor hypot_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_hypot_(self.get(), other.get())); }
+inline void hypot_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_hypot_out(self.get(), other.get(), out.get())); }
 
 // Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
-inline void manual_seed(Int seed) {
-  detail::check(::tensor_manual_seed(seed));
-}
+inline void manual_seed(Int seed) { detail::check(::tensor_manual_seed(seed)); }
 
 // Returns the default generator, which random functions use if none is given (new reference).
-inline Generator default_generator() {
-  return detail::make<Generator>(::tensor_default_generator);
-}
+inline Generator default_generator() { return detail::make<Generator>(::tensor_default_generator); }
 
 // Returns the default generator of a device (new reference). That of a CUDA device is a philox
 // generator, which `manual_seed` resets too.
-inline Generator default_generator(const Device &device) {
-  return detail::make<Generator>(::tensor_default_generator_device, device);
-}
+inline Generator default_generator(const Device &device) { return detail::make<Generator>(::tensor_default_generator_device, device); }
 
 // Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
 // algorithm:
@@ -2692,200 +1874,126 @@ inline Generator default_generator(const Device &device) {
 // computed as with mt19937, except that normal numbers are always computed in blocks of 16.
 // `poisson` uses one block for each element, and then further ones; `multinomial` and `randperm`
 // consume words sequentially.
-inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const Text &engine = "mt19937") {
-  return detail::make<Generator>(::tensor_generator_new, detail::get(device), detail::text("generator_new: engine", engine));
-}
+inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const Text &engine = "mt19937") { return detail::make<Generator>(::tensor_generator_new, detail::get(device), detail::text("generator_new: engine", engine)); }
 
 // Sets the seed of the generator, and resets it. A negative seed is its two's complement.
-inline void generator_manual_seed(const Generator &self, Int seed) {
-  detail::check(::tensor_generator_manual_seed(self.get(), seed));
-}
+inline void generator_manual_seed(const Generator &self, Int seed) { detail::check(::tensor_generator_manual_seed(self.get(), seed)); }
 
 // Sets the seed of the generator to a random number of the operating system, and returns it.
-inline int64_t generator_seed(const Generator &self) {
-  return detail::make<int64_t>(::tensor_generator_seed, self.get());
-}
+inline int64_t generator_seed(const Generator &self) { return detail::make<int64_t>(::tensor_generator_seed, self.get()); }
 
 // Returns the seed that was last set.
-inline int64_t generator_initial_seed(const Generator &self) {
-  return detail::make<int64_t>(::tensor_generator_initial_seed, self.get());
-}
+inline int64_t generator_initial_seed(const Generator &self) { return detail::make<int64_t>(::tensor_generator_initial_seed, self.get()); }
 
 // Returns the algorithm of the generator: "mt19937" or "philox".
-inline std::string generator_engine(const Generator &self) {
-  return detail::make<std::string>(::tensor_generator_engine, self.get());
-}
+inline std::string generator_engine(const Generator &self) { return detail::make<std::string>(::tensor_generator_engine, self.get()); }
 
 // Returns the device of the generator. A philox generator of the CPU supports all devices.
-inline Device generator_device(const Generator &self) {
-  return detail::make<Device>(::tensor_generator_device, self.get());
-}
+inline Device generator_device(const Generator &self) { return detail::make<Device>(::tensor_generator_device, self.get()); }
 
 // Returns a copy of the generator with the same algorithm and state (new reference).
-inline Generator generator_clone(const Generator &self) {
-  return detail::make<Generator>(::tensor_generator_clone, self.get());
-}
+inline Generator generator_clone(const Generator &self) { return detail::make<Generator>(::tensor_generator_clone, self.get()); }
 
 // Returns the offset of a philox generator: the number of 32-bit words before the next one. An
 // error for mt19937.
-inline int64_t generator_get_offset(const Generator &self) {
-  return detail::make<int64_t>(::tensor_generator_get_offset, self.get());
-}
+inline int64_t generator_get_offset(const Generator &self) { return detail::make<int64_t>(::tensor_generator_get_offset, self.get()); }
 
 // Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62.
-inline void generator_set_offset(const Generator &self, Int offset) {
-  detail::check(::tensor_generator_set_offset(self.get(), offset));
-}
+inline void generator_set_offset(const Generator &self, Int offset) { detail::check(::tensor_generator_set_offset(self.get(), offset)); }
 
 // Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for mt19937;
 // 16 bytes for philox, the seed and the offset.
-inline Tensor generator_get_state(const Generator &self) {
-  return detail::make<Tensor>(::tensor_generator_get_state, self.get());
-}
+inline Tensor generator_get_state(const Generator &self) { return detail::make<Tensor>(::tensor_generator_get_state, self.get()); }
 
 // Indexes a tensor: `self[index]`. Integers, slices, new axes and the ellipsis return a view (basic
 // indexing). Integer tensors and masks (bool or uint8, of any number of dimensions) return a copy
 // (advanced indexing): they are broadcast, and their dimensions replace the indexed ones if these
 // are adjacent, otherwise they come first. An index out of range is an error, which contains the
 // index, the dimension and its size.
-inline Tensor index_get(const Tensor &self, const Indices &index) {
-  return detail::make<Tensor>(::tensor_index_get, self.get(), index.data(), index.size());
-}
+inline Tensor index_get(const Tensor &self, const Indices &index) { return detail::make<Tensor>(::tensor_index_get, self.get(), index.data(), index.size()); }
 
 // Assigns to indexed elements, in place: `self[index] = value`; `value` is broadcast. With index
 // tensors, the dtypes must be equal. All indices are checked before anything is written. If an
 // element is written several times, the last value is stored.
-inline Tensor index_set_(const Tensor &self, const Indices &index, const Tensor &value) {
-  return detail::checked(self, ::tensor_index_set_(self.get(), index.data(), index.size(), value.get()));
-}
+inline Tensor index_set_(const Tensor &self, const Indices &index, const Tensor &value) { return detail::checked(self, ::tensor_index_set_(self.get(), index.data(), index.size(), value.get())); }
 
 // Assigns a scalar to indexed elements, in place: `self[index] = value`. The dtype must be able to
 // represent the scalar.
-inline Tensor index_set_scalar_(const Tensor &self, const Indices &index, const Scalar &value) {
-  return detail::checked(self, ::tensor_index_set_scalar_(self.get(), index.data(), index.size(), value.get()));
-}
+inline Tensor index_set_scalar_(const Tensor &self, const Indices &index, const Scalar &value) { return detail::checked(self, ::tensor_index_set_scalar_(self.get(), index.data(), index.size(), value.get())); }
 
 // Returns a copy of `self` with `values`, which are broadcast, written to the elements at
 // `indices`: `self[indices] = values`. `indices` lists index tensors for the first dimensions:
 // int32 or int64 for one dimension, or a bool mask for all dimensions of the mask; negative indices
 // count from the end. With `accumulate`, values are added instead, and those of repeated indices
 // accumulate. The dtypes of `self` and `values` must be equal; an index out of range is an error.
-inline Tensor index_put(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
-  return detail::make<Tensor>(::tensor_index_put, self.get(), indices.data(), indices.size(), values.get(), accumulate);
-}
-inline Tensor index_put_(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
-  return detail::checked(self, ::tensor_index_put_(self.get(), indices.data(), indices.size(), values.get(), accumulate));
-}
+inline Tensor index_put(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) { return detail::make<Tensor>(::tensor_index_put, self.get(), indices.data(), indices.size(), values.get(), accumulate); }
+inline Tensor index_put_(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) { return detail::checked(self, ::tensor_index_put_(self.get(), indices.data(), indices.size(), values.get(), accumulate)); }
 
 // Selects slices along dimension `dim`: `out[i] = self[index[i]]` for dim = 0. `index` is an int32
 // or int64 vector; negative indices and indices out of range are an error.
-inline Tensor index_select(const Tensor &self, Int dim, const Tensor &index) {
-  return detail::make<Tensor>(::tensor_index_select, self.get(), dim, index.get());
-}
-inline void index_select_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index) {
-  detail::check(::tensor_index_select_out(self.get(), dim, index.get(), out.get()));
-}
+inline Tensor index_select(const Tensor &self, Int dim, const Tensor &index) { return detail::make<Tensor>(::tensor_index_select, self.get(), dim, index.get()); }
+inline void index_select_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index) { detail::check(::tensor_index_select_out(self.get(), dim, index.get(), out.get())); }
 
 // Selects the elements where the bool tensor `mask` is true, as a 1-D tensor in row-major order.
 // The shapes are broadcast. A mask of another dtype is an error.
-inline Tensor masked_select(const Tensor &self, const Tensor &mask) {
-  return detail::make<Tensor>(::tensor_masked_select, self.get(), mask.get());
-}
-inline void masked_select_out(const Tensor &out, const Tensor &self, const Tensor &mask) {
-  detail::check(::tensor_masked_select_out(self.get(), mask.get(), out.get()));
-}
+inline Tensor masked_select(const Tensor &self, const Tensor &mask) { return detail::make<Tensor>(::tensor_masked_select, self.get(), mask.get()); }
+inline void masked_select_out(const Tensor &out, const Tensor &self, const Tensor &mask) { detail::check(::tensor_masked_select_out(self.get(), mask.get(), out.get())); }
 
 // Returns a copy of `self` with the elements where the bool tensor `mask` is true replaced by
 // `value`, a scalar or zero-dim tensor, which is converted to the dtype of `self`. `mask` is
 // broadcast; another dtype is an error.
-inline Tensor masked_fill(const Tensor &self, const Tensor &mask, const Operand &value) {
-  return value.is_number() ? detail::make<Tensor>(::tensor_masked_fill_scalar, self.get(), mask.get(), value.number()) : detail::make<Tensor>(::tensor_masked_fill, self.get(), mask.get(), value.get());
-}
-inline Tensor masked_fill_(const Tensor &self, const Tensor &mask, const Operand &value) {
-  return detail::checked(self, value.is_number() ? ::tensor_masked_fill_scalar_(self.get(), mask.get(), value.number()) : ::tensor_masked_fill_(self.get(), mask.get(), value.get()));
-}
+inline Tensor masked_fill(const Tensor &self, const Tensor &mask, const Operand &value) { return value.is_number() ? detail::make<Tensor>(::tensor_masked_fill_scalar, self.get(), mask.get(), value.number()) : detail::make<Tensor>(::tensor_masked_fill, self.get(), mask.get(), value.get()); }
+inline Tensor masked_fill_(const Tensor &self, const Tensor &mask, const Operand &value) { return detail::checked(self, value.is_number() ? ::tensor_masked_fill_scalar_(self.get(), mask.get(), value.number()) : ::tensor_masked_fill_(self.get(), mask.get(), value.get())); }
 
 // Returns a copy of `self` with the elements where the bool tensor `mask` is true replaced by
 // consecutive elements of `source`, in row-major order. `mask` is broadcast. A `source` with too
 // few elements or another dtype is an error.
-inline Tensor masked_scatter(const Tensor &self, const Tensor &mask, const Tensor &source) {
-  return detail::make<Tensor>(::tensor_masked_scatter, self.get(), mask.get(), source.get());
-}
-inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tensor &source) {
-  return detail::checked(self, ::tensor_masked_scatter_(self.get(), mask.get(), source.get()));
-}
+inline Tensor masked_scatter(const Tensor &self, const Tensor &mask, const Tensor &source) { return detail::make<Tensor>(::tensor_masked_scatter, self.get(), mask.get(), source.get()); }
+inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tensor &source) { return detail::checked(self, ::tensor_masked_scatter_(self.get(), mask.get(), source.get())); }
 
 // Gathers elements along dimension `dim`: `out[i][j][k] = self[index[i][j][k]][j][k]` for dim = 0,
 // `self[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
 // is int32 or int64, has the number of dimensions of `self`, and is no larger in the other
 // dimensions. Negative indices and indices out of range are an error. With `sparse_grad` the
 // gradient is a sparse COO tensor with an entry for each index.
-inline Tensor gather(const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
-  return detail::make<Tensor>(::tensor_gather, self.get(), dim, index.get(), sparse_grad);
-}
-inline void gather_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
-  detail::check(::tensor_gather_out(self.get(), dim, index.get(), sparse_grad, out.get()));
-}
+inline Tensor gather(const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) { return detail::make<Tensor>(::tensor_gather, self.get(), dim, index.get(), sparse_grad); }
+inline void gather_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) { detail::check(::tensor_gather_out(self.get(), dim, index.get(), sparse_grad, out.get())); }
 
 // Selects elements by their flat row-major index: `self.flatten()[index]`. Negative indices count
 // from the end. The result has the shape of `index`, an int64 tensor. An index out of range is an
 // error.
-inline Tensor take(const Tensor &self, const Tensor &index) {
-  return detail::make<Tensor>(::tensor_take, self.get(), index.get());
-}
-inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index) {
-  detail::check(::tensor_take_out(self.get(), index.get(), out.get()));
-}
+inline Tensor take(const Tensor &self, const Tensor &index) { return detail::make<Tensor>(::tensor_take, self.get(), index.get()); }
+inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index) { detail::check(::tensor_take_out(self.get(), index.get(), out.get())); }
 
 // Gathers elements along dimension `dim` as `gather` does, with shapes broadcast. Without `dim`,
 // selects from the flattened tensor. `indices` is int64; `argmax` and `argsort` return suitable
 // ones. Negative indices count from the end, and an index out of range is an error.
-inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_take_along_dim, self.get(), indices.get(), detail::get(dim));
-}
-inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
-  detail::check(::tensor_take_along_dim_out(self.get(), indices.get(), detail::get(dim), out.get()));
-}
+inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) { return detail::make<Tensor>(::tensor_take_along_dim, self.get(), indices.get(), detail::get(dim)); }
+inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) { detail::check(::tensor_take_along_dim_out(self.get(), indices.get(), detail::get(dim), out.get())); }
 
 // Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
 // dimensions), in row-major order.
-inline Tensor nonzero(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nonzero, self.get());
-}
-inline void nonzero_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_nonzero_out(self.get(), out.get()));
-}
+inline Tensor nonzero(const Tensor &self) { return detail::make<Tensor>(::tensor_nonzero, self.get()); }
+inline void nonzero_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_nonzero_out(self.get(), out.get())); }
 
 // Returns the indices of the first `size` nonzero elements, as an int64 tensor of shape (`size`,
 // number of dimensions). Missing rows are filled with `fill_value`. The shape does not depend on
 // values.
-inline Tensor nonzero_static(const Tensor &self, Int size, Int fill_value = -1) {
-  return detail::make<Tensor>(::tensor_nonzero_static, self.get(), size, fill_value);
-}
-inline void nonzero_static_out(const Tensor &out, const Tensor &self, Int size, Int fill_value = -1) {
-  detail::check(::tensor_nonzero_static_out(self.get(), size, fill_value, out.get()));
-}
+inline Tensor nonzero_static(const Tensor &self, Int size, Int fill_value = -1) { return detail::make<Tensor>(::tensor_nonzero_static, self.get(), size, fill_value); }
+inline void nonzero_static_out(const Tensor &out, const Tensor &self, Int size, Int fill_value = -1) { detail::check(::tensor_nonzero_static_out(self.get(), size, fill_value, out.get())); }
 
 // Returns the indices of the nonzero elements as one int64 vector for each dimension.
-inline std::vector<Tensor> nonzero_numpy(const Tensor &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_nonzero_numpy, self.get());
-}
+inline std::vector<Tensor> nonzero_numpy(const Tensor &self) { return detail::make_list<std::vector<Tensor>>(::tensor_nonzero_numpy, self.get()); }
 
 // Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
 // dimensions). Equivalent to `nonzero`.
-inline Tensor argwhere(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_argwhere, self.get());
-}
+inline Tensor argwhere(const Tensor &self) { return detail::make<Tensor>(::tensor_argwhere, self.get()); }
 
 // Returns a copy of `self` with `source` written to the elements with the flat row-major indices
 // `index` (int64), of which negative ones count from the end. With `accumulate`, values are added
 // instead. The dtypes of `self` and `source` must be equal. An index out of range is an error.
-inline Tensor put(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
-  return detail::make<Tensor>(::tensor_put, self.get(), index.get(), source.get(), accumulate);
-}
-inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
-  return detail::checked(self, ::tensor_put_(self.get(), index.get(), source.get(), accumulate));
-}
+inline Tensor put(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) { return detail::make<Tensor>(::tensor_put, self.get(), index.get(), source.get(), accumulate); }
+inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) { return detail::checked(self, ::tensor_put_(self.get(), index.get(), source.get(), accumulate)); }
 
 // Returns a copy of `self` with the elements of `src` written at indices along dimension `dim`, the
 // reverse of `gather`: `self[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or int64,
@@ -2893,41 +2001,23 @@ inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source
 // nor than `self` in dimensions other than `dim`. If an element is written several times, the last
 // value is stored. Negative indices, indices out of range, and a `src` of another dtype are an
 // error.
-inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  return detail::make<Tensor>(::tensor_scatter_src, self.get(), dim, index.get(), src.get());
-}
-inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  return detail::checked(self, ::tensor_scatter_src_(self.get(), dim, index.get(), src.get()));
-}
-inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  detail::check(::tensor_scatter_src_out(self.get(), dim, index.get(), src.get(), out.get()));
-}
+inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) { return detail::make<Tensor>(::tensor_scatter_src, self.get(), dim, index.get(), src.get()); }
+inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) { return detail::checked(self, ::tensor_scatter_src_(self.get(), dim, index.get(), src.get())); }
+inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) { detail::check(::tensor_scatter_src_out(self.get(), dim, index.get(), src.get(), out.get())); }
 
 // Returns a copy of `self` with the scalar `value` written at indices along dimension `dim`:
 // `self[index[i][j]][j] = value` for dim = 0. `index` is int32 or int64, has the number of
 // dimensions of `self`, and is no larger in dimensions other than `dim`. Negative indices and
 // indices out of range are an error.
-inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
-  return detail::make<Tensor>(::tensor_scatter_value, self.get(), dim, index.get(), value.get());
-}
-inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
-  return detail::checked(self, ::tensor_scatter_value_(self.get(), dim, index.get(), value.get()));
-}
-inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
-  detail::check(::tensor_scatter_value_out(self.get(), dim, index.get(), value.get(), out.get()));
-}
+inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) { return detail::make<Tensor>(::tensor_scatter_value, self.get(), dim, index.get(), value.get()); }
+inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) { return detail::checked(self, ::tensor_scatter_value_(self.get(), dim, index.get(), value.get())); }
+inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value) { detail::check(::tensor_scatter_value_out(self.get(), dim, index.get(), value.get(), out.get())); }
 
 // Combines the scalar `value` with the elements of `self` at indices along dimension `dim`.
 // `reduce` is "add" or "multiply". The indices are those of `scatter`.
-inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
-  return detail::make<Tensor>(::tensor_scatter_value_reduce, self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce));
-}
-inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
-  return detail::checked(self, ::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce)));
-}
-inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
-  detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.get()));
-}
+inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) { return detail::make<Tensor>(::tensor_scatter_value_reduce, self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce)); }
+inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) { return detail::checked(self, ::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce))); }
+inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) { detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.get())); }
 
 // Returns a copy of `self` to which the elements of `src` are added at indices along dimension
 // `dim`: `self[index[i][j]][j] += src[i][j]` for dim = 0. Several elements with one index are added
@@ -2935,15 +2025,9 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 // `self` and `src`, and is no larger than `src` in any dimension, nor than `self` in dimensions
 // other than `dim`. Negative indices and indices out of range are an error. The dtypes of `self`
 // and `src` must be equal.
-inline Tensor scatter_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  return detail::make<Tensor>(::tensor_scatter_add, self.get(), dim, index.get(), src.get());
-}
-inline Tensor scatter_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  return detail::checked(self, ::tensor_scatter_add_(self.get(), dim, index.get(), src.get()));
-}
-inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
-  detail::check(::tensor_scatter_add_out(self.get(), dim, index.get(), src.get(), out.get()));
-}
+inline Tensor scatter_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) { return detail::make<Tensor>(::tensor_scatter_add, self.get(), dim, index.get(), src.get()); }
+inline Tensor scatter_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) { return detail::checked(self, ::tensor_scatter_add_(self.get(), dim, index.get(), src.get())); }
+inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) { detail::check(::tensor_scatter_add_out(self.get(), dim, index.get(), src.get(), out.get())); }
 
 // Returns a copy of `self` reduced with the elements of `src` at indices along dimension `dim`: for
 // "sum", `self[index[i][j]][j] += src[i][j]` for dim = 0. `index` is int32 or int64, has the number
@@ -2952,15 +2036,9 @@ inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, cons
 // `include_self` includes the elements of `self` in the reduction. Means of integers are rounded
 // down. Negative indices and indices out of range are an error. The dtypes of `self` and `src` must
 // be equal.
-inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
-  return detail::make<Tensor>(::tensor_scatter_reduce, self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self);
-}
-inline Tensor scatter_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
-  return detail::checked(self, ::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self));
-}
-inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
-  detail::check(::tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.get()));
-}
+inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) { return detail::make<Tensor>(::tensor_scatter_reduce, self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self); }
+inline Tensor scatter_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) { return detail::checked(self, ::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self)); }
+inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) { detail::check(::tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.get())); }
 
 // Reduces consecutive segments of `data` along `axis`. `reduce` is "sum", "mean", "max" ("amax"),
 // "min" ("amin") or "prod". `lengths` of shape (..., S) are the lengths of the S segments, or
@@ -2972,385 +2050,239 @@ inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, c
 // NaN, -inf, inf and 1, respectively. Negative lengths, lengths that do not sum to the size of
 // `axis`, and offsets that decrease or are out of range are an error. `unsafe` disables these
 // checks; elements out of range are ignored. `indices` is not supported.
-inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, Int axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) {
-  return detail::make<Tensor>(::tensor_segment_reduce, data.get(), detail::text("segment_reduce: reduce", reduce), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial));
-}
+inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, Int axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) { return detail::make<Tensor>(::tensor_segment_reduce, data.get(), detail::text("segment_reduce: reduce", reduce), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial)); }
 
 // Returns a copy of `self` with `alpha` times `source` added to the slices along dimension `dim` at
 // the indices of the int32 or int64 vector `index`: `self[index[i]] += alpha * source[i]` for dim =
 // 0. An `alpha` that overflows the dtype of `self` is an error; for integer tensors, its fraction
 // is truncated. Negative indices and indices out of range are an error. The dtypes of `self` and
 // `source` must be equal.
-inline Tensor index_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_index_add, self.get(), dim, index.get(), source.get(), alpha.get());
-}
-inline Tensor index_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
-  return detail::checked(self, ::tensor_index_add_(self.get(), dim, index.get(), source.get(), alpha.get()));
-}
-inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
-  detail::check(::tensor_index_add_out(self.get(), dim, index.get(), source.get(), alpha.get(), out.get()));
-}
+inline Tensor index_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_index_add, self.get(), dim, index.get(), source.get(), alpha.get()); }
+inline Tensor index_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) { return detail::checked(self, ::tensor_index_add_(self.get(), dim, index.get(), source.get(), alpha.get())); }
+inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) { detail::check(::tensor_index_add_out(self.get(), dim, index.get(), source.get(), alpha.get(), out.get())); }
 
 // Returns a copy of `self` with `source` written to the slices along dimension `dim` at the indices
 // of the int64 vector `index`: `self[index[i]] = source[i]` for dim = 0. Negative indices and
 // indices out of range are an error. The dtypes of `self` and `source` must be equal.
-inline Tensor index_copy(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
-  return detail::make<Tensor>(::tensor_index_copy, self.get(), dim, index.get(), source.get());
-}
-inline Tensor index_copy_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
-  return detail::checked(self, ::tensor_index_copy_(self.get(), dim, index.get(), source.get()));
-}
-inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
-  detail::check(::tensor_index_copy_out(self.get(), dim, index.get(), source.get(), out.get()));
-}
+inline Tensor index_copy(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) { return detail::make<Tensor>(::tensor_index_copy, self.get(), dim, index.get(), source.get()); }
+inline Tensor index_copy_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) { return detail::checked(self, ::tensor_index_copy_(self.get(), dim, index.get(), source.get())); }
+inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source) { detail::check(::tensor_index_copy_out(self.get(), dim, index.get(), source.get(), out.get())); }
 
 // Returns a copy of `self` with `value`, a scalar or a zero-dim tensor, written to the slices along
 // dimension `dim` at the indices of the int64 vector `index`, of which negative ones count from the
 // end: `self[index[i]] = value` for dim = 0. An index out of range is an error.
-inline Tensor index_fill(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
-  return value.is_number() ? detail::make<Tensor>(::tensor_index_fill_scalar, self.get(), dim, index.get(), value.number()) : detail::make<Tensor>(::tensor_index_fill, self.get(), dim, index.get(), value.get());
-}
-inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
-  return detail::checked(self, value.is_number() ? ::tensor_index_fill_scalar_(self.get(), dim, index.get(), value.number()) : ::tensor_index_fill_(self.get(), dim, index.get(), value.get()));
-}
+inline Tensor index_fill(const Tensor &self, Int dim, const Tensor &index, const Operand &value) { return value.is_number() ? detail::make<Tensor>(::tensor_index_fill_scalar, self.get(), dim, index.get(), value.number()) : detail::make<Tensor>(::tensor_index_fill, self.get(), dim, index.get(), value.get()); }
+inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, const Operand &value) { return detail::checked(self, value.is_number() ? ::tensor_index_fill_scalar_(self.get(), dim, index.get(), value.number()) : ::tensor_index_fill_(self.get(), dim, index.get(), value.get())); }
 
 // Returns a copy of `self` with `source` reduced into the slices along dimension `dim` at the
 // indices of the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin".
 // `include_self` includes the elements of `self` in the reduction. Negative indices and indices out
 // of range are an error. The dtypes of `self` and `source` must be equal.
-inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
-  return detail::make<Tensor>(::tensor_index_reduce, self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self);
-}
-inline Tensor index_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
-  return detail::checked(self, ::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self));
-}
-inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
-  detail::check(::tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.get()));
-}
+inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) { return detail::make<Tensor>(::tensor_index_reduce, self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self); }
+inline Tensor index_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) { return detail::checked(self, ::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self)); }
+inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) { detail::check(::tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.get())); }
 
 // Returns the indices of the nonzero elements as one int64 vector for each dimension. Alias of
 // `nonzero_numpy`.
-inline std::vector<Tensor> where(const Tensor &condition) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_where_condition, condition.get());
-}
+inline std::vector<Tensor> where(const Tensor &condition) { return detail::make_list<std::vector<Tensor>>(::tensor_where_condition, condition.get()); }
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
 // tensors without elements are ignored. An empty list is an error.
-inline Tensor cat(const Tensors &tensors, Int dim = 0) {
-  return detail::make<Tensor>(::tensor_cat, tensors.data(), tensors.size(), dim);
-}
-inline void cat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
-  detail::check(::tensor_cat_out(tensors.data(), tensors.size(), dim, out.get()));
-}
+inline Tensor cat(const Tensors &tensors, Int dim = 0) { return detail::make<Tensor>(::tensor_cat, tensors.data(), tensors.size(), dim); }
+inline void cat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) { detail::check(::tensor_cat_out(tensors.data(), tensors.size(), dim, out.get())); }
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
 // tensors without elements are ignored. An empty list is an error.
 //
 // Alias of `cat`.
-inline Tensor concat(const Tensors &tensors, Int dim = 0) {
-  return detail::make<Tensor>(::tensor_concat, tensors.data(), tensors.size(), dim);
-}
-inline void concat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
-  detail::check(::tensor_concat_out(tensors.data(), tensors.size(), dim, out.get()));
-}
+inline Tensor concat(const Tensors &tensors, Int dim = 0) { return detail::make<Tensor>(::tensor_concat, tensors.data(), tensors.size(), dim); }
+inline void concat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) { detail::check(::tensor_concat_out(tensors.data(), tensors.size(), dim, out.get())); }
 
 // Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
 // tensors without elements are ignored. An empty list is an error.
 //
 // Alias of `cat`.
-inline Tensor concatenate(const Tensors &tensors, Int dim = 0) {
-  return detail::make<Tensor>(::tensor_concatenate, tensors.data(), tensors.size(), dim);
-}
-inline void concatenate_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
-  detail::check(::tensor_concatenate_out(tensors.data(), tensors.size(), dim, out.get()));
-}
+inline Tensor concatenate(const Tensors &tensors, Int dim = 0) { return detail::make<Tensor>(::tensor_concatenate, tensors.data(), tensors.size(), dim); }
+inline void concatenate_out(const Tensor &out, const Tensors &tensors, Int dim = 0) { detail::check(::tensor_concatenate_out(tensors.data(), tensors.size(), dim, out.get())); }
 
 // Joins tensors of equal shape along a new dimension `dim`. An empty list is an error.
-inline Tensor stack(const Tensors &tensors, Int dim = 0) {
-  return detail::make<Tensor>(::tensor_stack, tensors.data(), tensors.size(), dim);
-}
-inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
-  detail::check(::tensor_stack_out(tensors.data(), tensors.size(), dim, out.get()));
-}
+inline Tensor stack(const Tensors &tensors, Int dim = 0) { return detail::make<Tensor>(::tensor_stack, tensors.data(), tensors.size(), dim); }
+inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) { detail::check(::tensor_stack_out(tensors.data(), tensors.size(), dim, out.get())); }
 
 // Concatenates tensors horizontally (column-wise): along dimension 1, or 0 for 1-D tensors.
 // Zero-dim tensors become 1-D first.
-inline Tensor hstack(const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_hstack, tensors.data(), tensors.size());
-}
-inline void hstack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(::tensor_hstack_out(tensors.data(), tensors.size(), out.get()));
-}
+inline Tensor hstack(const Tensors &tensors) { return detail::make<Tensor>(::tensor_hstack, tensors.data(), tensors.size()); }
+inline void hstack_out(const Tensor &out, const Tensors &tensors) { detail::check(::tensor_hstack_out(tensors.data(), tensors.size(), out.get())); }
 
 // Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
 // dimensions as rows of shape (1, n).
-inline Tensor vstack(const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_vstack, tensors.data(), tensors.size());
-}
-inline void vstack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(::tensor_vstack_out(tensors.data(), tensors.size(), out.get()));
-}
+inline Tensor vstack(const Tensors &tensors) { return detail::make<Tensor>(::tensor_vstack, tensors.data(), tensors.size()); }
+inline void vstack_out(const Tensor &out, const Tensors &tensors) { detail::check(::tensor_vstack_out(tensors.data(), tensors.size(), out.get())); }
 
 // Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
 // dimensions as rows of shape (1, n).
 //
 // Alias of `vstack`.
-inline Tensor row_stack(const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_row_stack, tensors.data(), tensors.size());
-}
-inline void row_stack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(::tensor_row_stack_out(tensors.data(), tensors.size(), out.get()));
-}
+inline Tensor row_stack(const Tensors &tensors) { return detail::make<Tensor>(::tensor_row_stack, tensors.data(), tensors.size()); }
+inline void row_stack_out(const Tensor &out, const Tensors &tensors) { detail::check(::tensor_row_stack_out(tensors.data(), tensors.size(), out.get())); }
 
 // Concatenates tensors depthwise, along dimension 2. Tensors of fewer dimensions are expanded as by
 // `atleast_3d`.
-inline Tensor dstack(const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_dstack, tensors.data(), tensors.size());
-}
-inline void dstack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(::tensor_dstack_out(tensors.data(), tensors.size(), out.get()));
-}
+inline Tensor dstack(const Tensors &tensors) { return detail::make<Tensor>(::tensor_dstack, tensors.data(), tensors.size()); }
+inline void dstack_out(const Tensor &out, const Tensors &tensors) { detail::check(::tensor_dstack_out(tensors.data(), tensors.size(), out.get())); }
 
 // Concatenates tensors along dimension 1. Tensors of 0 and 1 dimensions become columns of shape (n,
 // 1) first.
-inline Tensor column_stack(const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_column_stack, tensors.data(), tensors.size());
-}
-inline void column_stack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(::tensor_column_stack_out(tensors.data(), tensors.size(), out.get()));
-}
+inline Tensor column_stack(const Tensors &tensors) { return detail::make<Tensor>(::tensor_column_stack, tensors.data(), tensors.size()); }
+inline void column_stack_out(const Tensor &out, const Tensors &tensors) { detail::check(::tensor_column_stack_out(tensors.data(), tensors.size(), out.get())); }
 
 // Returns a view of `self` with at least 1 dimension.
-inline Tensor atleast_1d(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_atleast_1d, self.get());
-}
+inline Tensor atleast_1d(const Tensor &self) { return detail::make<Tensor>(::tensor_atleast_1d, self.get()); }
 
 // Returns a view with at least 1 dimension of each tensor.
-inline std::vector<Tensor> atleast_1d(const Tensors &tensors) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_atleast_1d_sequence, tensors.data(), tensors.size());
-}
+inline std::vector<Tensor> atleast_1d(const Tensors &tensors) { return detail::make_list<std::vector<Tensor>>(::tensor_atleast_1d_sequence, tensors.data(), tensors.size()); }
 
 // Returns a view of `self` with at least 2 dimensions. A 1-D tensor becomes a row.
-inline Tensor atleast_2d(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_atleast_2d, self.get());
-}
+inline Tensor atleast_2d(const Tensor &self) { return detail::make<Tensor>(::tensor_atleast_2d, self.get()); }
 
 // Returns a view with at least 2 dimensions of each tensor.
-inline std::vector<Tensor> atleast_2d(const Tensors &tensors) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_atleast_2d_sequence, tensors.data(), tensors.size());
-}
+inline std::vector<Tensor> atleast_2d(const Tensors &tensors) { return detail::make_list<std::vector<Tensor>>(::tensor_atleast_2d_sequence, tensors.data(), tensors.size()); }
 
 // Returns a view of `self` with at least 3 dimensions. A 2-D tensor of shape (H, W) becomes (H, W,
 // 1).
-inline Tensor atleast_3d(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_atleast_3d, self.get());
-}
+inline Tensor atleast_3d(const Tensor &self) { return detail::make<Tensor>(::tensor_atleast_3d, self.get()); }
 
 // Returns a view with at least 3 dimensions of each tensor.
-inline std::vector<Tensor> atleast_3d(const Tensors &tensors) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_atleast_3d_sequence, tensors.data(), tensors.size());
-}
+inline std::vector<Tensor> atleast_3d(const Tensors &tensors) { return detail::make_list<std::vector<Tensor>>(::tensor_atleast_3d_sequence, tensors.data(), tensors.size()); }
 
 // Broadcasts tensors to their common shape. Returns views.
-inline std::vector<Tensor> broadcast_tensors(const Tensors &tensors) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_broadcast_tensors, tensors.data(), tensors.size());
-}
+inline std::vector<Tensor> broadcast_tensors(const Tensors &tensors) { return detail::make_list<std::vector<Tensor>>(::tensor_broadcast_tensors, tensors.data(), tensors.size()); }
 
 // Creates coordinate grids from vectors of one dtype: output k contains the values of vector k
 // along dimension k, expanded over the others. Returns views. `indexing` is "ij" (matrix indexing,
 // default) or "xy" (Cartesian indexing), which swaps the first two dimensions.
-inline std::vector<Tensor> meshgrid(const Tensors &tensors, const std::optional<Text> &indexing = std::nullopt) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_meshgrid, tensors.data(), tensors.size(), detail::text("meshgrid: indexing", indexing));
-}
+inline std::vector<Tensor> meshgrid(const Tensors &tensors, const std::optional<Text> &indexing = std::nullopt) { return detail::make_list<std::vector<Tensor>>(::tensor_meshgrid, tensors.data(), tensors.size(), detail::text("meshgrid: indexing", indexing)); }
 
 // Computes the Cartesian product of vectors of one dtype: each row of the result contains one
 // element of each vector.
-inline Tensor cartesian_prod(const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_cartesian_prod, tensors.data(), tensors.size());
-}
+inline Tensor cartesian_prod(const Tensors &tensors) { return detail::make<Tensor>(::tensor_cartesian_prod, tensors.data(), tensors.size()); }
 
 // Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows an
 // element to be repeated. A negative `r` is an error.
-inline Tensor combinations(const Tensor &self, Int r = 2, Bool with_replacement = false) {
-  return detail::make<Tensor>(::tensor_combinations, self.get(), r, with_replacement);
-}
+inline Tensor combinations(const Tensor &self, Int r = 2, Bool with_replacement = false) { return detail::make<Tensor>(::tensor_combinations, self.get(), r, with_replacement); }
 
 // Creates a block-diagonal matrix from matrices; vectors are rows, and scalars 1 x 1 matrices.
-inline Tensor block_diag(const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_block_diag, tensors.data(), tensors.size());
-}
+inline Tensor block_diag(const Tensors &tensors) { return detail::make<Tensor>(::tensor_block_diag, tensors.data(), tensors.size()); }
 
 // Repeats `self` along each dimension, `repeats[i]` times. Copies the data. Additional repeats add
 // leading dimensions; negative ones are an error. `expand` returns a view, and `repeat_interleave`
 // repeats elements.
-inline Tensor repeat(const Tensor &self, const Ints &repeats) {
-  return detail::make<Tensor>(::tensor_repeat, self.get(), repeats.data(), repeats.size());
-}
+inline Tensor repeat(const Tensor &self, const Ints &repeats) { return detail::make<Tensor>(::tensor_repeat, self.get(), repeats.data(), repeats.size()); }
 
 // Repeats `self` along each dimension, as NumPy's `tile` does: missing leading repeats are 1. See
 // `repeat`.
-inline Tensor tile(const Tensor &self, const Ints &dims) {
-  return detail::make<Tensor>(::tensor_tile, self.get(), dims.data(), dims.size());
-}
+inline Tensor tile(const Tensor &self, const Ints &dims) { return detail::make<Tensor>(::tensor_tile, self.get(), dims.data(), dims.size()); }
 
 // Repeats each element along `dim`, or of the flattened tensor, `repeats` times. `output_size`, if
 // given, must be the size of the result. Negative `repeats` are an error.
-inline Tensor repeat_interleave(const Tensor &self, Int repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
-  return detail::make<Tensor>(::tensor_repeat_interleave_int, self.get(), repeats, detail::get(dim), detail::get(output_size));
-}
+inline Tensor repeat_interleave(const Tensor &self, Int repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) { return detail::make<Tensor>(::tensor_repeat_interleave_int, self.get(), repeats, detail::get(dim), detail::get(output_size)); }
 
 // Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times; `repeats` is an
 // int32 or int64 vector, or has one element. `output_size`, if given, must be the size of the
 // result.
-inline Tensor repeat_interleave(const Tensor &self, const Tensor &repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
-  return detail::make<Tensor>(::tensor_repeat_interleave_tensor, self.get(), repeats.get(), detail::get(dim), detail::get(output_size));
-}
+inline Tensor repeat_interleave(const Tensor &self, const Tensor &repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) { return detail::make<Tensor>(::tensor_repeat_interleave_tensor, self.get(), repeats.get(), detail::get(dim), detail::get(output_size)); }
 
 // Returns the index i `repeats[i]` times, for each i in order. `repeats` is an int32 or int64
 // vector.
-inline Tensor repeat_interleave_(const Tensor &repeats, const std::optional<Int> &output_size = std::nullopt) {
-  return detail::make<Tensor>(::tensor_repeat_interleave, repeats.get(), detail::get(output_size));
-}
+inline Tensor repeat_interleave_(const Tensor &repeats, const std::optional<Int> &output_size = std::nullopt) { return detail::make<Tensor>(::tensor_repeat_interleave, repeats.get(), detail::get(output_size)); }
 
 // Rolls (shifts cyclically) elements along the dimensions `dims` by `shifts`: elements shifted past
 // the last position reappear at the first. Without `dims`, rolls the flattened tensor, and restores
 // its shape.
-inline Tensor roll(const Tensor &self, const Ints &shifts, const Ints &dims = std::nullopt) {
-  return detail::make<Tensor>(::tensor_roll, self.get(), shifts.data(), shifts.size(), dims.data(), dims.size());
-}
+inline Tensor roll(const Tensor &self, const Ints &shifts, const Ints &dims = std::nullopt) { return detail::make<Tensor>(::tensor_roll, self.get(), shifts.data(), shifts.size(), dims.data(), dims.size()); }
 
 // Reverses the order of elements along the dimensions `dims`. Returns a copy. A repeated dimension
 // is an error.
-inline Tensor flip(const Tensor &self, const Ints &dims) {
-  return detail::make<Tensor>(::tensor_flip, self.get(), dims.data(), dims.size());
-}
+inline Tensor flip(const Tensor &self, const Ints &dims) { return detail::make<Tensor>(::tensor_flip, self.get(), dims.data(), dims.size()); }
 
 // Reverses the order of columns (dimension 1). Returns a copy.
-inline Tensor fliplr(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_fliplr, self.get());
-}
+inline Tensor fliplr(const Tensor &self) { return detail::make<Tensor>(::tensor_fliplr, self.get()); }
 
 // Reverses the order of rows (dimension 0). Returns a copy.
-inline Tensor flipud(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_flipud, self.get());
-}
+inline Tensor flipud(const Tensor &self) { return detail::make<Tensor>(::tensor_flipud, self.get()); }
 
 // Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
 // towards the second; a negative `k` rotates in the other direction. Returns a copy. Fewer than 2
 // dimensions are an error, and so are equal `dims`.
-inline Tensor rot90(const Tensor &self, Int k = 1, const Ints &dims = {0,1}) {
-  return detail::make<Tensor>(::tensor_rot90, self.get(), k, dims.data(), dims.size());
-}
+inline Tensor rot90(const Tensor &self, Int k = 1, const Ints &dims = {0,1}) { return detail::make<Tensor>(::tensor_rot90, self.get(), k, dims.data(), dims.size()); }
 
 // Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
 // sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the main
 // diagonal, and positive ones are above it.
-inline Tensor tril(const Tensor &self, Int diagonal = 0) {
-  return detail::make<Tensor>(::tensor_tril, self.get(), diagonal);
-}
-inline Tensor tril_(const Tensor &self, Int diagonal = 0) {
-  return detail::checked(self, ::tensor_tril_(self.get(), diagonal));
-}
-inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
-  detail::check(::tensor_tril_out(self.get(), diagonal, out.get()));
-}
+inline Tensor tril(const Tensor &self, Int diagonal = 0) { return detail::make<Tensor>(::tensor_tril, self.get(), diagonal); }
+inline Tensor tril_(const Tensor &self, Int diagonal = 0) { return detail::checked(self, ::tensor_tril_(self.get(), diagonal)); }
+inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) { detail::check(::tensor_tril_out(self.get(), diagonal, out.get())); }
 
 // Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
 // sets the others to 0. Dimensions before the last two are batch dimensions. Diagonal 0 is the main
 // diagonal, and positive ones are above it.
-inline Tensor triu(const Tensor &self, Int diagonal = 0) {
-  return detail::make<Tensor>(::tensor_triu, self.get(), diagonal);
-}
-inline Tensor triu_(const Tensor &self, Int diagonal = 0) {
-  return detail::checked(self, ::tensor_triu_(self.get(), diagonal));
-}
-inline void triu_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
-  detail::check(::tensor_triu_out(self.get(), diagonal, out.get()));
-}
+inline Tensor triu(const Tensor &self, Int diagonal = 0) { return detail::make<Tensor>(::tensor_triu, self.get(), diagonal); }
+inline Tensor triu_(const Tensor &self, Int diagonal = 0) { return detail::checked(self, ::tensor_triu_(self.get(), diagonal)); }
+inline void triu_out(const Tensor &out, const Tensor &self, Int diagonal = 0) { detail::check(::tensor_triu_out(self.get(), diagonal, out.get())); }
 
 // Creates a matrix with the vector `self` on diagonal `diagonal`, or returns a copy of that
 // diagonal of a matrix. Diagonal 0 is the main diagonal, and positive ones are above it.
-inline Tensor diag(const Tensor &self, Int diagonal = 0) {
-  return detail::make<Tensor>(::tensor_diag, self.get(), diagonal);
-}
-inline void diag_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
-  detail::check(::tensor_diag_out(self.get(), diagonal, out.get()));
-}
+inline Tensor diag(const Tensor &self, Int diagonal = 0) { return detail::make<Tensor>(::tensor_diag, self.get(), diagonal); }
+inline void diag_out(const Tensor &out, const Tensor &self, Int diagonal = 0) { detail::check(::tensor_diag_out(self.get(), diagonal, out.get())); }
 
 // Creates diagonal matrices from the last dimension of `self`, on diagonal `offset` of two new
 // dimensions `dim1` and `dim2`. Diagonal 0 is the main diagonal, and positive ones are above it.
-inline Tensor diag_embed(const Tensor &self, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
-  return detail::make<Tensor>(::tensor_diag_embed, self.get(), offset, dim1, dim2);
-}
+inline Tensor diag_embed(const Tensor &self, Int offset = 0, Int dim1 = -2, Int dim2 = -1) { return detail::make<Tensor>(::tensor_diag_embed, self.get(), offset, dim1, dim2); }
 
 // Creates a matrix with the flattened elements of `self` on diagonal `offset`. Diagonal 0 is the
 // main diagonal, and positive ones are above it.
-inline Tensor diagflat(const Tensor &self, Int offset = 0) {
-  return detail::make<Tensor>(::tensor_diagflat, self.get(), offset);
-}
+inline Tensor diagflat(const Tensor &self, Int offset = 0) { return detail::make<Tensor>(::tensor_diagflat, self.get(), offset); }
 
 // Returns a copy of `self` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
 // `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the shape
 // of the replaced elements, and is converted to the dtype of `self`.
-inline Tensor diagonal_scatter(const Tensor &self, const Tensor &src, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
-  return detail::make<Tensor>(::tensor_diagonal_scatter, self.get(), src.get(), offset, dim1, dim2);
-}
+inline Tensor diagonal_scatter(const Tensor &self, const Tensor &src, Int offset = 0, Int dim1 = 0, Int dim2 = 1) { return detail::make<Tensor>(::tensor_diagonal_scatter, self.get(), src.get(), offset, dim1, dim2); }
 
 // Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`. A negative
 // `index` counts from the end. `src` must have the shape of the slice, and is converted to the
 // dtype of `self`.
-inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int index) {
-  return detail::make<Tensor>(::tensor_select_scatter, self.get(), src.get(), dim, index);
-}
+inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int index) { return detail::make<Tensor>(::tensor_select_scatter, self.get(), src.get(), dim, index); }
 
 // Returns a copy of `self` with the slice `start:end:step` of dimension `dim` replaced by `src`.
 // Negative `start` and `end` count from the end, and both are clamped to the size; `step` must be
 // positive. `src` must have the shape of the slice, and is converted to the dtype of `self`.
-inline Tensor slice_scatter(const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
-  return detail::make<Tensor>(::tensor_slice_scatter, self.get(), src.get(), dim, detail::get(start), detail::get(end), step);
-}
-inline void slice_scatter_out(const Tensor &out, const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
-  detail::check(::tensor_slice_scatter_out(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.get()));
-}
+inline Tensor slice_scatter(const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) { return detail::make<Tensor>(::tensor_slice_scatter, self.get(), src.get(), dim, detail::get(start), detail::get(end), step); }
+inline void slice_scatter_out(const Tensor &out, const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) { detail::check(::tensor_slice_scatter_out(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.get())); }
 
 // Returns a copy of `self` with the elements of `as_strided(size, stride, storage_offset)` replaced
 // by `src`. `src` must have the shape of the replaced elements, and is converted to the dtype of
 // `self`.
-inline Tensor as_strided_scatter(const Tensor &self, const Tensor &src, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
-  return detail::make<Tensor>(::tensor_as_strided_scatter, self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset));
-}
+inline Tensor as_strided_scatter(const Tensor &self, const Tensor &src, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) { return detail::make<Tensor>(::tensor_as_strided_scatter, self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)); }
 
 // Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`. An
 // index out of range is an error.
-inline std::vector<Tensor> unravel_index(const Tensor &indices, const Ints &shape) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_unravel_index, indices.get(), shape.data(), shape.size());
-}
+inline std::vector<Tensor> unravel_index(const Tensor &indices, const Ints &shape) { return detail::make_list<std::vector<Tensor>>(::tensor_unravel_index, indices.get(), shape.data(), shape.size()); }
 
 // Sums `self` over broadcast dimensions to the shape `size`, which must be broadcastable to its
 // shape. Returns `self` unchanged if the shapes are equal.
-inline Tensor sum_to_size(const Tensor &self, const Ints &size) {
-  return detail::make<Tensor>(::tensor_sum_to_size, self.get(), size.data(), size.size());
-}
+inline Tensor sum_to_size(const Tensor &self, const Ints &size) { return detail::make<Tensor>(::tensor_sum_to_size, self.get(), size.data(), size.size()); }
 
 // Pads the last dimensions with `value`. `pad` lists the number of elements added before and after
 // the last dimension, then those of the dimension before it, and so on; negative numbers crop.
-inline Tensor constant_pad_nd(const Tensor &self, const Ints &pad, const Scalar &value = 0) {
-  return detail::make<Tensor>(::tensor_constant_pad_nd, self.get(), pad.data(), pad.size(), value.get());
-}
+inline Tensor constant_pad_nd(const Tensor &self, const Ints &pad, const Scalar &value = 0) { return detail::make<Tensor>(::tensor_constant_pad_nd, self.get(), pad.data(), pad.size(), value.get()); }
 
 // Raises square matrices to the integer power `n`. Alias of `linalg.matrix_power`.
-inline Tensor matrix_power(const Tensor &self, Int n) {
-  return detail::make<Tensor>(::tensor_matrix_power, self.get(), n);
-}
-inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
-  detail::check(::tensor_matrix_power_out(self.get(), n, out.get()));
-}
+inline Tensor matrix_power(const Tensor &self, Int n) { return detail::make<Tensor>(::tensor_matrix_power, self.get(), n); }
+inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) { detail::check(::tensor_matrix_power_out(self.get(), n, out.get())); }
 
 // Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Alias of
 // `linalg.matrix_exp`.
-inline Tensor matrix_exp(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_matrix_exp, self.get());
-}
+inline Tensor matrix_exp(const Tensor &self) { return detail::make<Tensor>(::tensor_matrix_exp, self.get()); }
 
 // Unpacks the compact result of `linalg.lu_factor` into P, L and U. Results that are not requested
 // are empty.
@@ -3361,15 +2293,11 @@ inline LuUnpackResult lu_unpack(const Tensor &LU_data, const Tensor &LU_pivots, 
   detail::check(::tensor_lu_unpack(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.put(), L.put(), U.put()));
   return {P.take(), L.take(), U.take()};
 }
-inline void lu_unpack_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &LU_data, const Tensor &LU_pivots, Bool unpack_data = true, Bool unpack_pivots = true) {
-  detail::check(::tensor_lu_unpack_out(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.get(), L.get(), U.get()));
-}
+inline void lu_unpack_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &LU_data, const Tensor &LU_pivots, Bool unpack_data = true, Bool unpack_pivots = true) { detail::check(::tensor_lu_unpack_out(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.get(), L.get(), U.get())); }
 
 // Converts LAPACK's 1-based row exchanges `pivots`, int32 of shape (..., k), to a permutation of
 // `n` rows, int64 of shape (..., n).
-inline Tensor pivots_permutation(const Tensor &pivots, Int n) {
-  return detail::make<Tensor>(::tensor_pivots_permutation, pivots.get(), n);
-}
+inline Tensor pivots_permutation(const Tensor &pivots, Int n) { return detail::make<Tensor>(::tensor_pivots_permutation, pivots.get(), n); }
 
 // Computes the QR decomposition of matrices (..., m, n) in compact form, as LAPACK's geqrf does:
 // `a` contains R on and above the diagonal, and below it, with the scales `tau` of shape (...,
@@ -3381,43 +2309,27 @@ inline GeqrfResult geqrf(const Tensor &self) {
   detail::check(::tensor_geqrf(self.get(), a_.put(), tau.put()));
   return {a_.take(), tau.take()};
 }
-inline void geqrf_out(const Tensor &a_, const Tensor &tau, const Tensor &self) {
-  detail::check(::tensor_geqrf_out(self.get(), a_.get(), tau.get()));
-}
+inline void geqrf_out(const Tensor &a_, const Tensor &tau, const Tensor &self) { detail::check(::tensor_geqrf_out(self.get(), a_.get(), tau.get())); }
 
 // Computes Q of the QR decomposition from its Householder reflectors, as `geqrf` returns them.
 // Alias of `linalg.householder_product`.
-inline Tensor orgqr(const Tensor &self, const Tensor &tau) {
-  return detail::make<Tensor>(::tensor_orgqr, self.get(), tau.get());
-}
-inline void orgqr_out(const Tensor &out, const Tensor &self, const Tensor &tau) {
-  detail::check(::tensor_orgqr_out(self.get(), tau.get(), out.get()));
-}
+inline Tensor orgqr(const Tensor &self, const Tensor &tau) { return detail::make<Tensor>(::tensor_orgqr, self.get(), tau.get()); }
+inline void orgqr_out(const Tensor &out, const Tensor &self, const Tensor &tau) { detail::check(::tensor_orgqr_out(self.get(), tau.get(), out.get())); }
 
 // Multiplies `other` (..., m, n) by Q from the left, or from the right if `left` is false, without
 // forming Q. Q is the square matrix of the Householder reflectors `self` and `tau` that `geqrf`
 // returned; `transpose` multiplies by its adjoint.
-inline Tensor ormqr(const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) {
-  return detail::make<Tensor>(::tensor_ormqr, self.get(), tau.get(), other.get(), left, transpose);
-}
-inline void ormqr_out(const Tensor &out, const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) {
-  detail::check(::tensor_ormqr_out(self.get(), tau.get(), other.get(), left, transpose, out.get()));
-}
+inline Tensor ormqr(const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) { return detail::make<Tensor>(::tensor_ormqr, self.get(), tau.get(), other.get(), left, transpose); }
+inline void ormqr_out(const Tensor &out, const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) { detail::check(::tensor_ormqr_out(self.get(), tau.get(), other.get(), left, transpose, out.get())); }
 
 // Solves the Lyapunov equation H X + X H = G for Hermitian positive-semidefinite matrices H (...,
 // n, n), of which the lower triangle is read, and G of the same shape and dtype. The component of X
 // between two eigenvectors with eigenvalue 0 is 0.
-inline Tensor lyapunov(const Tensor &H, const Tensor &G) {
-  return detail::make<Tensor>(::tensor_lyapunov, H.get(), G.get());
-}
+inline Tensor lyapunov(const Tensor &H, const Tensor &G) { return detail::make<Tensor>(::tensor_lyapunov, H.get(), G.get()); }
 
 // Computes the determinant of square matrices (..., n, n), of shape (...). Alias of `linalg.det`.
-inline Tensor det(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_det, self.get());
-}
-inline void det_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_det_out(self.get(), out.get()));
-}
+inline Tensor det(const Tensor &self) { return detail::make<Tensor>(::tensor_det, self.get()); }
+inline void det_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_det_out(self.get(), out.get())); }
 
 // Computes the sign and the natural logarithm of the absolute value of the determinant of square
 // matrices (..., n, n). Alias of `linalg.slogdet`.
@@ -3427,68 +2339,42 @@ inline SlogdetResult slogdet(const Tensor &self) {
   detail::check(::tensor_slogdet(self.get(), sign.put(), logabsdet.put()));
   return {sign.take(), logabsdet.take()};
 }
-inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &self) {
-  detail::check(::tensor_slogdet_out(self.get(), sign.get(), logabsdet.get()));
-}
+inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &self) { detail::check(::tensor_slogdet_out(self.get(), sign.get(), logabsdet.get())); }
 
 // Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
 // 0. For real matrices a negative determinant returns NaN; for complex matrices the result is the
 // principal value of the complex logarithm. Returns a tensor of shape (...). Matrices that are not
 // square are an error.
-inline Tensor logdet(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_logdet, self.get());
-}
+inline Tensor logdet(const Tensor &self) { return detail::make<Tensor>(::tensor_logdet, self.get()); }
 
 // Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
 // of all elements if `dim` is empty. `keepdim` keeps reduced dimensions with size 1.
-inline Tensor frobenius_norm(const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_frobenius_norm, self.get(), dim.data(), dim.size(), keepdim);
-}
-inline void frobenius_norm_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::check(::tensor_frobenius_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
-}
+inline Tensor frobenius_norm(const Tensor &self, const Ints &dim, Bool keepdim = false) { return detail::make<Tensor>(::tensor_frobenius_norm, self.get(), dim.data(), dim.size(), keepdim); }
+inline void frobenius_norm_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) { detail::check(::tensor_frobenius_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get())); }
 
 // Computes the nuclear norm, the sum of the singular values, of matrices in the two dimensions
 // `dim`. `keepdim` keeps them with size 1.
-inline Tensor nuclear_norm(const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_nuclear_norm, self.get(), dim.data(), dim.size(), keepdim);
-}
-inline void nuclear_norm_out(const Tensor &out, const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
-  detail::check(::tensor_nuclear_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
-}
+inline Tensor nuclear_norm(const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) { return detail::make<Tensor>(::tensor_nuclear_norm, self.get(), dim.data(), dim.size(), keepdim); }
+inline void nuclear_norm_out(const Tensor &out, const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) { detail::check(::tensor_nuclear_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get())); }
 
 // Computes the Moore-Penrose pseudoinverse of matrices (..., m, n) with the relative tolerance
 // `rcond`. See `linalg.pinv`.
-inline Tensor pinverse(const Tensor &self, Real rcond = 1e-15) {
-  return detail::make<Tensor>(::tensor_pinverse, self.get(), rcond);
-}
+inline Tensor pinverse(const Tensor &self, Real rcond = 1e-15) { return detail::make<Tensor>(::tensor_pinverse, self.get(), rcond); }
 
 // Computes the inverse of square matrices (..., n, n). A singular matrix is an error. Alias of
 // `linalg.inv`.
-inline Tensor inverse(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_inverse, self.get());
-}
-inline void inverse_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_inverse_out(self.get(), out.get()));
-}
+inline Tensor inverse(const Tensor &self) { return detail::make<Tensor>(::tensor_inverse, self.get()); }
+inline void inverse_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_inverse_out(self.get(), out.get())); }
 
 // Solves A X = `self` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
 // `upper`, for A (..., n, n) and `self` (..., n, k). Batches are broadcast.
-inline Tensor cholesky_solve(const Tensor &self, const Tensor &L, Bool upper = false) {
-  return detail::make<Tensor>(::tensor_cholesky_solve, self.get(), L.get(), upper);
-}
-inline void cholesky_solve_out(const Tensor &out, const Tensor &self, const Tensor &L, Bool upper = false) {
-  detail::check(::tensor_cholesky_solve_out(self.get(), L.get(), upper, out.get()));
-}
+inline Tensor cholesky_solve(const Tensor &self, const Tensor &L, Bool upper = false) { return detail::make<Tensor>(::tensor_cholesky_solve, self.get(), L.get(), upper); }
+inline void cholesky_solve_out(const Tensor &out, const Tensor &self, const Tensor &L, Bool upper = false) { detail::check(::tensor_cholesky_solve_out(self.get(), L.get(), upper, out.get())); }
 
 // Computes the inverse of matrices A (..., n, n) from its Cholesky factor `self`, L of A = L L^H,
 // or U of A = U^H U with `upper`.
-inline Tensor cholesky_inverse(const Tensor &self, Bool upper = false) {
-  return detail::make<Tensor>(::tensor_cholesky_inverse, self.get(), upper);
-}
-inline void cholesky_inverse_out(const Tensor &out, const Tensor &self, Bool upper = false) {
-  detail::check(::tensor_cholesky_inverse_out(self.get(), upper, out.get()));
-}
+inline Tensor cholesky_inverse(const Tensor &self, Bool upper = false) { return detail::make<Tensor>(::tensor_cholesky_inverse, self.get(), upper); }
+inline void cholesky_inverse_out(const Tensor &out, const Tensor &self, Bool upper = false) { detail::check(::tensor_cholesky_inverse_out(self.get(), upper, out.get())); }
 
 // Computes the singular value decomposition (SVD) A = U diag(S) V^H of matrices (..., m, n),
 // reduced unless `some` is false. Returns V instead of its adjoint. If `compute_uv` is false, U and
@@ -3500,9 +2386,7 @@ inline SvdResult svd(const Tensor &self, Bool some = true, Bool compute_uv = tru
   detail::check(::tensor_svd(self.get(), some, compute_uv, U.put(), S.put(), V.put()));
   return {U.take(), S.take(), V.take()};
 }
-inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &V, const Tensor &self, Bool some = true, Bool compute_uv = true) {
-  detail::check(::tensor_svd_out(self.get(), some, compute_uv, U.get(), S.get(), V.get()));
-}
+inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &V, const Tensor &self, Bool some = true, Bool compute_uv = true) { detail::check(::tensor_svd_out(self.get(), some, compute_uv, U.get(), S.get(), V.get())); }
 
 // Computes an approximate singular value decomposition of low rank: the `q` largest singular values
 // S (..., q) of A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q),
@@ -3557,9 +2441,7 @@ inline LobpcgResult lobpcg(const Tensor &A, const std::optional<Int> &k = std::n
 // `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
 // changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
 // with different shapes, dtypes or devices are an error.
-inline void fused_sgd_(const Tensors &self, const Tensors &grads, const Tensors &momentum_buffer_list, Real weight_decay, Real momentum, Real lr, Real dampening, Bool nesterov, Bool maximize, Bool is_first_step, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
-  detail::check(::tensor_fused_sgd_(self.data(), self.size(), grads.data(), grads.size(), momentum_buffer_list.data(), momentum_buffer_list.size(), weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, detail::get(grad_scale), detail::get(found_inf)));
-}
+inline void fused_sgd_(const Tensors &self, const Tensors &grads, const Tensors &momentum_buffer_list, Real weight_decay, Real momentum, Real lr, Real dampening, Bool nesterov, Bool maximize, Bool is_first_step, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) { detail::check(::tensor_fused_sgd_(self.data(), self.size(), grads.data(), grads.size(), momentum_buffer_list.data(), momentum_buffer_list.size(), weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, detail::get(grad_scale), detail::get(found_inf))); }
 
 // Updates all parameters `self` by Adam, in place: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1
 // - beta2) * d**2`, `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`,
@@ -3570,15 +2452,11 @@ inline void fused_sgd_(const Tensors &self, const Tensors &grads, const Tensors 
 // `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
 // changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
 // with different shapes, dtypes or devices are an error.
-inline void fused_adam_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
-  detail::check(::tensor_fused_adam_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf)));
-}
+inline void fused_adam_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) { detail::check(::tensor_fused_adam_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf))); }
 
 // Updates all parameters `self` by AdamW, in place: `fused_adam_` with decoupled weight decay,
 // which multiplies `self` by `1 - lr * weight_decay` instead of changing the gradient.
-inline void fused_adamw_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
-  detail::check(::tensor_fused_adamw_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf)));
-}
+inline void fused_adamw_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) { detail::check(::tensor_fused_adamw_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf))); }
 
 // Updates all parameters `self` by Adagrad, in place: `s += d**2`, `self -= lr / (1 + (step - 1) *
 // lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus `weight_decay * self`, `s` the
@@ -3588,980 +2466,628 @@ inline void fused_adamw_(const Tensors &self, const Tensors &grads, const Tensor
 // `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
 // changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
 // with different shapes, dtypes or devices are an error.
-inline void fused_adagrad_(const Tensors &self, const Tensors &grads, const Tensors &state_sums, const Tensors &state_steps, Real lr, Real lr_decay, Real weight_decay, Real eps, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
-  detail::check(::tensor_fused_adagrad_(self.data(), self.size(), grads.data(), grads.size(), state_sums.data(), state_sums.size(), state_steps.data(), state_steps.size(), lr, lr_decay, weight_decay, eps, maximize, detail::get(grad_scale), detail::get(found_inf)));
-}
+inline void fused_adagrad_(const Tensors &self, const Tensors &grads, const Tensors &state_sums, const Tensors &state_steps, Real lr, Real lr_decay, Real weight_decay, Real eps, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) { detail::check(::tensor_fused_adagrad_(self.data(), self.size(), grads.data(), grads.size(), state_sums.data(), state_sums.size(), state_steps.data(), state_steps.size(), lr, lr_decay, weight_decay, eps, maximize, detail::get(grad_scale), detail::get(found_inf))); }
 
 // Computes `abs` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_abs(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_abs, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_abs(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_abs, self.data(), self.size()); }
 
 // Computes `abs` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_abs_(const Tensors &self) {
-  detail::check(::tensor_foreach_abs_(self.data(), self.size()));
-}
+inline void foreach_abs_(const Tensors &self) { detail::check(::tensor_foreach_abs_(self.data(), self.size())); }
 
 // Computes `acos` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_acos(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_acos, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_acos(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_acos, self.data(), self.size()); }
 
 // Computes `acos` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_acos_(const Tensors &self) {
-  detail::check(::tensor_foreach_acos_(self.data(), self.size()));
-}
+inline void foreach_acos_(const Tensors &self) { detail::check(::tensor_foreach_acos_(self.data(), self.size())); }
 
 // Computes `asin` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_asin(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_asin, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_asin(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_asin, self.data(), self.size()); }
 
 // Computes `asin` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_asin_(const Tensors &self) {
-  detail::check(::tensor_foreach_asin_(self.data(), self.size()));
-}
+inline void foreach_asin_(const Tensors &self) { detail::check(::tensor_foreach_asin_(self.data(), self.size())); }
 
 // Computes `atan` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_atan(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_atan, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_atan(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_atan, self.data(), self.size()); }
 
 // Computes `atan` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_atan_(const Tensors &self) {
-  detail::check(::tensor_foreach_atan_(self.data(), self.size()));
-}
+inline void foreach_atan_(const Tensors &self) { detail::check(::tensor_foreach_atan_(self.data(), self.size())); }
 
 // Computes `ceil` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_ceil(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_ceil, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_ceil(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_ceil, self.data(), self.size()); }
 
 // Computes `ceil` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_ceil_(const Tensors &self) {
-  detail::check(::tensor_foreach_ceil_(self.data(), self.size()));
-}
+inline void foreach_ceil_(const Tensors &self) { detail::check(::tensor_foreach_ceil_(self.data(), self.size())); }
 
 // Computes `cos` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_cos(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_cos, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_cos(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_cos, self.data(), self.size()); }
 
 // Computes `cos` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_cos_(const Tensors &self) {
-  detail::check(::tensor_foreach_cos_(self.data(), self.size()));
-}
+inline void foreach_cos_(const Tensors &self) { detail::check(::tensor_foreach_cos_(self.data(), self.size())); }
 
 // Computes `cosh` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_cosh(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_cosh, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_cosh(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_cosh, self.data(), self.size()); }
 
 // Computes `cosh` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_cosh_(const Tensors &self) {
-  detail::check(::tensor_foreach_cosh_(self.data(), self.size()));
-}
+inline void foreach_cosh_(const Tensors &self) { detail::check(::tensor_foreach_cosh_(self.data(), self.size())); }
 
 // Computes `erf` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_erf(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_erf, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_erf(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_erf, self.data(), self.size()); }
 
 // Computes `erf` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_erf_(const Tensors &self) {
-  detail::check(::tensor_foreach_erf_(self.data(), self.size()));
-}
+inline void foreach_erf_(const Tensors &self) { detail::check(::tensor_foreach_erf_(self.data(), self.size())); }
 
 // Computes `erfc` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_erfc(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_erfc, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_erfc(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_erfc, self.data(), self.size()); }
 
 // Computes `erfc` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_erfc_(const Tensors &self) {
-  detail::check(::tensor_foreach_erfc_(self.data(), self.size()));
-}
+inline void foreach_erfc_(const Tensors &self) { detail::check(::tensor_foreach_erfc_(self.data(), self.size())); }
 
 // Computes `exp` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_exp(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_exp, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_exp(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_exp, self.data(), self.size()); }
 
 // Computes `exp` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_exp_(const Tensors &self) {
-  detail::check(::tensor_foreach_exp_(self.data(), self.size()));
-}
+inline void foreach_exp_(const Tensors &self) { detail::check(::tensor_foreach_exp_(self.data(), self.size())); }
 
 // Computes `expm1` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_expm1(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_expm1, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_expm1(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_expm1, self.data(), self.size()); }
 
 // Computes `expm1` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_expm1_(const Tensors &self) {
-  detail::check(::tensor_foreach_expm1_(self.data(), self.size()));
-}
+inline void foreach_expm1_(const Tensors &self) { detail::check(::tensor_foreach_expm1_(self.data(), self.size())); }
 
 // Computes `floor` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_floor(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_floor, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_floor(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_floor, self.data(), self.size()); }
 
 // Computes `floor` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_floor_(const Tensors &self) {
-  detail::check(::tensor_foreach_floor_(self.data(), self.size()));
-}
+inline void foreach_floor_(const Tensors &self) { detail::check(::tensor_foreach_floor_(self.data(), self.size())); }
 
 // Computes `frac` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_frac(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_frac, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_frac(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_frac, self.data(), self.size()); }
 
 // Computes `frac` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_frac_(const Tensors &self) {
-  detail::check(::tensor_foreach_frac_(self.data(), self.size()));
-}
+inline void foreach_frac_(const Tensors &self) { detail::check(::tensor_foreach_frac_(self.data(), self.size())); }
 
 // Computes `lgamma` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_lgamma(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lgamma, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_lgamma(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lgamma, self.data(), self.size()); }
 
 // Computes `lgamma` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
-inline void foreach_lgamma_(const Tensors &self) {
-  detail::check(::tensor_foreach_lgamma_(self.data(), self.size()));
-}
+inline void foreach_lgamma_(const Tensors &self) { detail::check(::tensor_foreach_lgamma_(self.data(), self.size())); }
 
 // Computes `log` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_log(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_log(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log, self.data(), self.size()); }
 
 // Computes `log` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_log_(const Tensors &self) {
-  detail::check(::tensor_foreach_log_(self.data(), self.size()));
-}
+inline void foreach_log_(const Tensors &self) { detail::check(::tensor_foreach_log_(self.data(), self.size())); }
 
 // Computes `log10` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_log10(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log10, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_log10(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log10, self.data(), self.size()); }
 
 // Computes `log10` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_log10_(const Tensors &self) {
-  detail::check(::tensor_foreach_log10_(self.data(), self.size()));
-}
+inline void foreach_log10_(const Tensors &self) { detail::check(::tensor_foreach_log10_(self.data(), self.size())); }
 
 // Computes `log1p` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_log1p(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log1p, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_log1p(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log1p, self.data(), self.size()); }
 
 // Computes `log1p` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_log1p_(const Tensors &self) {
-  detail::check(::tensor_foreach_log1p_(self.data(), self.size()));
-}
+inline void foreach_log1p_(const Tensors &self) { detail::check(::tensor_foreach_log1p_(self.data(), self.size())); }
 
 // Computes `log2` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_log2(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log2, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_log2(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_log2, self.data(), self.size()); }
 
 // Computes `log2` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_log2_(const Tensors &self) {
-  detail::check(::tensor_foreach_log2_(self.data(), self.size()));
-}
+inline void foreach_log2_(const Tensors &self) { detail::check(::tensor_foreach_log2_(self.data(), self.size())); }
 
 // Computes `neg` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_neg(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_neg, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_neg(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_neg, self.data(), self.size()); }
 
 // Computes `neg` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_neg_(const Tensors &self) {
-  detail::check(::tensor_foreach_neg_(self.data(), self.size()));
-}
+inline void foreach_neg_(const Tensors &self) { detail::check(::tensor_foreach_neg_(self.data(), self.size())); }
 
 // Computes `reciprocal` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_reciprocal(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_reciprocal, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_reciprocal(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_reciprocal, self.data(), self.size()); }
 
 // Computes `reciprocal` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
-inline void foreach_reciprocal_(const Tensors &self) {
-  detail::check(::tensor_foreach_reciprocal_(self.data(), self.size()));
-}
+inline void foreach_reciprocal_(const Tensors &self) { detail::check(::tensor_foreach_reciprocal_(self.data(), self.size())); }
 
 // Computes `round` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_round(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_round, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_round(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_round, self.data(), self.size()); }
 
 // Computes `round` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_round_(const Tensors &self) {
-  detail::check(::tensor_foreach_round_(self.data(), self.size()));
-}
+inline void foreach_round_(const Tensors &self) { detail::check(::tensor_foreach_round_(self.data(), self.size())); }
 
 // Computes `rsqrt` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_rsqrt(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_rsqrt, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_rsqrt(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_rsqrt, self.data(), self.size()); }
 
 // Computes `rsqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_rsqrt_(const Tensors &self) {
-  detail::check(::tensor_foreach_rsqrt_(self.data(), self.size()));
-}
+inline void foreach_rsqrt_(const Tensors &self) { detail::check(::tensor_foreach_rsqrt_(self.data(), self.size())); }
 
 // Computes `sigmoid` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_sigmoid(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sigmoid, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_sigmoid(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sigmoid, self.data(), self.size()); }
 
 // Computes `sigmoid` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
-inline void foreach_sigmoid_(const Tensors &self) {
-  detail::check(::tensor_foreach_sigmoid_(self.data(), self.size()));
-}
+inline void foreach_sigmoid_(const Tensors &self) { detail::check(::tensor_foreach_sigmoid_(self.data(), self.size())); }
 
 // Computes `sign` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_sign(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sign, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_sign(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sign, self.data(), self.size()); }
 
 // Computes `sign` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_sign_(const Tensors &self) {
-  detail::check(::tensor_foreach_sign_(self.data(), self.size()));
-}
+inline void foreach_sign_(const Tensors &self) { detail::check(::tensor_foreach_sign_(self.data(), self.size())); }
 
 // Computes `sin` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_sin(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sin, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_sin(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sin, self.data(), self.size()); }
 
 // Computes `sin` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_sin_(const Tensors &self) {
-  detail::check(::tensor_foreach_sin_(self.data(), self.size()));
-}
+inline void foreach_sin_(const Tensors &self) { detail::check(::tensor_foreach_sin_(self.data(), self.size())); }
 
 // Computes `sinh` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_sinh(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sinh, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_sinh(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sinh, self.data(), self.size()); }
 
 // Computes `sinh` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_sinh_(const Tensors &self) {
-  detail::check(::tensor_foreach_sinh_(self.data(), self.size()));
-}
+inline void foreach_sinh_(const Tensors &self) { detail::check(::tensor_foreach_sinh_(self.data(), self.size())); }
 
 // Computes `sqrt` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_sqrt(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sqrt, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_sqrt(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sqrt, self.data(), self.size()); }
 
 // Computes `sqrt` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_sqrt_(const Tensors &self) {
-  detail::check(::tensor_foreach_sqrt_(self.data(), self.size()));
-}
+inline void foreach_sqrt_(const Tensors &self) { detail::check(::tensor_foreach_sqrt_(self.data(), self.size())); }
 
 // Computes `tan` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_tan(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_tan, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_tan(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_tan, self.data(), self.size()); }
 
 // Computes `tan` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_tan_(const Tensors &self) {
-  detail::check(::tensor_foreach_tan_(self.data(), self.size()));
-}
+inline void foreach_tan_(const Tensors &self) { detail::check(::tensor_foreach_tan_(self.data(), self.size())); }
 
 // Computes `tanh` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_tanh(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_tanh, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_tanh(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_tanh, self.data(), self.size()); }
 
 // Computes `tanh` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_tanh_(const Tensors &self) {
-  detail::check(::tensor_foreach_tanh_(self.data(), self.size()));
-}
+inline void foreach_tanh_(const Tensors &self) { detail::check(::tensor_foreach_tanh_(self.data(), self.size())); }
 
 // Computes `trunc` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_trunc(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_trunc, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_trunc(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_trunc, self.data(), self.size()); }
 
 // Computes `trunc` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_trunc_(const Tensors &self) {
-  detail::check(::tensor_foreach_trunc_(self.data(), self.size()));
-}
+inline void foreach_trunc_(const Tensors &self) { detail::check(::tensor_foreach_trunc_(self.data(), self.size())); }
 
 // Computes `add` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_add(const Tensors &self, const Scalar &scalar) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_scalar, self.data(), self.size(), scalar.get());
-}
+inline std::vector<Tensor> foreach_add(const Tensors &self, const Scalar &scalar) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_scalar, self.data(), self.size(), scalar.get()); }
 
 // Computes `add` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_add_(const Tensors &self, const Scalar &scalar) {
-  detail::check(::tensor_foreach_add__scalar(self.data(), self.size(), scalar.get()));
-}
+inline void foreach_add_(const Tensors &self, const Scalar &scalar) { detail::check(::tensor_foreach_add__scalar(self.data(), self.size(), scalar.get())); }
 
 // Computes `add` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_list, self.data(), self.size(), other.data(), other.size(), alpha.get());
-}
+inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_list, self.data(), self.size(), other.data(), other.size(), alpha.get()); }
 
 // Computes `add` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_add_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
-  detail::check(::tensor_foreach_add__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
-}
+inline void foreach_add_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) { detail::check(::tensor_foreach_add__list(self.data(), self.size(), other.data(), other.size(), alpha.get())); }
 
 // Computes `add` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_add_scalars(const Tensors &self, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_scalars, self.data(), self.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_add_scalars(const Tensors &self, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_scalars, self.data(), self.size(), scalars.data(), scalars.size()); }
 
 // Computes `add` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_add__scalars(const Tensors &self, const Scalars &scalars) {
-  detail::check(::tensor_foreach_add__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_add__scalars(const Tensors &self, const Scalars &scalars) { detail::check(::tensor_foreach_add__scalars(self.data(), self.size(), scalars.data(), scalars.size())); }
 
 // Computes `add` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_tensor, self.data(), self.size(), other.get(), alpha.get());
-}
+inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_add_tensor, self.data(), self.size(), other.get(), alpha.get()); }
 
 // Computes `add` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_add_(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
-  detail::check(::tensor_foreach_add__tensor(self.data(), self.size(), other.get(), alpha.get()));
-}
+inline void foreach_add_(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) { detail::check(::tensor_foreach_add__tensor(self.data(), self.size(), other.get(), alpha.get())); }
 
 // Computes `sub` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_sub(const Tensors &self, const Scalar &scalar) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sub_scalar, self.data(), self.size(), scalar.get());
-}
+inline std::vector<Tensor> foreach_sub(const Tensors &self, const Scalar &scalar) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sub_scalar, self.data(), self.size(), scalar.get()); }
 
 // Computes `sub` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_sub_(const Tensors &self, const Scalar &scalar) {
-  detail::check(::tensor_foreach_sub__scalar(self.data(), self.size(), scalar.get()));
-}
+inline void foreach_sub_(const Tensors &self, const Scalar &scalar) { detail::check(::tensor_foreach_sub__scalar(self.data(), self.size(), scalar.get())); }
 
 // Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_sub(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sub_list, self.data(), self.size(), other.data(), other.size(), alpha.get());
-}
+inline std::vector<Tensor> foreach_sub(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sub_list, self.data(), self.size(), other.data(), other.size(), alpha.get()); }
 
 // Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_sub_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
-  detail::check(::tensor_foreach_sub__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
-}
+inline void foreach_sub_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) { detail::check(::tensor_foreach_sub__list(self.data(), self.size(), other.data(), other.size(), alpha.get())); }
 
 // Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_sub_scalars(const Tensors &self, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sub_scalars, self.data(), self.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_sub_scalars(const Tensors &self, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_sub_scalars, self.data(), self.size(), scalars.data(), scalars.size()); }
 
 // Computes `sub` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_sub__scalars(const Tensors &self, const Scalars &scalars) {
-  detail::check(::tensor_foreach_sub__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_sub__scalars(const Tensors &self, const Scalars &scalars) { detail::check(::tensor_foreach_sub__scalars(self.data(), self.size(), scalars.data(), scalars.size())); }
 
 // Computes `mul` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_mul(const Tensors &self, const Scalar &scalar) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_scalar, self.data(), self.size(), scalar.get());
-}
+inline std::vector<Tensor> foreach_mul(const Tensors &self, const Scalar &scalar) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_scalar, self.data(), self.size(), scalar.get()); }
 
 // Computes `mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_mul_(const Tensors &self, const Scalar &scalar) {
-  detail::check(::tensor_foreach_mul__scalar(self.data(), self.size(), scalar.get()));
-}
+inline void foreach_mul_(const Tensors &self, const Scalar &scalar) { detail::check(::tensor_foreach_mul__scalar(self.data(), self.size(), scalar.get())); }
 
 // Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensors &other) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_list, self.data(), self.size(), other.data(), other.size());
-}
+inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensors &other) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_list, self.data(), self.size(), other.data(), other.size()); }
 
 // Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_mul_(const Tensors &self, const Tensors &other) {
-  detail::check(::tensor_foreach_mul__list(self.data(), self.size(), other.data(), other.size()));
-}
+inline void foreach_mul_(const Tensors &self, const Tensors &other) { detail::check(::tensor_foreach_mul__list(self.data(), self.size(), other.data(), other.size())); }
 
 // Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_mul_scalars(const Tensors &self, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_scalars, self.data(), self.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_mul_scalars(const Tensors &self, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_scalars, self.data(), self.size(), scalars.data(), scalars.size()); }
 
 // Computes `mul` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_mul__scalars(const Tensors &self, const Scalars &scalars) {
-  detail::check(::tensor_foreach_mul__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_mul__scalars(const Tensors &self, const Scalars &scalars) { detail::check(::tensor_foreach_mul__scalars(self.data(), self.size(), scalars.data(), scalars.size())); }
 
 // Computes `mul` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensor &other) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_tensor, self.data(), self.size(), other.get());
-}
+inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensor &other) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mul_tensor, self.data(), self.size(), other.get()); }
 
 // Computes `mul` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_mul_(const Tensors &self, const Tensor &other) {
-  detail::check(::tensor_foreach_mul__tensor(self.data(), self.size(), other.get()));
-}
+inline void foreach_mul_(const Tensors &self, const Tensor &other) { detail::check(::tensor_foreach_mul__tensor(self.data(), self.size(), other.get())); }
 
 // Computes `div` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_div(const Tensors &self, const Scalar &scalar) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_scalar, self.data(), self.size(), scalar.get());
-}
+inline std::vector<Tensor> foreach_div(const Tensors &self, const Scalar &scalar) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_scalar, self.data(), self.size(), scalar.get()); }
 
 // Computes `div` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_div_(const Tensors &self, const Scalar &scalar) {
-  detail::check(::tensor_foreach_div__scalar(self.data(), self.size(), scalar.get()));
-}
+inline void foreach_div_(const Tensors &self, const Scalar &scalar) { detail::check(::tensor_foreach_div__scalar(self.data(), self.size(), scalar.get())); }
 
 // Computes `div` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensors &other) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_list, self.data(), self.size(), other.data(), other.size());
-}
+inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensors &other) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_list, self.data(), self.size(), other.data(), other.size()); }
 
 // Computes `div` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_div_(const Tensors &self, const Tensors &other) {
-  detail::check(::tensor_foreach_div__list(self.data(), self.size(), other.data(), other.size()));
-}
+inline void foreach_div_(const Tensors &self, const Tensors &other) { detail::check(::tensor_foreach_div__list(self.data(), self.size(), other.data(), other.size())); }
 
 // Computes `div` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_div_scalars(const Tensors &self, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_scalars, self.data(), self.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_div_scalars(const Tensors &self, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_scalars, self.data(), self.size(), scalars.data(), scalars.size()); }
 
 // Computes `div` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_div__scalars(const Tensors &self, const Scalars &scalars) {
-  detail::check(::tensor_foreach_div__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_div__scalars(const Tensors &self, const Scalars &scalars) { detail::check(::tensor_foreach_div__scalars(self.data(), self.size(), scalars.data(), scalars.size())); }
 
 // Computes `div` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensor &other) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_tensor, self.data(), self.size(), other.get());
-}
+inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensor &other) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_div_tensor, self.data(), self.size(), other.get()); }
 
 // Computes `div` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_div_(const Tensors &self, const Tensor &other) {
-  detail::check(::tensor_foreach_div__tensor(self.data(), self.size(), other.get()));
-}
+inline void foreach_div_(const Tensors &self, const Tensor &other) { detail::check(::tensor_foreach_div__tensor(self.data(), self.size(), other.get())); }
 
 // Computes `clamp_max` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Scalar &scalar) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_max_scalar, self.data(), self.size(), scalar.get());
-}
+inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Scalar &scalar) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_max_scalar, self.data(), self.size(), scalar.get()); }
 
 // Computes `clamp_max` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
-inline void foreach_clamp_max_(const Tensors &self, const Scalar &scalar) {
-  detail::check(::tensor_foreach_clamp_max__scalar(self.data(), self.size(), scalar.get()));
-}
+inline void foreach_clamp_max_(const Tensors &self, const Scalar &scalar) { detail::check(::tensor_foreach_clamp_max__scalar(self.data(), self.size(), scalar.get())); }
 
 // Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Tensors &other) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_max_list, self.data(), self.size(), other.data(), other.size());
-}
+inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Tensors &other) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_max_list, self.data(), self.size(), other.data(), other.size()); }
 
 // Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_clamp_max_(const Tensors &self, const Tensors &other) {
-  detail::check(::tensor_foreach_clamp_max__list(self.data(), self.size(), other.data(), other.size()));
-}
+inline void foreach_clamp_max_(const Tensors &self, const Tensors &other) { detail::check(::tensor_foreach_clamp_max__list(self.data(), self.size(), other.data(), other.size())); }
 
 // Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-inline std::vector<Tensor> foreach_clamp_max_scalars(const Tensors &self, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_max_scalars, self.data(), self.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_clamp_max_scalars(const Tensors &self, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_max_scalars, self.data(), self.size(), scalars.data(), scalars.size()); }
 
 // Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_clamp_max__scalars(const Tensors &self, const Scalars &scalars) {
-  detail::check(::tensor_foreach_clamp_max__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_clamp_max__scalars(const Tensors &self, const Scalars &scalars) { detail::check(::tensor_foreach_clamp_max__scalars(self.data(), self.size(), scalars.data(), scalars.size())); }
 
 // Computes `clamp_min` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Scalar &scalar) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_min_scalar, self.data(), self.size(), scalar.get());
-}
+inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Scalar &scalar) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_min_scalar, self.data(), self.size(), scalar.get()); }
 
 // Computes `clamp_min` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
-inline void foreach_clamp_min_(const Tensors &self, const Scalar &scalar) {
-  detail::check(::tensor_foreach_clamp_min__scalar(self.data(), self.size(), scalar.get()));
-}
+inline void foreach_clamp_min_(const Tensors &self, const Scalar &scalar) { detail::check(::tensor_foreach_clamp_min__scalar(self.data(), self.size(), scalar.get())); }
 
 // Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Tensors &other) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_min_list, self.data(), self.size(), other.data(), other.size());
-}
+inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Tensors &other) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_min_list, self.data(), self.size(), other.data(), other.size()); }
 
 // Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_clamp_min_(const Tensors &self, const Tensors &other) {
-  detail::check(::tensor_foreach_clamp_min__list(self.data(), self.size(), other.data(), other.size()));
-}
+inline void foreach_clamp_min_(const Tensors &self, const Tensors &other) { detail::check(::tensor_foreach_clamp_min__list(self.data(), self.size(), other.data(), other.size())); }
 
 // Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
 // other lists. Returns a list.
-inline std::vector<Tensor> foreach_clamp_min_scalars(const Tensors &self, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_min_scalars, self.data(), self.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_clamp_min_scalars(const Tensors &self, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clamp_min_scalars, self.data(), self.size(), scalars.data(), scalars.size()); }
 
 // Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of the
 // other lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_clamp_min__scalars(const Tensors &self, const Scalars &scalars) {
-  detail::check(::tensor_foreach_clamp_min__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_clamp_min__scalars(const Tensors &self, const Scalars &scalars) { detail::check(::tensor_foreach_clamp_min__scalars(self.data(), self.size(), scalars.data(), scalars.size())); }
 
 // Computes `maximum` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Scalar &scalar) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_maximum_scalar, self.data(), self.size(), scalar.get());
-}
+inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Scalar &scalar) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_maximum_scalar, self.data(), self.size(), scalar.get()); }
 
 // Computes `maximum` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
-inline void foreach_maximum_(const Tensors &self, const Scalar &scalar) {
-  detail::check(::tensor_foreach_maximum__scalar(self.data(), self.size(), scalar.get()));
-}
+inline void foreach_maximum_(const Tensors &self, const Scalar &scalar) { detail::check(::tensor_foreach_maximum__scalar(self.data(), self.size(), scalar.get())); }
 
 // Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Tensors &other) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_maximum_list, self.data(), self.size(), other.data(), other.size());
-}
+inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Tensors &other) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_maximum_list, self.data(), self.size(), other.data(), other.size()); }
 
 // Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_maximum_(const Tensors &self, const Tensors &other) {
-  detail::check(::tensor_foreach_maximum__list(self.data(), self.size(), other.data(), other.size()));
-}
+inline void foreach_maximum_(const Tensors &self, const Tensors &other) { detail::check(::tensor_foreach_maximum__list(self.data(), self.size(), other.data(), other.size())); }
 
 // Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_maximum_scalars(const Tensors &self, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_maximum_scalars, self.data(), self.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_maximum_scalars(const Tensors &self, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_maximum_scalars, self.data(), self.size(), scalars.data(), scalars.size()); }
 
 // Computes `maximum` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_maximum__scalars(const Tensors &self, const Scalars &scalars) {
-  detail::check(::tensor_foreach_maximum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_maximum__scalars(const Tensors &self, const Scalars &scalars) { detail::check(::tensor_foreach_maximum__scalars(self.data(), self.size(), scalars.data(), scalars.size())); }
 
 // Computes `minimum` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Scalar &scalar) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_minimum_scalar, self.data(), self.size(), scalar.get());
-}
+inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Scalar &scalar) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_minimum_scalar, self.data(), self.size(), scalar.get()); }
 
 // Computes `minimum` for each tensor of the list `self`, in place. If the shapes or dtypes of an
 // item are not supported, returns an error and changes nothing.
-inline void foreach_minimum_(const Tensors &self, const Scalar &scalar) {
-  detail::check(::tensor_foreach_minimum__scalar(self.data(), self.size(), scalar.get()));
-}
+inline void foreach_minimum_(const Tensors &self, const Scalar &scalar) { detail::check(::tensor_foreach_minimum__scalar(self.data(), self.size(), scalar.get())); }
 
 // Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Tensors &other) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_minimum_list, self.data(), self.size(), other.data(), other.size());
-}
+inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Tensors &other) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_minimum_list, self.data(), self.size(), other.data(), other.size()); }
 
 // Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_minimum_(const Tensors &self, const Tensors &other) {
-  detail::check(::tensor_foreach_minimum__list(self.data(), self.size(), other.data(), other.size()));
-}
+inline void foreach_minimum_(const Tensors &self, const Tensors &other) { detail::check(::tensor_foreach_minimum__list(self.data(), self.size(), other.data(), other.size())); }
 
 // Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_minimum_scalars(const Tensors &self, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_minimum_scalars, self.data(), self.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_minimum_scalars(const Tensors &self, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_minimum_scalars, self.data(), self.size(), scalars.data(), scalars.size()); }
 
 // Computes `minimum` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_minimum__scalars(const Tensors &self, const Scalars &scalars) {
-  detail::check(::tensor_foreach_minimum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_minimum__scalars(const Tensors &self, const Scalars &scalars) { detail::check(::tensor_foreach_minimum__scalars(self.data(), self.size(), scalars.data(), scalars.size())); }
 
 // Computes `pow` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalar &exponent) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_scalar, self.data(), self.size(), exponent.get());
-}
+inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalar &exponent) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_scalar, self.data(), self.size(), exponent.get()); }
 
 // Computes `pow` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_pow_(const Tensors &self, const Scalar &exponent) {
-  detail::check(::tensor_foreach_pow__scalar(self.data(), self.size(), exponent.get()));
-}
+inline void foreach_pow_(const Tensors &self, const Scalar &exponent) { detail::check(::tensor_foreach_pow__scalar(self.data(), self.size(), exponent.get())); }
 
 // Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalars &exponent) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_scalars, self.data(), self.size(), exponent.data(), exponent.size());
-}
+inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalars &exponent) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_scalars, self.data(), self.size(), exponent.data(), exponent.size()); }
 
 // Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_pow_(const Tensors &self, const Scalars &exponent) {
-  detail::check(::tensor_foreach_pow__scalars(self.data(), self.size(), exponent.data(), exponent.size()));
-}
+inline void foreach_pow_(const Tensors &self, const Scalars &exponent) { detail::check(::tensor_foreach_pow__scalars(self.data(), self.size(), exponent.data(), exponent.size())); }
 
 // Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_pow_list(const Tensors &self, const Tensors &exponent) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_list, self.data(), self.size(), exponent.data(), exponent.size());
-}
+inline std::vector<Tensor> foreach_pow_list(const Tensors &self, const Tensors &exponent) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_list, self.data(), self.size(), exponent.data(), exponent.size()); }
 
 // Computes `pow` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_pow__list(const Tensors &self, const Tensors &exponent) {
-  detail::check(::tensor_foreach_pow__list(self.data(), self.size(), exponent.data(), exponent.size()));
-}
+inline void foreach_pow__list(const Tensors &self, const Tensors &exponent) { detail::check(::tensor_foreach_pow__list(self.data(), self.size(), exponent.data(), exponent.size())); }
 
 // Computes `pow` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_pow(const Scalar &self, const Tensors &exponent) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_base, self.get(), exponent.data(), exponent.size());
-}
+inline std::vector<Tensor> foreach_pow(const Scalar &self, const Tensors &exponent) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_pow_base, self.get(), exponent.data(), exponent.size()); }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lerp_scalar, self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get());
-}
+inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Scalar &weight) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lerp_scalar, self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get()); }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
-  detail::check(::tensor_foreach_lerp__scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get()));
-}
+inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Scalar &weight) { detail::check(::tensor_foreach_lerp__scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get())); }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lerp_list, self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size());
-}
+inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Tensors &weights) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lerp_list, self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size()); }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
-  detail::check(::tensor_foreach_lerp__list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size()));
-}
+inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Tensors &weights) { detail::check(::tensor_foreach_lerp__list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size())); }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_lerp_scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lerp_scalars, self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size());
-}
+inline std::vector<Tensor> foreach_lerp_scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_lerp_scalars, self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size()); }
 
 // Computes `lerp` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_lerp__scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
-  detail::check(::tensor_foreach_lerp__scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size()));
-}
+inline void foreach_lerp__scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) { detail::check(::tensor_foreach_lerp__scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size())); }
 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcmul_scalar, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get());
-}
+inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcmul_scalar, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()); }
 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
-  detail::check(::tensor_foreach_addcmul__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
-}
+inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) { detail::check(::tensor_foreach_addcmul__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get())); }
 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcmul_scalars, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcmul_scalars, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()); }
 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
-  detail::check(::tensor_foreach_addcmul__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) { detail::check(::tensor_foreach_addcmul__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size())); }
 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcmul_tensor, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get());
-}
+inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcmul_tensor, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()); }
 
 // Computes `addcmul` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
-  detail::check(::tensor_foreach_addcmul__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
-}
+inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) { detail::check(::tensor_foreach_addcmul__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get())); }
 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcdiv_scalar, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get());
-}
+inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcdiv_scalar, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()); }
 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
-  detail::check(::tensor_foreach_addcdiv__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
-}
+inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) { detail::check(::tensor_foreach_addcdiv__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get())); }
 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcdiv_scalars, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size());
-}
+inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcdiv_scalars, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()); }
 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
-  detail::check(::tensor_foreach_addcdiv__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
-}
+inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) { detail::check(::tensor_foreach_addcdiv__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size())); }
 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcdiv_tensor, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get());
-}
+inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_addcdiv_tensor, self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()); }
 
 // Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
-  detail::check(::tensor_foreach_addcdiv__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
-}
+inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) { detail::check(::tensor_foreach_addcdiv__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get())); }
 
 // Computes `linalg.vector_norm` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_norm(const Tensors &self, const Scalar &ord = 2, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_norm, self.data(), self.size(), ord.get(), detail::get(dtype));
-}
+inline std::vector<Tensor> foreach_norm(const Tensors &self, const Scalar &ord = 2, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_norm, self.data(), self.size(), ord.get(), detail::get(dtype)); }
 
 // Computes `max` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_max(const Tensors &self) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_max, self.data(), self.size());
-}
+inline std::vector<Tensor> foreach_max(const Tensors &self) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_max, self.data(), self.size()); }
 
 // Computes `mm` for each tensor of the list `self`, with the corresponding items of the other
 // lists. Returns a list.
-inline std::vector<Tensor> foreach_mm(const Tensors &self, const Tensors &mat2) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mm, self.data(), self.size(), mat2.data(), mat2.size());
-}
+inline std::vector<Tensor> foreach_mm(const Tensors &self, const Tensors &mat2) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_mm, self.data(), self.size(), mat2.data(), mat2.size()); }
 
 // Computes `clone` for each tensor of the list `self`. Returns a list.
-inline std::vector<Tensor> foreach_clone(const Tensors &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clone, self.data(), self.size(), detail::get(memory_format));
-}
+inline std::vector<Tensor> foreach_clone(const Tensors &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) { return detail::make_list<std::vector<Tensor>>(::tensor_foreach_clone, self.data(), self.size(), detail::get(memory_format)); }
 
 // Computes `copy_` for each tensor of the list `self`, with the corresponding items of the other
 // lists, in place. If the shapes or dtypes of an item are not supported, returns an error and
 // changes nothing.
-inline void foreach_copy_(const Tensors &self, const Tensors &src, Bool non_blocking = false) {
-  detail::check(::tensor_foreach_copy_(self.data(), self.size(), src.data(), src.size(), non_blocking));
-}
+inline void foreach_copy_(const Tensors &self, const Tensors &src, Bool non_blocking = false) { detail::check(::tensor_foreach_copy_(self.data(), self.size(), src.data(), src.size(), non_blocking)); }
 
 // Computes `zero_` for each tensor of the list `self`, in place. If the shapes or dtypes of an item
 // are not supported, returns an error and changes nothing.
-inline void foreach_zero_(const Tensors &self) {
-  detail::check(::tensor_foreach_zero_(self.data(), self.size()));
-}
+inline void foreach_zero_(const Tensors &self) { detail::check(::tensor_foreach_zero_(self.data(), self.size())); }
 
 // Computes the logical AND of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
-inline Tensor logical_and(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_logical_and, self.get(), other.get());
-}
-inline Tensor logical_and_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_logical_and_(self.get(), other.get()));
-}
-inline void logical_and_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_logical_and_out(self.get(), other.get(), out.get()));
-}
+inline Tensor logical_and(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_logical_and, self.get(), other.get()); }
+inline Tensor logical_and_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_logical_and_(self.get(), other.get())); }
+inline void logical_and_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_logical_and_out(self.get(), other.get(), out.get())); }
 
 // Computes the logical OR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
-inline Tensor logical_or(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_logical_or, self.get(), other.get());
-}
-inline Tensor logical_or_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_logical_or_(self.get(), other.get()));
-}
-inline void logical_or_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_logical_or_out(self.get(), other.get(), out.get()));
-}
+inline Tensor logical_or(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_logical_or, self.get(), other.get()); }
+inline Tensor logical_or_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_logical_or_(self.get(), other.get())); }
+inline void logical_or_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_logical_or_out(self.get(), other.get(), out.get())); }
 
 // Computes the logical XOR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
-inline Tensor logical_xor(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_logical_xor, self.get(), other.get());
-}
-inline Tensor logical_xor_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_logical_xor_(self.get(), other.get()));
-}
-inline void logical_xor_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_logical_xor_out(self.get(), other.get(), out.get()));
-}
+inline Tensor logical_xor(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_logical_xor, self.get(), other.get()); }
+inline Tensor logical_xor_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_logical_xor_(self.get(), other.get())); }
+inline void logical_xor_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_logical_xor_out(self.get(), other.get(), out.get())); }
 
 // Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
-inline Tensor logical_not(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_logical_not, self.get());
-}
-inline Tensor logical_not_(const Tensor &self) {
-  return detail::checked(self, ::tensor_logical_not_(self.get()));
-}
-inline void logical_not_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_logical_not_out(self.get(), out.get()));
-}
+inline Tensor logical_not(const Tensor &self) { return detail::make<Tensor>(::tensor_logical_not, self.get()); }
+inline Tensor logical_not_(const Tensor &self) { return detail::checked(self, ::tensor_logical_not_(self.get())); }
+inline void logical_not_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_logical_not_out(self.get(), out.get())); }
 
 // Computes the bitwise AND of `self` and `other`, element by element; for bool, the logical AND.
 // Shapes are broadcast.
-inline Tensor bitwise_and(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_and_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_and, self.get(), other.get());
-}
-inline Tensor bitwise_and_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_bitwise_and_scalar_(self.get(), other.number()) : ::tensor_bitwise_and_(self.get(), other.get()));
-}
-inline void bitwise_and_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_and_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_and_out(self.get(), other.get(), out.get()));
-}
+inline Tensor bitwise_and(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_and_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_and, self.get(), other.get()); }
+inline Tensor bitwise_and_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_bitwise_and_scalar_(self.get(), other.number()) : ::tensor_bitwise_and_(self.get(), other.get())); }
+inline void bitwise_and_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_bitwise_and_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_and_out(self.get(), other.get(), out.get())); }
 
 // Computes the bitwise OR of `self` and `other`, element by element; for bool, the logical OR.
 // Shapes are broadcast.
-inline Tensor bitwise_or(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_or_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_or, self.get(), other.get());
-}
-inline Tensor bitwise_or_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_bitwise_or_scalar_(self.get(), other.number()) : ::tensor_bitwise_or_(self.get(), other.get()));
-}
-inline void bitwise_or_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_or_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_or_out(self.get(), other.get(), out.get()));
-}
+inline Tensor bitwise_or(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_or_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_or, self.get(), other.get()); }
+inline Tensor bitwise_or_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_bitwise_or_scalar_(self.get(), other.number()) : ::tensor_bitwise_or_(self.get(), other.get())); }
+inline void bitwise_or_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_bitwise_or_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_or_out(self.get(), other.get(), out.get())); }
 
 // Computes the bitwise XOR (exclusive or) of `self` and `other`, element by element; for bool, the
 // logical XOR. Shapes are broadcast.
-inline Tensor bitwise_xor(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_xor_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_xor, self.get(), other.get());
-}
-inline Tensor bitwise_xor_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_bitwise_xor_scalar_(self.get(), other.number()) : ::tensor_bitwise_xor_(self.get(), other.get()));
-}
-inline void bitwise_xor_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_xor_out(self.get(), other.get(), out.get()));
-}
+inline Tensor bitwise_xor(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_xor_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_xor, self.get(), other.get()); }
+inline Tensor bitwise_xor_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_bitwise_xor_scalar_(self.get(), other.number()) : ::tensor_bitwise_xor_(self.get(), other.get())); }
+inline void bitwise_xor_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_xor_out(self.get(), other.get(), out.get())); }
 
 // Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
-inline Tensor bitwise_not(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_bitwise_not, self.get());
-}
-inline Tensor bitwise_not_(const Tensor &self) {
-  return detail::checked(self, ::tensor_bitwise_not_(self.get()));
-}
-inline void bitwise_not_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_bitwise_not_out(self.get(), out.get()));
-}
+inline Tensor bitwise_not(const Tensor &self) { return detail::make<Tensor>(::tensor_bitwise_not, self.get()); }
+inline Tensor bitwise_not_(const Tensor &self) { return detail::checked(self, ::tensor_bitwise_not_(self.get())); }
+inline void bitwise_not_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_bitwise_not_out(self.get(), out.get())); }
 
 // Shifts the bits of `self` to the left by `other`, element by element. Shapes are broadcast. A
 // shift that is negative or at least the number of bits returns 0.
-inline Tensor bitwise_left_shift(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_left_shift_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_left_shift, self.get(), other.get());
-}
-inline Tensor bitwise_left_shift_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_bitwise_left_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_left_shift_(self.get(), other.get()));
-}
-inline void bitwise_left_shift_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_left_shift_out(self.get(), other.get(), out.get()));
-}
+inline Tensor bitwise_left_shift(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_left_shift_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_left_shift, self.get(), other.get()); }
+inline Tensor bitwise_left_shift_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_bitwise_left_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_left_shift_(self.get(), other.get())); }
+inline void bitwise_left_shift_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_left_shift_out(self.get(), other.get(), out.get())); }
 
 // Shifts the bits of `self` to the right by `other`, element by element, with sign extension
 // (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of bits
 // returns 0, or -1 for negative elements.
-inline Tensor bitwise_right_shift(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_right_shift_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_right_shift, self.get(), other.get());
-}
-inline Tensor bitwise_right_shift_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_bitwise_right_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_right_shift_(self.get(), other.get()));
-}
-inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_right_shift_out(self.get(), other.get(), out.get()));
-}
+inline Tensor bitwise_right_shift(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_bitwise_right_shift_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_bitwise_right_shift, self.get(), other.get()); }
+inline Tensor bitwise_right_shift_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_bitwise_right_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_right_shift_(self.get(), other.get())); }
+inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_right_shift_out(self.get(), other.get(), out.get())); }
 
 // Computes the matrix product of two tensors. Two vectors return their dot product; a vector is a
 // row on the left and a column on the right, and that dimension is removed from the result; leading
@@ -4570,168 +3096,98 @@ inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, cons
 // The operands must have the same dtype. 16-bit floats are multiplied and summed in float32 and
 // rounded once; integers wrap around. bfloat16 products with more than 4096 multiplications treat
 // subnormal numbers as zero on CPUs with AVX-512 BF16, as in PyTorch.
-inline Tensor matmul(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_matmul, self.get(), other.get());
-}
-inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_matmul_out(self.get(), other.get(), out.get()));
-}
+inline Tensor matmul(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_matmul, self.get(), other.get()); }
+inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_matmul_out(self.get(), other.get(), out.get())); }
 
 // Computes the matrix product of two matrices: (n, k) times (k, m) is (n, m). The dtypes must be
 // equal; sizes that do not agree are an error. See `matmul`.
-inline Tensor mm(const Tensor &self, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_mm, self.get(), mat2.get());
-}
-inline void mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
-  detail::check(::tensor_mm_out(self.get(), mat2.get(), out.get()));
-}
+inline Tensor mm(const Tensor &self, const Tensor &mat2) { return detail::make<Tensor>(::tensor_mm, self.get(), mat2.get()); }
+inline void mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) { detail::check(::tensor_mm_out(self.get(), mat2.get(), out.get())); }
 
 // Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
 // Alias of `mm`.
-inline Tensor spmm(const Tensor &self, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_spmm, self.get(), mat2.get());
-}
-inline void spmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
-  detail::check(::tensor_spmm_out(self.get(), mat2.get(), out.get()));
-}
+inline Tensor spmm(const Tensor &self, const Tensor &mat2) { return detail::make<Tensor>(::tensor_spmm, self.get(), mat2.get()); }
+inline void spmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) { detail::check(::tensor_spmm_out(self.get(), mat2.get(), out.get())); }
 
 // Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m). The dtypes must be
 // equal, and batches are not broadcast; see `matmul`.
-inline Tensor bmm(const Tensor &self, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_bmm, self.get(), mat2.get());
-}
-inline void bmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
-  detail::check(::tensor_bmm_out(self.get(), mat2.get(), out.get()));
-}
+inline Tensor bmm(const Tensor &self, const Tensor &mat2) { return detail::make<Tensor>(::tensor_bmm, self.get(), mat2.get()); }
+inline void bmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) { detail::check(::tensor_bmm_out(self.get(), mat2.get(), out.get())); }
 
 // Computes the product of a matrix and a vector: (n, k) times (k) is (n). The dtypes must be equal.
-inline Tensor mv(const Tensor &self, const Tensor &vec) {
-  return detail::make<Tensor>(::tensor_mv, self.get(), vec.get());
-}
-inline void mv_out(const Tensor &out, const Tensor &self, const Tensor &vec) {
-  detail::check(::tensor_mv_out(self.get(), vec.get(), out.get()));
-}
+inline Tensor mv(const Tensor &self, const Tensor &vec) { return detail::make<Tensor>(::tensor_mv, self.get(), vec.get()); }
+inline void mv_out(const Tensor &out, const Tensor &self, const Tensor &vec) { detail::check(::tensor_mv_out(self.get(), vec.get(), out.get())); }
 
 // Computes the dot product of two vectors, as a zero-dim tensor: `sum(self * tensor)`. The lengths
 // and the dtypes must be equal. `vdot` conjugates the first vector.
-inline Tensor dot(const Tensor &self, const Tensor &tensor) {
-  return detail::make<Tensor>(::tensor_dot, self.get(), tensor.get());
-}
-inline void dot_out(const Tensor &out, const Tensor &self, const Tensor &tensor) {
-  detail::check(::tensor_dot_out(self.get(), tensor.get(), out.get()));
-}
+inline Tensor dot(const Tensor &self, const Tensor &tensor) { return detail::make<Tensor>(::tensor_dot, self.get(), tensor.get()); }
+inline void dot_out(const Tensor &out, const Tensor &self, const Tensor &tensor) { detail::check(::tensor_dot_out(self.get(), tensor.get(), out.get())); }
 
 // Computes the dot product of two vectors, with the elements of `self` conjugated: `sum(conj(self)
 // * other)`. The lengths and the dtypes must be equal.
-inline Tensor vdot(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_vdot, self.get(), other.get());
-}
-inline void vdot_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_vdot_out(self.get(), other.get(), out.get()));
-}
+inline Tensor vdot(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_vdot, self.get(), other.get()); }
+inline void vdot_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_vdot_out(self.get(), other.get(), out.get())); }
 
 // Computes the inner product over the last dimensions, which must have the same size: `out[i][j] =
 // sum over k of self[i][k] * other[j][k]`. The dtypes must be equal. A zero-dim operand scales the
 // other.
-inline Tensor inner(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_inner, self.get(), other.get());
-}
-inline void inner_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_inner_out(self.get(), other.get(), out.get()));
-}
+inline Tensor inner(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_inner, self.get(), other.get()); }
+inline void inner_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_inner_out(self.get(), other.get(), out.get())); }
 
 // Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`.
-inline Tensor outer(const Tensor &self, const Tensor &vec2) {
-  return detail::make<Tensor>(::tensor_outer, self.get(), vec2.get());
-}
-inline void outer_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
-  detail::check(::tensor_outer_out(self.get(), vec2.get(), out.get()));
-}
+inline Tensor outer(const Tensor &self, const Tensor &vec2) { return detail::make<Tensor>(::tensor_outer, self.get(), vec2.get()); }
+inline void outer_out(const Tensor &out, const Tensor &self, const Tensor &vec2) { detail::check(::tensor_outer_out(self.get(), vec2.get(), out.get())); }
 
 // Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`.
 //
 // Alias of `outer`.
-inline Tensor ger(const Tensor &self, const Tensor &vec2) {
-  return detail::make<Tensor>(::tensor_ger, self.get(), vec2.get());
-}
-inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
-  detail::check(::tensor_ger_out(self.get(), vec2.get(), out.get()));
-}
+inline Tensor ger(const Tensor &self, const Tensor &vec2) { return detail::make<Tensor>(::tensor_ger, self.get(), vec2.get()); }
+inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) { detail::check(::tensor_ger_out(self.get(), vec2.get(), out.get())); }
 
 // Computes a matrix product and adds it to a matrix of shape (n, p): `beta * self + alpha * (mat1 @
 // mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `self` is broadcast to (n, p). If
 // `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors
 // must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer
 // tensors, their fractions are truncated.
-inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
-}
-inline Tensor addmm_(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::checked(self, ::tensor_addmm_(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()));
-}
-inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
-}
+inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()); }
+inline Tensor addmm_(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::checked(self, ::tensor_addmm_(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get())); }
+inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { detail::check(::tensor_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get())); }
 
 // Computes a batched matrix product and adds it to matrices: `beta * self + alpha * (batch1 @
 // batch2)`, for `batch1` of shape (b, n, m) and `batch2` of shape (b, m, p). `self` is broadcast to
 // (b, n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored.
 // All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error;
 // for integer tensors, their fractions are truncated.
-inline Tensor baddbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_baddbmm, self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get());
-}
-inline Tensor baddbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::checked(self, ::tensor_baddbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
-}
-inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_baddbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
-}
+inline Tensor baddbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_baddbmm, self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()); }
+inline Tensor baddbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::checked(self, ::tensor_baddbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get())); }
+inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) { detail::check(::tensor_baddbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get())); }
 
 // Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * self
 // + alpha * sum over i of (batch1[i] @ batch2[i])`, for `batch1` of shape (b, n, m) and `batch2` of
 // shape (b, m, p). `self` is broadcast to (n, p). If `beta` or `alpha` is 0, NaN and infinity in
 // the corresponding operand are ignored. All tensors must have the same dtype. A `beta` or `alpha`
 // that overflows the dtype is an error; for integer tensors, their fractions are truncated.
-inline Tensor addbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_addbmm, self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get());
-}
-inline Tensor addbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::checked(self, ::tensor_addbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
-}
-inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_addbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
-}
+inline Tensor addbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_addbmm, self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()); }
+inline Tensor addbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::checked(self, ::tensor_addbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get())); }
+inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) { detail::check(::tensor_addbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get())); }
 
 // Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`,
 // for `mat` of shape (n, m) and `vec` of shape (m). `self` is broadcast to (n). If `beta` or
 // `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
 // the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer tensors,
 // their fractions are truncated.
-inline Tensor addmv(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_addmv, self.get(), mat.get(), vec.get(), beta.get(), alpha.get());
-}
-inline Tensor addmv_(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::checked(self, ::tensor_addmv_(self.get(), mat.get(), vec.get(), beta.get(), alpha.get()));
-}
-inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_addmv_out(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.get()));
-}
+inline Tensor addmv(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_addmv, self.get(), mat.get(), vec.get(), beta.get(), alpha.get()); }
+inline Tensor addmv_(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::checked(self, ::tensor_addmv_(self.get(), mat.get(), vec.get(), beta.get(), alpha.get())); }
+inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) { detail::check(::tensor_addmv_out(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.get())); }
 
 // Computes the outer product of two vectors and adds it to a matrix: `beta * self + alpha *
 // outer(vec1, vec2)`, for `vec1` of shape (n) and `vec2` of shape (m). `self` is broadcast to (n,
 // m). If `beta` is 0, NaN and infinity in `self` are ignored. A `beta` or `alpha` that overflows
 // the dtype of the result is an error, and so is a fraction for integer tensors or an imaginary
 // part for real tensors.
-inline Tensor addr(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_addr, self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get());
-}
-inline Tensor addr_(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::checked(self, ::tensor_addr_(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get()));
-}
-inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_addr_out(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.get()));
-}
+inline Tensor addr(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_addr, self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get()); }
+inline Tensor addr_(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::checked(self, ::tensor_addr_(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get())); }
+inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) { detail::check(::tensor_addr_out(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.get())); }
 
 // Computes a sum of products by the Einstein summation convention. The dtypes must be equal.
 // `equation` lists one letter for each dimension of each operand, such as "bij,bjk->bik"; letters
@@ -4740,36 +3196,22 @@ inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, 
 // that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
 //
 // Dimensions of named tensors keep their names, which must agree for a letter of the output.
-inline Tensor einsum(const Text &equation, const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_einsum, detail::text("einsum: equation", equation), tensors.data(), tensors.size());
-}
+inline Tensor einsum(const Text &equation, const Tensors &tensors) { return detail::make<Tensor>(::tensor_einsum, detail::text("einsum: equation", equation), tensors.data(), tensors.size()); }
 
 // Computes a tensor contraction: the sum of products over the last `dims` dimensions of `self` and
 // the first `dims` dimensions of `other`. The dtypes must be equal.
-inline Tensor tensordot(const Tensor &self, const Tensor &other, Int dims = 2) {
-  return detail::make<Tensor>(::tensor_tensordot, self.get(), other.get(), dims);
-}
-inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dims = 2) {
-  detail::check(::tensor_tensordot_out(self.get(), other.get(), dims, out.get()));
-}
+inline Tensor tensordot(const Tensor &self, const Tensor &other, Int dims = 2) { return detail::make<Tensor>(::tensor_tensordot, self.get(), other.get(), dims); }
+inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dims = 2) { detail::check(::tensor_tensordot_out(self.get(), other.get(), dims, out.get())); }
 
 // Computes a tensor contraction: the sum of products over pairs of dimensions `dims_self` of `self`
 // and `dims_other` of `other`, whose sizes are equal or 1.
-inline Tensor tensordot(const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) {
-  return detail::make<Tensor>(::tensor_tensordot_dims, self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size());
-}
-inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) {
-  detail::check(::tensor_tensordot_dims_out(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.get()));
-}
+inline Tensor tensordot(const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) { return detail::make<Tensor>(::tensor_tensordot_dims, self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size()); }
+inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) { detail::check(::tensor_tensordot_dims_out(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.get())); }
 
 // Computes the Kronecker product: the block matrix of `self[i][j] * other`. Missing leading
 // dimensions have size 1.
-inline Tensor kron(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_kron, self.get(), other.get());
-}
-inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_kron_out(self.get(), other.get(), out.get()));
-}
+inline Tensor kron(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_kron, self.get(), other.get()); }
+inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_kron_out(self.get(), other.get(), out.get())); }
 
 // Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
 // rows of `x2` of shape (..., R, M): `out[i][j] = (sum over k of |x1[i][k] - x2[j][k]|**p)**(1 /
@@ -4780,128 +3222,82 @@ inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other)
 // by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
 // the distance of equal rows may not be 0. `compute_mode` "use_mm_for_euclid_dist" does this for
 // any number of rows, and "donot_use_mm_for_euclid_dist" never.
-inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const Text &compute_mode = "use_mm_for_euclid_dist_if_necessary") {
-  return detail::make<Tensor>(::tensor_cdist, x1.get(), x2.get(), p, detail::text("cdist: compute_mode", compute_mode));
-}
+inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const Text &compute_mode = "use_mm_for_euclid_dist_if_necessary") { return detail::make<Tensor>(::tensor_cdist, x1.get(), x2.get(), p, detail::text("cdist: compute_mode", compute_mode)); }
 
 // Computes the `p`-norm distances between all pairs of rows of `self` of shape (N, M): `(sum over k
 // of |x[i][k] - x[j][k]|**p)**(1 / p)` for i < j. Returns a vector of length N*(N - 1)/2: the
 // distances of row 0 to rows 1, 2, ..., then those of row 1, and so on (the condensed distance
 // matrix).
-inline Tensor pdist(const Tensor &self, Real p = 2) {
-  return detail::make<Tensor>(::tensor_pdist, self.get(), p);
-}
+inline Tensor pdist(const Tensor &self, Real p = 2) { return detail::make<Tensor>(::tensor_pdist, self.get(), p); }
 
 // Computes the cosine similarity of `x1` and `x2` along `dim`: `sum(x1 * x2) / (max(|x1|, eps) *
 // max(|x2|, eps))`. Shapes are broadcast, and `dim` refers to the broadcast shape. dtypes are
 // promoted; at least one must be floating-point.
-inline Tensor cosine_similarity(const Tensor &x1, const Tensor &x2, Int dim = 1, Real eps = 1e-8) {
-  return detail::make<Tensor>(::tensor_cosine_similarity, x1.get(), x2.get(), dim, eps);
-}
+inline Tensor cosine_similarity(const Tensor &x1, const Tensor &x2, Int dim = 1, Real eps = 1e-8) { return detail::make<Tensor>(::tensor_cosine_similarity, x1.get(), x2.get(), dim, eps); }
 
 // Returns the names of the dimensions, "" for an unnamed one.
-inline std::vector<std::string> names(const Tensor &self) {
-  return detail::make_list<std::vector<std::string>>(::tensor_names, self.get());
-}
+inline std::vector<std::string> names(const Tensor &self) { return detail::make_list<std::vector<std::string>>(::tensor_names, self.get()); }
 
 // Returns the dimension with the given name. An unknown name is an error, which lists the names.
-inline int64_t dim_by_name(const Tensor &self, const Text &name) {
-  return detail::make<int64_t>(::tensor_dim_by_name, self.get(), detail::text("dim_by_name: name", name));
-}
+inline int64_t dim_by_name(const Tensor &self, const Text &name) { return detail::make<int64_t>(::tensor_dim_by_name, self.get(), detail::text("dim_by_name: name", name)); }
 
 // Returns a view with other dimension names: a list with one name for each dimension, "" for none,
 // in which "..." keeps those of the other dimensions. Without a list, all names are removed. Names
 // are identifiers of ASCII letters, digits and underscores, and must be unique.
-inline Tensor rename(const Tensor &self, const Strings &names) {
-  return detail::make<Tensor>(::tensor_rename, self.get(), names.data("rename: names"), names.size());
-}
+inline Tensor rename(const Tensor &self, const Strings &names) { return detail::make<Tensor>(::tensor_rename, self.get(), names.data("rename: names"), names.size()); }
 
 // Changes the dimension names of `self`, in place, as `rename` does.
-inline Tensor rename_(const Tensor &self, const Strings &names) {
-  return detail::checked(self, ::tensor_rename_(self.get(), names.data("rename_: names"), names.size()));
-}
+inline Tensor rename_(const Tensor &self, const Strings &names) { return detail::checked(self, ::tensor_rename_(self.get(), names.data("rename_: names"), names.size())); }
 
 // Returns a view in which unnamed dimensions are named: a list for all dimensions, in which named
 // ones keep their name, and "..." represents any number of unchanged dimensions.
-inline Tensor refine_names(const Tensor &self, const Strings &names) {
-  return detail::make<Tensor>(::tensor_refine_names, self.get(), names.data("refine_names: names"), names.size());
-}
+inline Tensor refine_names(const Tensor &self, const Strings &names) { return detail::make<Tensor>(::tensor_refine_names, self.get(), names.data("refine_names: names"), names.size()); }
 
 // Returns a view with the dimensions in the order of the listed names; missing ones are inserted
 // with size 1. All dimensions must be named. "..." represents the dimensions that are not listed,
 // in their order.
-inline Tensor align_to(const Tensor &self, const Strings &names) {
-  return detail::make<Tensor>(::tensor_align_to, self.get(), names.data("align_to: names"), names.size());
-}
+inline Tensor align_to(const Tensor &self, const Strings &names) { return detail::make<Tensor>(::tensor_align_to, self.get(), names.data("align_to: names"), names.size()); }
 
 // Returns a view with the dimensions in the order of those of `other`; missing ones are inserted
 // with size 1. All dimensions must be named.
-inline Tensor align_as(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_align_as, self.get(), other.get());
-}
+inline Tensor align_as(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_align_as, self.get(), other.get()); }
 
 // Returns views of tensors with the dimensions of the one that has the most, as `align_as` does.
 // All dimensions must be named.
-inline std::vector<Tensor> align_tensors(const Tensors &tensors) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_align_tensors, tensors.data(), tensors.size());
-}
+inline std::vector<Tensor> align_tensors(const Tensors &tensors) { return detail::make_list<std::vector<Tensor>>(::tensor_align_tensors, tensors.data(), tensors.size()); }
 
 // Applies the parametric rectified linear unit (PReLU) element by element: `x` for x >= 0, and
 // `weight * x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the
 // dtype of `self`; other sizes are an error.
-inline Tensor prelu(const Tensor &self, const Tensor &weight) {
-  return detail::make<Tensor>(::tensor_prelu, self.get(), weight.get());
-}
+inline Tensor prelu(const Tensor &self, const Tensor &weight) { return detail::make<Tensor>(::tensor_prelu, self.get(), weight.get()); }
 
 // Applies a threshold element by element: `x` for x > `threshold`, and `value` otherwise. NaN
 // remains NaN.
-inline Tensor threshold(const Tensor &self, const Scalar &threshold, const Scalar &value) {
-  return detail::make<Tensor>(::tensor_threshold, self.get(), threshold.get(), value.get());
-}
-inline Tensor threshold_(const Tensor &self, const Scalar &threshold, const Scalar &value) {
-  return detail::checked(self, ::tensor_threshold_(self.get(), threshold.get(), value.get()));
-}
-inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &threshold, const Scalar &value) {
-  detail::check(::tensor_threshold_out(self.get(), threshold.get(), value.get(), out.get()));
-}
+inline Tensor threshold(const Tensor &self, const Scalar &threshold, const Scalar &value) { return detail::make<Tensor>(::tensor_threshold, self.get(), threshold.get(), value.get()); }
+inline Tensor threshold_(const Tensor &self, const Scalar &threshold, const Scalar &value) { return detail::checked(self, ::tensor_threshold_(self.get(), threshold.get(), value.get())); }
+inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &threshold, const Scalar &value) { detail::check(::tensor_threshold_out(self.get(), threshold.get(), value.get(), out.get())); }
 
 // Applies hard shrinkage element by element: 0 for elements in [-`lambd`, `lambd`], and `x`
 // otherwise.
-inline Tensor hardshrink(const Tensor &self, Real lambd = 0.5) {
-  return detail::make<Tensor>(::tensor_hardshrink, self.get(), lambd);
-}
-inline void hardshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) {
-  detail::check(::tensor_hardshrink_out(self.get(), lambd, out.get()));
-}
+inline Tensor hardshrink(const Tensor &self, Real lambd = 0.5) { return detail::make<Tensor>(::tensor_hardshrink, self.get(), lambd); }
+inline void hardshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) { detail::check(::tensor_hardshrink_out(self.get(), lambd, out.get())); }
 
 // Applies the continuously differentiable exponential linear unit (CELU) element by element: `x`
 // for x > 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
-inline Tensor celu(const Tensor &self, Real alpha = 1.0) {
-  return detail::make<Tensor>(::tensor_celu, self.get(), alpha);
-}
-inline Tensor celu_(const Tensor &self, Real alpha = 1.0) {
-  return detail::checked(self, ::tensor_celu_(self.get(), alpha));
-}
+inline Tensor celu(const Tensor &self, Real alpha = 1.0) { return detail::make<Tensor>(::tensor_celu, self.get(), alpha); }
+inline Tensor celu_(const Tensor &self, Real alpha = 1.0) { return detail::checked(self, ::tensor_celu_(self.get(), alpha)); }
 
 // Applies the scaled exponential linear unit (SELU) element by element: `scale * (max(0, x) +
 // min(0, alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
 // (self-normalizing networks).
-inline Tensor selu(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_selu, self.get());
-}
-inline Tensor selu_(const Tensor &self) {
-  return detail::checked(self, ::tensor_selu_(self.get()));
-}
+inline Tensor selu(const Tensor &self) { return detail::make<Tensor>(::tensor_selu, self.get()); }
+inline Tensor selu_(const Tensor &self) { return detail::checked(self, ::tensor_selu_(self.get())); }
 
 // Applies the randomized leaky rectified linear unit (RReLU): multiplies negative elements by
 // `(lower + upper) / 2`. With `training`, elements up to 0 are multiplied by random slopes instead,
 // uniformly distributed between `lower` and `upper`. A `lower` greater than `upper` is an error.
-inline Tensor rrelu(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_rrelu, self.get(), lower, upper, training, detail::get(generator));
-}
-inline Tensor rrelu_(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_rrelu_(self.get(), lower, upper, training, detail::get(generator)));
-}
+inline Tensor rrelu(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_rrelu, self.get(), lower, upper, training, detail::get(generator)); }
+inline Tensor rrelu_(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_rrelu_(self.get(), lower, upper, training, detail::get(generator))); }
 
 // Applies a 1-D convolution (cross-correlation) to `self` of shape (N, C_in, L) or (C_in, L) with
 // `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of weight[o,
@@ -4913,16 +3309,12 @@ inline Tensor rrelu_(const Tensor &self, Real lower = 0.125, Real upper = 0.3333
 // shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
 // `self`, `weight` and `bias` of shape (C_out) must have the same dtype. Channels that do not
 // agree, a kernel larger than the padded input, a stride below 1 and negative padding are an error.
-inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
-  return detail::make<Tensor>(::tensor_conv1d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups);
-}
+inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) { return detail::make<Tensor>(::tensor_conv1d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups); }
 
 // Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
 // that the output has the length of the input, with one more zero at the end for an odd total; it
 // requires a stride of 1.
-inline Tensor conv1d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
-  return detail::make<Tensor>(::tensor_conv1d_padding, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv1d: padding", padding), dilation.data(), dilation.size(), groups);
-}
+inline Tensor conv1d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) { return detail::make<Tensor>(::tensor_conv1d_padding, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv1d: padding", padding), dilation.data(), dilation.size(), groups); }
 
 // Applies a 2-D convolution (cross-correlation) to images `self` of shape (N, C_in, H, W) or (C_in,
 // H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape (C_out).
@@ -4931,30 +3323,22 @@ inline Tensor conv1d_padding(const Tensor &self, const Tensor &weight, const std
 // one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
 // W_out), in channels-last memory format if `self` or `weight` is. The errors are those of
 // `conv1d`.
-inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
-  return detail::make<Tensor>(::tensor_conv2d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups);
-}
+inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) { return detail::make<Tensor>(::tensor_conv2d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups); }
 
 // Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
 // that the output has the height and width of the input; it requires a stride of 1.
-inline Tensor conv2d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
-  return detail::make<Tensor>(::tensor_conv2d_padding, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv2d: padding", padding), dilation.data(), dilation.size(), groups);
-}
+inline Tensor conv2d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) { return detail::make<Tensor>(::tensor_conv2d_padding, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv2d: padding", padding), dilation.data(), dilation.size(), groups); }
 
 // Applies a 3-D convolution (cross-correlation) to volumes `self` of shape (N, C_in, D, H, W) or
 // (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
 // shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
 // height, width); see `conv1d`. Returns a tensor of shape (N, C_out, D_out, H_out, W_out). The
 // errors are those of `conv1d`.
-inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
-  return detail::make<Tensor>(::tensor_conv3d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups);
-}
+inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) { return detail::make<Tensor>(::tensor_conv3d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups); }
 
 // Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
 // that the output has the depth, height and width of the input; it requires a stride of 1.
-inline Tensor conv3d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
-  return detail::make<Tensor>(::tensor_conv3d_padding, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv3d: padding", padding), dilation.data(), dilation.size(), groups);
-}
+inline Tensor conv3d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) { return detail::make<Tensor>(::tensor_conv3d_padding, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv3d: padding", padding), dilation.data(), dilation.size(), groups); }
 
 // Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `self`
 // of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
@@ -4965,132 +3349,92 @@ inline Tensor conv3d_padding(const Tensor &self, const Tensor &weight, const std
 // output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
 // to L, and must be smaller than the stride or the dilation. `self`, `weight` and `bias` must have
 // the same dtype.
-inline Tensor conv_transpose1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
-  return detail::make<Tensor>(::tensor_conv_transpose1d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size());
-}
+inline Tensor conv_transpose1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) { return detail::make<Tensor>(::tensor_conv_transpose1d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size()); }
 
 // Applies a 2-D transposed convolution (deconvolution) to images `self` of shape (N, C_in, H, W) or
 // (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
 // (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
 // of `conv_transpose1d`, with one number for both dimensions, or (height, width).
-inline Tensor conv_transpose2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
-  return detail::make<Tensor>(::tensor_conv_transpose2d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size());
-}
+inline Tensor conv_transpose2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) { return detail::make<Tensor>(::tensor_conv_transpose2d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size()); }
 
 // Applies a 3-D transposed convolution (deconvolution) to volumes `self` of shape (N, C_in, D, H,
 // W) or (C_in, D, H, W) with `weight` of shape (C_in, C_out / groups, KD, KH, KW), and adds `bias`
 // of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
 // are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
-inline Tensor conv_transpose3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
-  return detail::make<Tensor>(::tensor_conv_transpose3d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size());
-}
+inline Tensor conv_transpose3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) { return detail::make<Tensor>(::tensor_conv_transpose3d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size()); }
 
 // Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
 // `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out), all of the same dtype. `pad`
 // zeros are added at each end. Returns a tensor of shape (L_out, N, C_out) with L_out = L + 2*pad
 // - K + 1.
-inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &bias, Int pad = 0) {
-  return detail::make<Tensor>(::tensor_conv_tbc, self.get(), weight.get(), bias.get(), pad);
-}
+inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &bias, Int pad = 0) { return detail::make<Tensor>(::tensor_conv_tbc, self.get(), weight.get(), bias.get(), pad); }
 
 // Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
 // others by 1 - `p`, if `train` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
 // error, and so are integer and bool tensors in training unless `p` is 0.
-inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_dropout, self.get(), p, train, detail::get(generator));
-}
-inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_dropout_(self.get(), p, train, detail::get(generator)));
-}
+inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_dropout, self.get(), p, train, detail::get(generator)); }
+inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_dropout_(self.get(), p, train, detail::get(generator))); }
 
 // Applies dropout to whole channels, if `train` is true, and otherwise returns `self`: all elements
 // with the same indices in the first two dimensions are set to 0 together, with probability `p`,
 // and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer
 // and bool tensors in training unless `p` is 0.
-inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_feature_dropout, self.get(), p, train, detail::get(generator));
-}
-inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_feature_dropout_(self.get(), p, train, detail::get(generator)));
-}
+inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_feature_dropout, self.get(), p, train, detail::get(generator)); }
+inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_feature_dropout_(self.get(), p, train, detail::get(generator))); }
 
 // Applies alpha dropout, for networks of SELU activations, if `train` is true, and otherwise
 // returns `self`. It replaces each element by the minimum of SELU with probability `p`, and applies
 // an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all elements
 // to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training unless
 // `p` is 0.
-inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_alpha_dropout, self.get(), p, train, detail::get(generator));
-}
-inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_alpha_dropout_(self.get(), p, train, detail::get(generator)));
-}
+inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_alpha_dropout, self.get(), p, train, detail::get(generator)); }
+inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_alpha_dropout_(self.get(), p, train, detail::get(generator))); }
 
 // Applies alpha dropout to whole channels, if `train` is true, and otherwise returns `self`: all
 // elements with the same indices in the first two dimensions are replaced together. See
 // `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
 // training unless `p` is 0.
-inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_feature_alpha_dropout, self.get(), p, train, detail::get(generator));
-}
-inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_feature_alpha_dropout_(self.get(), p, train, detail::get(generator)));
-}
+inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_feature_alpha_dropout, self.get(), p, train, detail::get(generator)); }
+inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_feature_alpha_dropout_(self.get(), p, train, detail::get(generator))); }
 
 // Applies a bilinear transformation: `out[..., o] = input1 @ weight[o] @ input2 + bias[o]`, with
 // `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias` of
 // shape (O).
-inline Tensor bilinear(const Tensor &input1, const Tensor &input2, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
-  return detail::make<Tensor>(::tensor_bilinear, input1.get(), input2.get(), weight.get(), detail::get(bias));
-}
+inline Tensor bilinear(const Tensor &input1, const Tensor &input2, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) { return detail::make<Tensor>(::tensor_bilinear, input1.get(), input2.get(), weight.get(), detail::get(bias)); }
 
 // Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
 // Shapes are broadcast. `keepdim` keeps the last dimension with size 1.
-inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, Real p = 2, Real eps = 1e-06, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_pairwise_distance, x1.get(), x2.get(), p, eps, keepdim);
-}
+inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, Real p = 2, Real eps = 1e-06, Bool keepdim = false) { return detail::make<Tensor>(::tensor_pairwise_distance, x1.get(), x2.get(), p, eps, keepdim); }
 
 // Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C * r**2,
 // H, W) to (..., C, H * r, W * r), with r = `upscale_factor`. A number of channels that is not
 // divisible by r**2 is an error.
-inline Tensor pixel_shuffle(const Tensor &self, Int upscale_factor) {
-  return detail::make<Tensor>(::tensor_pixel_shuffle, self.get(), upscale_factor);
-}
+inline Tensor pixel_shuffle(const Tensor &self, Int upscale_factor) { return detail::make<Tensor>(::tensor_pixel_shuffle, self.get(), upscale_factor); }
 
 // Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
 // r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`. A height or width
 // that is not divisible by r is an error.
-inline Tensor pixel_unshuffle(const Tensor &self, Int downscale_factor) {
-  return detail::make<Tensor>(::tensor_pixel_unshuffle, self.get(), downscale_factor);
-}
+inline Tensor pixel_unshuffle(const Tensor &self, Int downscale_factor) { return detail::make<Tensor>(::tensor_pixel_unshuffle, self.get(), downscale_factor); }
 
 // Interleaves the channels of `groups` groups of `self` of shape (N, C, ...): the result has the
 // first channel of each group, then the second of each, and so on. `groups` must divide C.
-inline Tensor channel_shuffle(const Tensor &self, Int groups) {
-  return detail::make<Tensor>(::tensor_channel_shuffle, self.get(), groups);
-}
+inline Tensor channel_shuffle(const Tensor &self, Int groups) { return detail::make<Tensor>(::tensor_channel_shuffle, self.get(), groups); }
 
 // Interleaves the channels of `groups` groups of `self` of shape (N, C, ...): the result has the
 // first channel of each group, then the second of each, and so on. `groups` must divide C.
 //
 // Alias of `channel_shuffle`.
-inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
-  return detail::make<Tensor>(::tensor_native_channel_shuffle, self.get(), groups);
-}
+inline Tensor native_channel_shuffle(const Tensor &self, Int groups) { return detail::make<Tensor>(::tensor_native_channel_shuffle, self.get(), groups); }
 
 // Looks up the rows of `weight` of shape (V, D) at `indices`. Returns a tensor of shape (..., D).
 // The row `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by the
 // frequency of the indices, and `sparse` makes the gradient a sparse tensor. The indices are int32
 // or int64; an index out of range is an error.
-inline Tensor embedding(const Tensor &weight, const Tensor &indices, Int padding_idx = -1, Bool scale_grad_by_freq = false, Bool sparse = false) {
-  return detail::make<Tensor>(::tensor_embedding, weight.get(), indices.get(), padding_idx, scale_grad_by_freq, sparse);
-}
+inline Tensor embedding(const Tensor &weight, const Tensor &indices, Int padding_idx = -1, Bool scale_grad_by_freq = false, Bool sparse = false) { return detail::make<Tensor>(::tensor_embedding, weight.get(), indices.get(), padding_idx, scale_grad_by_freq, sparse); }
 
 // Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to approximately
 // that norm, in place. The indices are int32 or int64; an index out of range is an error.
-inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real max_norm, Real norm_type) {
-  return detail::checked(self, ::tensor_embedding_renorm_(self.get(), indices.get(), max_norm, norm_type));
-}
+inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real max_norm, Real norm_type) { return detail::checked(self, ::tensor_embedding_renorm_(self.get(), indices.get(), max_norm, norm_type)); }
 
 // Reduces bags of rows of `weight`, looked up at `indices`, by their sum (`mode` 0), mean (1) or
 // maximum (2), without storing the looked-up rows. Bag i starts at `offsets[i]` and ends at the
@@ -5122,15 +3466,11 @@ inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indi
 // (default), and 2 for the sum.
 //
 // The gradient includes that of `log_softmax`.
-inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
-  return detail::make<Tensor>(::tensor_ctc_loss, log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, reduction, zero_infinity);
-}
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) { return detail::make<Tensor>(::tensor_ctc_loss, log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, reduction, zero_infinity); }
 
 // Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
 // integers.
-inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
-  return detail::make<Tensor>(::tensor_ctc_loss_tensor, log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, reduction, zero_infinity);
-}
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) { return detail::make<Tensor>(::tensor_ctc_loss_tensor, log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, reduction, zero_infinity); }
 
 // Applies layer normalization, and returns (`out`, `mean`, `rstd`): the result, the means over the
 // normalized dimensions, which have size 1 in them, and the reciprocal standard deviations 1 /
@@ -5147,16 +3487,12 @@ inline NativeLayerNormResult native_layer_norm(const Tensor &self, const Ints &n
 // mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias` have
 // the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
 // `cudnn_enable` is ignored.
-inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enable = true) {
-  return detail::make<Tensor>(::tensor_layer_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps, cudnn_enable);
-}
+inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enable = true) { return detail::make<Tensor>(::tensor_layer_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps, cudnn_enable); }
 
 // Applies root mean square normalization over the last dimensions, whose sizes are
 // `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
 // of the dtype of the computation, which is float32 for 16-bit floats.
-inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
-  return detail::make<Tensor>(::tensor_rms_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps));
-}
+inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) { return detail::make<Tensor>(::tensor_rms_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps)); }
 
 // Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
 // elements. Returns (`out`, `mean`, `rstd`): the result, the means of the groups, and their
@@ -5174,9 +3510,7 @@ inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::op
 // `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
 // weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
 // dtype of `self`, or float32 if that has 16 bits. `cudnn_enabled` is ignored.
-inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enabled = true) {
-  return detail::make<Tensor>(::tensor_group_norm, self.get(), num_groups, detail::get(weight), detail::get(bias), eps, cudnn_enabled);
-}
+inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enabled = true) { return detail::make<Tensor>(::tensor_group_norm, self.get(), num_groups, detail::get(weight), detail::get(bias), eps, cudnn_enabled); }
 
 // Applies batch normalization. Returns (`out`, `save_mean`, `save_invstd`): the result, the means
 // of the channels and their reciprocal standard deviations 1 / sqrt(variance + `eps`), both of
@@ -5195,16 +3529,12 @@ inline NativeBatchNormResult native_batch_norm(const Tensor &self, const std::op
 // with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All parameters
 // have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. `cudnn_enabled` is
 // ignored. Without `training`, `running_mean` and `running_var` are required.
-inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps, Bool cudnn_enabled) {
-  return detail::make<Tensor>(::tensor_batch_norm, self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), training, momentum, eps, cudnn_enabled);
-}
+inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps, Bool cudnn_enabled) { return detail::make<Tensor>(::tensor_batch_norm, self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), training, momentum, eps, cudnn_enabled); }
 
 // Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
 // each sample separately. Running statistics are updated with the mean of the statistics of the
 // samples. `cudnn_enabled` is ignored.
-inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool use_input_stats, Real momentum, Real eps, Bool cudnn_enabled) {
-  return detail::make<Tensor>(::tensor_instance_norm, self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), use_input_stats, momentum, eps, cudnn_enabled);
-}
+inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool use_input_stats, Real momentum, Real eps, Bool cudnn_enabled) { return detail::make<Tensor>(::tensor_instance_norm, self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), use_input_stats, momentum, eps, cudnn_enabled); }
 
 // Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L): each output element is the
 // maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
@@ -5214,23 +3544,17 @@ inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &wei
 // the kernel size is an error. `ceil_mode` rounds the output length up instead of down; a window
 // that starts in the padding at the end is dropped. Returns a tensor of shape (N, C, L_out) with
 // L_out = floor((L + 2*padding - dilation*(kernel_size - 1) - 1) / stride) + 1.
-inline Tensor max_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
-  return detail::make<Tensor>(::tensor_max_pool1d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode);
-}
+inline Tensor max_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) { return detail::make<Tensor>(::tensor_max_pool1d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode); }
 
 // Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W). The arguments are
 // those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
 // channels-last memory format if `self` is. Returns a tensor of shape (N, C, H_out, W_out).
-inline Tensor max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
-  return detail::make<Tensor>(::tensor_max_pool2d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode);
-}
+inline Tensor max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) { return detail::make<Tensor>(::tensor_max_pool2d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode); }
 
 // Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The arguments
 // are those of `max_pool1d`, with one number for all dimensions, or (depth, height, width). Returns
 // a tensor of shape (N, C, D_out, H_out, W_out).
-inline Tensor max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
-  return detail::make<Tensor>(::tensor_max_pool3d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode);
-}
+inline Tensor max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) { return detail::make<Tensor>(::tensor_max_pool3d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode); }
 
 // Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L), and returns (`values`,
 // `indices`): the maxima, and the int64 index of each along L. The index is that of the first of
@@ -5247,19 +3571,13 @@ inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, co
 // mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
 // `ceil_mode` are those of `max_pool1d`. Padded positions are treated as zeros in the mean, or are
 // excluded if `count_include_pad` is false.
-inline Tensor avg_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
-  return detail::make<Tensor>(::tensor_avg_pool1d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad);
-}
-inline void avg_pool1d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
-  detail::check(::tensor_avg_pool1d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, out.get()));
-}
+inline Tensor avg_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) { return detail::make<Tensor>(::tensor_avg_pool1d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad); }
+inline void avg_pool1d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) { detail::check(::tensor_avg_pool1d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, out.get())); }
 
 // Applies 1-D adaptive average pooling to `self` of shape (N, C, L) or (C, L): the result has
 // length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
 // to, but not including, ceil((i + 1)*L / output_size).
-inline Tensor adaptive_avg_pool1d(const Tensor &self, const Ints &output_size) {
-  return detail::make<Tensor>(::tensor_adaptive_avg_pool1d, self.get(), output_size.data(), output_size.size());
-}
+inline Tensor adaptive_avg_pool1d(const Tensor &self, const Ints &output_size) { return detail::make<Tensor>(::tensor_adaptive_avg_pool1d, self.get(), output_size.data(), output_size.size()); }
 
 // Applies 1-D adaptive max pooling to `self` of shape (N, C, L) or (C, L), with the windows of
 // `adaptive_avg_pool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices along
@@ -5374,25 +3692,19 @@ inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Te
 // shape (N, hidden), with the formulas of `gru`. `w_ih` has the shape (3 * hidden, features),
 // `w_hh` (3 * hidden, hidden), and the biases have the shape (3 * hidden). Returns the next hidden
 // state.
-inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
-  return detail::make<Tensor>(::tensor_gru_cell, input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh));
-}
+inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) { return detail::make<Tensor>(::tensor_gru_cell, input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh)); }
 
 // Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state `hx`
 // of shape (N, hidden): `tanh(w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape (hidden,
 // features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
 // hidden state.
-inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
-  return detail::make<Tensor>(::tensor_rnn_tanh_cell, input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh));
-}
+inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) { return detail::make<Tensor>(::tensor_rnn_tanh_cell, input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh)); }
 
 // Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state `hx`
 // of shape (N, hidden): `max(0, w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape (hidden,
 // features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
 // hidden state.
-inline Tensor rnn_relu_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
-  return detail::make<Tensor>(::tensor_rnn_relu_cell, input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh));
-}
+inline Tensor rnn_relu_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) { return detail::make<Tensor>(::tensor_rnn_relu_cell, input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh)); }
 
 // Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
 // related functions. Returns the rows of all time steps, one step after the other, and the number
@@ -5417,138 +3729,92 @@ inline PadPackedSequenceResult pad_packed_sequence(const Tensor &data, const Ten
 // Samples images `self` of shape (N, C, H, W), or volumes (N, C, D, H, W), at the positions `grid`.
 // Equivalent to `nn.grid_sample` with an integer for each mode: `interpolation_mode` 0 bilinear, 1
 // nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2 reflection.
-inline Tensor grid_sampler(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
-  return detail::make<Tensor>(::tensor_grid_sampler, self.get(), grid.get(), interpolation_mode, padding_mode, align_corners);
-}
+inline Tensor grid_sampler(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) { return detail::make<Tensor>(::tensor_grid_sampler, self.get(), grid.get(), interpolation_mode, padding_mode, align_corners); }
 
 // Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
 // 2). Equivalent to `grid_sampler` for 4 dimensions.
-inline Tensor grid_sampler_2d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
-  return detail::make<Tensor>(::tensor_grid_sampler_2d, self.get(), grid.get(), interpolation_mode, padding_mode, align_corners);
-}
+inline Tensor grid_sampler_2d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) { return detail::make<Tensor>(::tensor_grid_sampler_2d, self.get(), grid.get(), interpolation_mode, padding_mode, align_corners); }
 
 // Samples volumes `self` of shape (N, C, D, H, W) at the positions `grid` of shape (N, D_out,
 // H_out, W_out, 3). Equivalent to `grid_sampler` for 5 dimensions.
-inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
-  return detail::make<Tensor>(::tensor_grid_sampler_3d, self.get(), grid.get(), interpolation_mode, padding_mode, align_corners);
-}
+inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) { return detail::make<Tensor>(::tensor_grid_sampler_3d, self.get(), grid.get(), interpolation_mode, padding_mode, align_corners); }
 
 // Generates a sampling grid from affine matrices `theta`. Equivalent to `nn.affine_grid`, with
 // `align_corners` required.
-inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool align_corners) {
-  return detail::make<Tensor>(::tensor_affine_grid_generator, theta.get(), size.data(), size.size(), align_corners);
-}
+inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool align_corners) { return detail::make<Tensor>(::tensor_affine_grid_generator, theta.get(), size.data(), size.size(), align_corners); }
 
 // Quantizes a float32 tensor to `dtype` (quint8, qint8 or qint32) with one scale and zero point:
 // `round(x * (1 / scale)) + zero_point`, computed in float32 with ties to even, and clamped to the
 // range of the dtype. NaN becomes the largest integer of quint8 and qint8, and the smallest of
 // qint32. `scale` must be positive, and `zero_point` in the range of the dtype. Not differentiable.
-inline Tensor quantize_per_tensor(const Tensor &self, Real scale, Int zero_point, Constant<Dtype> dtype) {
-  return detail::make<Tensor>(::tensor_quantize_per_tensor, self.get(), scale, zero_point, dtype);
-}
+inline Tensor quantize_per_tensor(const Tensor &self, Real scale, Int zero_point, Constant<Dtype> dtype) { return detail::make<Tensor>(::tensor_quantize_per_tensor, self.get(), scale, zero_point, dtype); }
 
 // Quantizes a tensor with a scale and a zero point that are tensors of one element. See
 // `quantize_per_tensor`.
-inline Tensor quantize_per_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Constant<Dtype> dtype) {
-  return detail::make<Tensor>(::tensor_quantize_per_tensor_tensor_qparams, self.get(), scale.get(), zero_point.get(), dtype);
-}
+inline Tensor quantize_per_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Constant<Dtype> dtype) { return detail::make<Tensor>(::tensor_quantize_per_tensor_tensor_qparams, self.get(), scale.get(), zero_point.get(), dtype); }
 
 // Quantizes each tensor of a list, with one element of `scales` and `zero_points` each. See
 // `quantize_per_tensor`.
-inline std::vector<Tensor> quantize_per_tensor(const Tensors &tensors, const Tensor &scales, const Tensor &zero_points, Constant<Dtype> dtype) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_quantize_per_tensor_tensors, tensors.data(), tensors.size(), scales.get(), zero_points.get(), dtype);
-}
+inline std::vector<Tensor> quantize_per_tensor(const Tensors &tensors, const Tensor &scales, const Tensor &zero_points, Constant<Dtype> dtype) { return detail::make_list<std::vector<Tensor>>(::tensor_quantize_per_tensor_tensors, tensors.data(), tensors.size(), scales.get(), zero_points.get(), dtype); }
 
 // Quantizes a tensor to quint8 or qint8 with the scale and zero point that map the range of its
 // elements, including 0, to the range of the dtype, or to half of it with `reduce_range`. Elements
 // that are not finite are an error.
-inline Tensor quantize_per_tensor_dynamic(const Tensor &self, Constant<Dtype> dtype, Bool reduce_range) {
-  return detail::make<Tensor>(::tensor_quantize_per_tensor_dynamic, self.get(), dtype, reduce_range);
-}
+inline Tensor quantize_per_tensor_dynamic(const Tensor &self, Constant<Dtype> dtype, Bool reduce_range) { return detail::make<Tensor>(::tensor_quantize_per_tensor_dynamic, self.get(), dtype, reduce_range); }
 
 // Quantizes a tensor with a scale and a zero point for each index of dimension `axis`. See
 // `quantize_per_tensor`.
-inline Tensor quantize_per_channel(const Tensor &self, const Tensor &scales, const Tensor &zero_points, Int axis, Constant<Dtype> dtype) {
-  return detail::make<Tensor>(::tensor_quantize_per_channel, self.get(), scales.get(), zero_points.get(), axis, dtype);
-}
+inline Tensor quantize_per_channel(const Tensor &self, const Tensor &scales, const Tensor &zero_points, Int axis, Constant<Dtype> dtype) { return detail::make<Tensor>(::tensor_quantize_per_channel, self.get(), scales.get(), zero_points.get(), axis, dtype); }
 
 // Converts a quantized tensor to float32: `(integer - zero_point) * scale`. Other tensors are
 // converted to float32.
-inline Tensor dequantize(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_dequantize, self.get());
-}
+inline Tensor dequantize(const Tensor &self) { return detail::make<Tensor>(::tensor_dequantize, self.get()); }
 
 // Converts each quantized tensor of a list to float32. See `dequantize`.
-inline std::vector<Tensor> dequantize(const Tensors &tensors) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_dequantize_tensors, tensors.data(), tensors.size());
-}
+inline std::vector<Tensor> dequantize(const Tensors &tensors) { return detail::make_list<std::vector<Tensor>>(::tensor_dequantize_tensors, tensors.data(), tensors.size()); }
 
 // Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32. Other tensors are
 // an error.
-inline Tensor int_repr(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_int_repr, self.get());
-}
+inline Tensor int_repr(const Tensor &self) { return detail::make<Tensor>(::tensor_int_repr, self.get()); }
 
 // Returns the scale of a tensor quantized per tensor. Other tensors are an error.
-inline double q_scale(const Tensor &self) {
-  return detail::make<double>(::tensor_q_scale, self.get());
-}
+inline double q_scale(const Tensor &self) { return detail::make<double>(::tensor_q_scale, self.get()); }
 
 // Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
-inline int64_t q_zero_point(const Tensor &self) {
-  return detail::make<int64_t>(::tensor_q_zero_point, self.get());
-}
+inline int64_t q_zero_point(const Tensor &self) { return detail::make<int64_t>(::tensor_q_zero_point, self.get()); }
 
 // Returns a copy of the scales of a tensor quantized per channel, in float64. Other tensors are an
 // error.
-inline Tensor q_per_channel_scales(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_q_per_channel_scales, self.get());
-}
+inline Tensor q_per_channel_scales(const Tensor &self) { return detail::make<Tensor>(::tensor_q_per_channel_scales, self.get()); }
 
 // Returns a copy of the zero points of a tensor quantized per channel, in int64. Other tensors are
 // an error.
-inline Tensor q_per_channel_zero_points(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_q_per_channel_zero_points, self.get());
-}
+inline Tensor q_per_channel_zero_points(const Tensor &self) { return detail::make<Tensor>(::tensor_q_per_channel_zero_points, self.get()); }
 
 // Returns the channel dimension of a tensor quantized per channel. Other tensors are an error.
-inline int64_t q_per_channel_axis(const Tensor &self) {
-  return detail::make<int64_t>(::tensor_q_per_channel_axis, self.get());
-}
+inline int64_t q_per_channel_axis(const Tensor &self) { return detail::make<int64_t>(::tensor_q_per_channel_axis, self.get()); }
 
 // Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine". Other
 // tensors are an error.
-inline std::string qscheme(const Tensor &self) {
-  return detail::make<std::string>(::tensor_qscheme, self.get());
-}
+inline std::string qscheme(const Tensor &self) { return detail::make<std::string>(::tensor_qscheme, self.get()); }
 
 // Returns whether the tensor is quantized.
-inline bool is_quantized(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_quantized, self.get());
-}
+inline bool is_quantized(const Tensor &self) { return detail::make<bool>(::tensor_is_quantized, self.get()); }
 
 // Creates a quantized tensor from integers of dtype uint8, int8 or int32, with one scale and zero
 // point.
-inline Tensor make_per_tensor_quantized_tensor(const Tensor &self, Real scale, Int zero_point) {
-  return detail::make<Tensor>(::tensor_make_per_tensor_quantized_tensor, self.get(), scale, zero_point);
-}
+inline Tensor make_per_tensor_quantized_tensor(const Tensor &self, Real scale, Int zero_point) { return detail::make<Tensor>(::tensor_make_per_tensor_quantized_tensor, self.get(), scale, zero_point); }
 
 // Creates a quantized tensor from integers of dtype uint8, int8 or int32, with a scale and a zero
 // point for each index of dimension `axis`.
-inline Tensor make_per_channel_quantized_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis) {
-  return detail::make<Tensor>(::tensor_make_per_channel_quantized_tensor, self.get(), scale.get(), zero_point.get(), axis);
-}
+inline Tensor make_per_channel_quantized_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis) { return detail::make<Tensor>(::tensor_make_per_channel_quantized_tensor, self.get(), scale.get(), zero_point.get(), axis); }
 
 // Creates an uninitialized quantized tensor with one scale and zero point.
-inline Tensor empty_affine_quantized(const Ints &size, const Options &options = {}, Real scale = 1.0, Int zero_point = 0) {
-  return detail::tracked(detail::make<Tensor>(::tensor_empty_affine_quantized, size.data(), size.size(), options.dtype, options.layout, options.device, scale, zero_point), options);
-}
+inline Tensor empty_affine_quantized(const Ints &size, const Options &options = {}, Real scale = 1.0, Int zero_point = 0) { return detail::tracked(detail::make<Tensor>(::tensor_empty_affine_quantized, size.data(), size.size(), options.dtype, options.layout, options.device, scale, zero_point), options); }
 
 // Creates an uninitialized quantized tensor with a scale and a zero point for each index of
 // dimension `axis`.
-inline Tensor empty_per_channel_affine_quantized(const Ints &size, const Tensor &scales, const Tensor &zero_points, Int axis, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_empty_per_channel_affine_quantized, size.data(), size.size(), scales.get(), zero_points.get(), axis, options.dtype, options.layout, options.device), options);
-}
+inline Tensor empty_per_channel_affine_quantized(const Ints &size, const Tensor &scales, const Tensor &zero_points, Int axis, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_empty_per_channel_affine_quantized, size.data(), size.size(), scales.get(), zero_points.get(), axis, options.dtype, options.layout, options.device), options); }
 
 // Computes the scale and the zero point that `quantize_per_tensor_dynamic` uses for quint8.
 inline ChooseQparamsPerTensorResult choose_qparams_per_tensor(const Tensor &self, Bool reduce_range = false) {
@@ -5563,15 +3829,11 @@ inline ChooseQparamsPerTensorResult choose_qparams_per_tensor(const Tensor &self
 // zero_point, quant_min, quant_max) - zero_point) * scale`. NaN remains NaN. `scale` must be
 // positive, and `zero_point` in [`quant_min`, `quant_max`]. The gradient is 1 for elements in range
 // and 0 elsewhere (straight-through estimator).
-inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, Real scale, Int zero_point, Int quant_min, Int quant_max) {
-  return detail::make<Tensor>(::tensor_fake_quantize_per_tensor_affine, self.get(), scale, zero_point, quant_min, quant_max);
-}
+inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, Real scale, Int zero_point, Int quant_min, Int quant_max) { return detail::make<Tensor>(::tensor_fake_quantize_per_tensor_affine, self.get(), scale, zero_point, quant_min, quant_max); }
 
 // Simulates quantization with a scale and a zero point that are tensors of one element, and receive
 // no gradient. See `fake_quantize_per_tensor_affine`.
-inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max) {
-  return detail::make<Tensor>(::tensor_fake_quantize_per_tensor_affine_tensor_qparams, self.get(), scale.get(), zero_point.get(), quant_min, quant_max);
-}
+inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max) { return detail::make<Tensor>(::tensor_fake_quantize_per_tensor_affine_tensor_qparams, self.get(), scale.get(), zero_point.get(), quant_min, quant_max); }
 
 // Simulates quantization as `fake_quantize_per_tensor_affine` does, and also returns a bool mask of
 // the elements in range.
@@ -5584,9 +3846,7 @@ inline FakeQuantizePerTensorAffineCachemaskResult fake_quantize_per_tensor_affin
 
 // Simulates quantization with a scale and a zero point for each index of dimension `axis`, which
 // receive no gradient. See `fake_quantize_per_tensor_affine`.
-inline Tensor fake_quantize_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max) {
-  return detail::make<Tensor>(::tensor_fake_quantize_per_channel_affine, self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max);
-}
+inline Tensor fake_quantize_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max) { return detail::make<Tensor>(::tensor_fake_quantize_per_channel_affine, self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max); }
 
 // Simulates quantization as `fake_quantize_per_channel_affine` does, and also returns a bool mask
 // of the elements in range.
@@ -5602,22 +3862,16 @@ inline FakeQuantizePerChannelAffineCachemaskResult fake_quantize_per_channel_aff
 // [`quant_min`, `quant_max`]. The gradient of the scale is the rounding error in units of the scale
 // for elements in range, and the bound minus the zero point elsewhere; that of the zero point is
 // minus the scale for elements out of range.
-inline Tensor fake_quantize_learnable_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max, Real grad_factor = 1.0) {
-  return detail::make<Tensor>(::tensor_fake_quantize_learnable_per_tensor_affine, self.get(), scale.get(), zero_point.get(), quant_min, quant_max, grad_factor);
-}
+inline Tensor fake_quantize_learnable_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max, Real grad_factor = 1.0) { return detail::make<Tensor>(::tensor_fake_quantize_learnable_per_tensor_affine, self.get(), scale.get(), zero_point.get(), quant_min, quant_max, grad_factor); }
 
 // Simulates quantization with a learnable scale and zero point for each index of dimension `axis`.
 // See `fake_quantize_learnable_per_tensor_affine`.
-inline Tensor fake_quantize_learnable_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max, Real grad_factor = 1.0) {
-  return detail::make<Tensor>(::tensor_fake_quantize_learnable_per_channel_affine, self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, grad_factor);
-}
+inline Tensor fake_quantize_learnable_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max, Real grad_factor = 1.0) { return detail::make<Tensor>(::tensor_fake_quantize_learnable_per_channel_affine, self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, grad_factor); }
 
 // Converts blocks of a GGUF file to numbers of `dtype` (default: float32). `self` is a uint8 tensor
 // of shape (..., bytes), as `gguf_load_file` returns, and `type` the type of the blocks: Q4_0,
 // Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The result has shape (..., values).
-inline Tensor gguf_dequantize(const Tensor &self, const Text &type, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_gguf_dequantize, self.get(), detail::text("gguf_dequantize: type", type), detail::get(dtype));
-}
+inline Tensor gguf_dequantize(const Tensor &self, const Text &type, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_gguf_dequantize, self.get(), detail::text("gguf_dequantize: type", type), detail::get(dtype)); }
 
 // Applies a linear transformation with a `weight` in blocks of a GGUF file, without dequantizing
 // it: `self` of shape (..., in) is float32, float16 or bfloat16, `weight` a uint8 tensor of shape
@@ -5629,325 +3883,213 @@ inline Tensor gguf_dequantize(const Tensor &self, const Text &type, const std::o
 // them. `linear` of the dequantized weight does not round. Rows with infinities or NaN have NaN as
 // result, and magnitudes below 2^-100 are rounded to 0; magnitudes above 2^100 can overflow. The
 // gradient is that of `linear` with the dequantized weight.
-inline Tensor gguf_linear(const Tensor &self, const Tensor &weight, const Text &type, const std::optional<Tensor> &bias = std::nullopt) {
-  return detail::make<Tensor>(::tensor_gguf_linear, self.get(), weight.get(), detail::text("gguf_linear: type", type), detail::get(bias));
-}
+inline Tensor gguf_linear(const Tensor &self, const Tensor &weight, const Text &type, const std::optional<Tensor> &bias = std::nullopt) { return detail::make<Tensor>(::tensor_gguf_linear, self.get(), weight.get(), detail::text("gguf_linear: type", type), detail::get(bias)); }
 
 // Computes the matrix product of an int8 or uint8 matrix and an int8 matrix in int32, with
 // wraparound on overflow.
-inline Tensor int_mm(const Tensor &self, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_int_mm, self.get(), mat2.get());
-}
-inline void int_mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
-  detail::check(::tensor_int_mm_out(self.get(), mat2.get(), out.get()));
-}
+inline Tensor int_mm(const Tensor &self, const Tensor &mat2) { return detail::make<Tensor>(::tensor_int_mm, self.get(), mat2.get()); }
+inline void int_mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) { detail::check(::tensor_int_mm_out(self.get(), mat2.get(), out.get())); }
 
 // Computes the product of a float32, float16 or bfloat16 matrix `self` of shape (M, K) and the
 // transpose of an int8 weight `mat2` of shape (N, K), with a factor for each row of the weight in
 // `scales` of shape (N), which has the dtype of `self`. Sums are float32.
-inline Tensor weight_int8pack_mm(const Tensor &self, const Tensor &mat2, const Tensor &scales) {
-  return detail::make<Tensor>(::tensor_weight_int8pack_mm, self.get(), mat2.get(), scales.get());
-}
+inline Tensor weight_int8pack_mm(const Tensor &self, const Tensor &mat2, const Tensor &scales) { return detail::make<Tensor>(::tensor_weight_int8pack_mm, self.get(), mat2.get(), scales.get()); }
 
 // Packs an int32 weight of shape (N, K), of integers from 0 to 15, for
 // `weight_int4pack_mm_for_cpu`, in a uint8 tensor of shape (N, K / 2), as PyTorch does on CPUs with
 // AVX2. N must be a multiple of 16 and K of 2. `inner_k_tiles` is ignored.
-inline Tensor convert_weight_to_int4pack_for_cpu(const Tensor &self, Int inner_k_tiles) {
-  return detail::make<Tensor>(::tensor_convert_weight_to_int4pack_for_cpu, self.get(), inner_k_tiles);
-}
+inline Tensor convert_weight_to_int4pack_for_cpu(const Tensor &self, Int inner_k_tiles) { return detail::make<Tensor>(::tensor_convert_weight_to_int4pack_for_cpu, self.get(), inner_k_tiles); }
 
 // Computes the product of a float32, float16 or bfloat16 matrix `self` of shape (M, K) and the
 // transpose of a weight of shape (N, K) of 4-bit integers, which `mat2` has packed by
 // `convert_weight_to_int4pack_for_cpu`: `(integer - 8) * scale + zero`, with a scale and a zero for
 // each `q_group_size` (32, 64, 128 or 256) columns of a row, in `q_scale_and_zeros` of shape (K /
 // q_group_size, N, 2), which has the dtype of `self`. Sums are float32.
-inline Tensor weight_int4pack_mm_for_cpu(const Tensor &self, const Tensor &mat2, Int q_group_size, const Tensor &q_scale_and_zeros) {
-  return detail::make<Tensor>(::tensor_weight_int4pack_mm_for_cpu, self.get(), mat2.get(), q_group_size, q_scale_and_zeros.get());
-}
+inline Tensor weight_int4pack_mm_for_cpu(const Tensor &self, const Tensor &mat2, Int q_group_size, const Tensor &q_scale_and_zeros) { return detail::make<Tensor>(::tensor_weight_int4pack_mm_for_cpu, self.get(), mat2.get(), q_group_size, q_scale_and_zeros.get()); }
 
 // Formats a tensor as PyTorch prints it: floats with `precision` digits, tensors of more than
 // `threshold` elements summarized to `edgeitems` at each end of a dimension, lines of `linewidth`
 // characters. `sci_mode` enables or disables scientific notation; by default it depends on the
 // elements.
-inline std::string to_string(const Tensor &self, Int precision = 4, Int threshold = 1000, Int edgeitems = 3, Int linewidth = 80, const std::optional<Bool> &sci_mode = std::nullopt) {
-  return detail::make<std::string>(::tensor_to_string, self.get(), precision, threshold, edgeitems, linewidth, detail::get(sci_mode));
-}
+inline std::string to_string(const Tensor &self, Int precision = 4, Int threshold = 1000, Int edgeitems = 3, Int linewidth = 80, const std::optional<Bool> &sci_mode = std::nullopt) { return detail::make<std::string>(::tensor_to_string, self.get(), precision, threshold, edgeitems, linewidth, detail::get(sci_mode)); }
 
 // Creates a zero-dim tensor that is treated as the scalar `value` in dtype promotion.
-inline Tensor scalar_operand(const Scalar &value) {
-  return detail::make<Tensor>(::tensor_scalar_operand, value.get());
-}
+inline Tensor scalar_operand(const Scalar &value) { return detail::make<Tensor>(::tensor_scalar_operand, value.get()); }
 
 // Returns the dtype of the result of arithmetic operations on the two operands (dtype promotion).
-inline Dtype result_type(const Operand &tensor1, const Operand &tensor2) {
-  return tensor2.is_number() ? detail::make<Dtype>(::tensor_result_type_scalar, tensor1.get(), tensor2.number()) : detail::make<Dtype>(::tensor_result_type, tensor1.get(), tensor2.get());
-}
+inline Dtype result_type(const Operand &tensor1, const Operand &tensor2) { return tensor2.is_number() ? detail::make<Dtype>(::tensor_result_type_scalar, tensor1.get(), tensor2.number()) : detail::make<Dtype>(::tensor_result_type, tensor1.get(), tensor2.get()); }
 
 // Returns the smallest dtype to which both dtypes can be converted.
-inline Dtype promote_types(Constant<Dtype> type1, Constant<Dtype> type2) {
-  return detail::make<Dtype>(::tensor_promote_types, type1, type2);
-}
+inline Dtype promote_types(Constant<Dtype> type1, Constant<Dtype> type2) { return detail::make<Dtype>(::tensor_promote_types, type1, type2); }
 
 // Returns whether a conversion of `from_` to `to` is allowed: false if the category of `to` (bool,
 // integer, floating-point, complex) is lower.
-inline bool can_cast(Constant<Dtype> from_, Constant<Dtype> to) {
-  return detail::make<bool>(::tensor_can_cast, from_, to);
-}
+inline bool can_cast(Constant<Dtype> from_, Constant<Dtype> to) { return detail::make<bool>(::tensor_can_cast, from_, to); }
 
 // Returns whether the single element of `self` is nonzero. A tensor with several elements, or none,
 // is an error.
-inline bool is_nonzero(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_nonzero, self.get());
-}
+inline bool is_nonzero(const Tensor &self) { return detail::make<bool>(::tensor_is_nonzero, self.get()); }
 
 // Returns whether `self` is a conjugated view, whose elements are conjugated when they are read.
 // See `conj`; `resolve_conj` materializes it.
-inline bool is_conj(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_conj, self.get());
-}
+inline bool is_conj(const Tensor &self) { return detail::make<bool>(::tensor_is_conj, self.get()); }
 
 // Returns whether `self` is a negated view, whose elements are negated when they are read.
 // `resolve_neg` materializes it.
-inline bool is_neg(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_neg, self.get());
-}
+inline bool is_neg(const Tensor &self) { return detail::make<bool>(::tensor_is_neg, self.get()); }
 
 // Returns whether the two tensors have the same shape.
-inline bool is_same_size(const Tensor &self, const Tensor &other) {
-  return detail::make<bool>(::tensor_is_same_size, self.get(), other.get());
-}
+inline bool is_same_size(const Tensor &self, const Tensor &other) { return detail::make<bool>(::tensor_is_same_size, self.get(), other.get()); }
 
 // Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1). The
 // real and imaginary parts of complex elements are independent. `dtype` defaults to the default
 // dtype.
-inline Tensor rand(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_rand, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
-}
-inline void rand_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_rand_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor rand(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_rand, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options); }
+inline void rand_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { detail::check(::tensor_rand_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a tensor of shape `size` of random numbers from the standard normal distribution (mean 0,
 // variance 1). The real and imaginary parts of complex numbers have variance 1/2. `dtype` defaults
 // to the default dtype.
-inline Tensor randn(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_randn, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
-}
-inline void randn_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_randn_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor randn(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_randn, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options); }
+inline void randn_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { detail::check(::tensor_randn_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a tensor of shape `size` of random integers, uniformly distributed from `low` (inclusive)
 // to `high` (exclusive). `dtype` defaults to int64. An empty range, and one that `dtype` cannot
 // represent, are an error.
-inline Tensor randint(Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_randint, low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
-}
-inline void randint_out(const Tensor &out, Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_randint_out(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor randint(Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_randint, low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options); }
+inline void randint_out(const Tensor &out, Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { detail::check(::tensor_randint_out(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a tensor of shape `size` of random integers, uniformly distributed from 0 (inclusive) to
 // `high` (exclusive). `dtype` defaults to int64. An empty range, and one that `dtype` cannot
 // represent, are an error.
-inline Tensor randint(Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_randint_high, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
-}
-inline void randint_out(const Tensor &out, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_randint_high_out(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor randint(Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_randint_high, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options); }
+inline void randint_out(const Tensor &out, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { detail::check(::tensor_randint_high_out(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get())); }
 
 // Returns a random permutation of the integers from 0 to `n` - 1. `dtype` defaults to int64. A
 // negative `n` is an error.
-inline Tensor randperm(Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_randperm, n, detail::get(generator), options.dtype, options.layout, options.device), options);
-}
-inline void randperm_out(const Tensor &out, Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_randperm_out(n, detail::get(generator), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor randperm(Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_randperm, n, detail::get(generator), options.dtype, options.layout, options.device), options); }
+inline void randperm_out(const Tensor &out, Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { detail::check(::tensor_randperm_out(n, detail::get(generator), options.dtype, options.layout, options.device, out.get())); }
 
 // Creates a tensor of random numbers from the uniform distribution on [0, 1) with the shape, dtype
 // and device of `self`.
-inline Tensor rand_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_rand_like, self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
-}
+inline Tensor rand_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_rand_like, self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options); }
 
 // Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
 // and device of `self`. The real and imaginary parts of complex elements have variance 1/2.
-inline Tensor randn_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_randn_like, self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
-}
+inline Tensor randn_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_randn_like, self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options); }
 
 // Creates a tensor of random integers from `low` (inclusive) to `high` (exclusive) with the shape,
 // dtype and device of `self`. An empty range, and one that the dtype cannot represent, are an
 // error.
-inline Tensor randint_like(const Tensor &self, Int low, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_randint_like, self.get(), low, high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
-}
+inline Tensor randint_like(const Tensor &self, Int low, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_randint_like, self.get(), low, high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options); }
 
 // Creates a tensor of random integers from 0 (inclusive) to `high` (exclusive) with the shape,
 // dtype and device of `self`. An empty range, and one that the dtype cannot represent, are an
 // error.
-inline Tensor randint_like(const Tensor &self, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_randint_like_high, self.get(), high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options);
-}
+inline Tensor randint_like(const Tensor &self, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_randint_like_high, self.get(), high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format)), options); }
 
 // Samples from normal distributions with a mean and a standard deviation for each element. Shapes
 // are broadcast. Negative standard deviations are an error.
-inline Tensor normal(const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
-  return std.is_number() ? detail::make<Tensor>(::tensor_normal_tensors_scalar, mean.get(), std.number(), detail::get(generator)) : detail::make<Tensor>(::tensor_normal_tensors, mean.get(), std.get(), detail::get(generator));
-}
-inline void normal_out(const Tensor &out, const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(std.is_number() ? ::tensor_normal_tensors_scalar_out(mean.get(), std.number(), detail::get(generator), out.get()) : ::tensor_normal_tensors_out(mean.get(), std.get(), detail::get(generator), out.get()));
-}
+inline Tensor normal(const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) { return std.is_number() ? detail::make<Tensor>(::tensor_normal_tensors_scalar, mean.get(), std.number(), detail::get(generator)) : detail::make<Tensor>(::tensor_normal_tensors, mean.get(), std.get(), detail::get(generator)); }
+inline void normal_out(const Tensor &out, const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) { detail::check(std.is_number() ? ::tensor_normal_tensors_scalar_out(mean.get(), std.number(), detail::get(generator), out.get()) : ::tensor_normal_tensors_out(mean.get(), std.get(), detail::get(generator), out.get())); }
 
 // Creates a tensor of shape `size` of random numbers from the normal distribution with mean `mean`
 // and standard deviation `std`. `dtype` defaults to the default dtype. A negative `std` is an
 // error.
-inline Tensor normal(Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::tracked(detail::make<Tensor>(::tensor_normal_size, mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options);
-}
-inline void normal_out(const Tensor &out, Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_normal_size_out(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor normal(Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { return detail::tracked(detail::make<Tensor>(::tensor_normal_size, mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device), options); }
+inline void normal_out(const Tensor &out, Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) { detail::check(::tensor_normal_size_out(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get())); }
 
 // Samples 0 or 1 from Bernoulli distributions; each element of `self` is the probability of 1.
 // Probabilities outside of [0, 1] and NaN are an error.
-inline Tensor bernoulli(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_bernoulli, self.get(), detail::get(generator));
-}
-inline void bernoulli_out(const Tensor &out, const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_bernoulli_out(self.get(), detail::get(generator), out.get()));
-}
+inline Tensor bernoulli(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_bernoulli, self.get(), detail::get(generator)); }
+inline void bernoulli_out(const Tensor &out, const Tensor &self, const std::optional<Generator> &generator = std::nullopt) { detail::check(::tensor_bernoulli_out(self.get(), detail::get(generator), out.get())); }
 
 // Samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, with the shape and
 // dtype of `self`. Probabilities outside of [0, 1] are an error.
-inline Tensor bernoulli(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_bernoulli_p, self.get(), p, detail::get(generator));
-}
+inline Tensor bernoulli(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_bernoulli_p, self.get(), p, detail::get(generator)); }
 
 // Samples `num_samples` indices from each row of weights in `self`, a vector or a matrix. The
 // weights need not sum to 1; negative weights, and rows that sum to 0, are an error. `replacement`
 // allows an index to be sampled more than once; without it, a `num_samples` greater than the number
 // of weights is an error.
-inline Tensor multinomial(const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_multinomial, self.get(), num_samples, replacement, detail::get(generator));
-}
-inline void multinomial_out(const Tensor &out, const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(::tensor_multinomial_out(self.get(), num_samples, replacement, detail::get(generator), out.get()));
-}
+inline Tensor multinomial(const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_multinomial, self.get(), num_samples, replacement, detail::get(generator)); }
+inline void multinomial_out(const Tensor &out, const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) { detail::check(::tensor_multinomial_out(self.get(), num_samples, replacement, detail::get(generator), out.get())); }
 
 // Samples from Poisson distributions; each element of `self` is a rate (mean). Negative rates are
 // an error.
-inline Tensor poisson(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_poisson, self.get(), detail::get(generator));
-}
+inline Tensor poisson(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_poisson, self.get(), detail::get(generator)); }
 
 // Samples from binomial distributions with `count` trials and success probability `prob`. The two
 // have the same dtype. Shapes are broadcast. Probabilities are clamped to [0, 1]; NaN propagates.
-inline Tensor binomial(const Tensor &count, const Tensor &prob, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_binomial, count.get(), prob.get(), detail::get(generator));
-}
+inline Tensor binomial(const Tensor &count, const Tensor &prob, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_binomial, count.get(), prob.get(), detail::get(generator)); }
 
 // Samples from gamma distributions of rate 1; each element of `self` is a shape parameter.
 // Differentiable by implicit reparameterization.
-inline Tensor standard_gamma(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_standard_gamma, self.get(), detail::get(generator));
-}
+inline Tensor standard_gamma(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_standard_gamma, self.get(), detail::get(generator)); }
 
 // Computes d`output`/d`self` of samples `output` of the gamma distribution of shape parameter
 // `self` and rate 1: `-(dF/dself) / (dF/doutput)` with the cumulative distribution function F.
 // Shapes are broadcast.
-inline Tensor standard_gamma_grad(const Tensor &self, const Tensor &output) {
-  return detail::make<Tensor>(::tensor_standard_gamma_grad, self.get(), output.get());
-}
+inline Tensor standard_gamma_grad(const Tensor &self, const Tensor &output) { return detail::make<Tensor>(::tensor_standard_gamma_grad, self.get(), output.get()); }
 
 // Samples from Dirichlet distributions with concentrations `self` of shape (..., K). The results,
 // of the same shape, are positive and sum to 1 over the last dimension. Differentiable by implicit
 // reparameterization.
-inline Tensor sample_dirichlet(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_sample_dirichlet, self.get(), detail::get(generator));
-}
+inline Tensor sample_dirichlet(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_sample_dirichlet, self.get(), detail::get(generator)); }
 
 // Computes (d`x`/d`alpha`) / (1 - `x`) of samples `x` of the Beta distribution of `alpha` and
 // `total` - `alpha`, for a constant second parameter. Shapes are broadcast.
-inline Tensor dirichlet_grad(const Tensor &x, const Tensor &alpha, const Tensor &total) {
-  return detail::make<Tensor>(::tensor_dirichlet_grad, x.get(), alpha.get(), total.get());
-}
+inline Tensor dirichlet_grad(const Tensor &x, const Tensor &alpha, const Tensor &total) { return detail::make<Tensor>(::tensor_dirichlet_grad, x.get(), alpha.get(), total.get()); }
 
 // Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place. The
 // real and imaginary parts of complex elements are independent. A `from_` greater than `to` is an
 // error.
-inline Tensor uniform_(const Tensor &self, Real from_ = 0, Real to = 1, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_uniform_(self.get(), from_, to, detail::get(generator)));
-}
+inline Tensor uniform_(const Tensor &self, Real from_ = 0, Real to = 1, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_uniform_(self.get(), from_, to, detail::get(generator))); }
 
 // Fills `self` with random numbers from the normal distribution with mean `mean` and standard
 // deviation `std`, in place. The real and imaginary parts of complex elements are independent, each
 // with mean `mean` and standard deviation `std / sqrt(2)`. A negative `std` is an error.
-inline Tensor normal_(const Tensor &self, Real mean = 0, Real std = 1, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_normal_(self.get(), mean, std, detail::get(generator)));
-}
+inline Tensor normal_(const Tensor &self, Real mean = 0, Real std = 1, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_normal_(self.get(), mean, std, detail::get(generator))); }
 
 // Fills `self` with random integers over the range of the dtype, in place; for floats, over the
 // integers that they represent exactly.
-inline Tensor random_(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_random_(self.get(), detail::get(generator)));
-}
+inline Tensor random_(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_random_(self.get(), detail::get(generator))); }
 
 // Fills `self` with random integers from 0 (inclusive) to `to` (exclusive), in place. An empty
 // range, and one that the dtype cannot represent, are an error.
-inline Tensor random_(const Tensor &self, Int to, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_random__to(self.get(), to, detail::get(generator)));
-}
+inline Tensor random_(const Tensor &self, Int to, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_random__to(self.get(), to, detail::get(generator))); }
 
 // Fills `self` with random integers from `from_` (inclusive) to `to` (exclusive), in place. `to`
 // defaults to one more than the largest value of the dtype. An empty range, and one that the dtype
 // cannot represent, are an error.
-inline Tensor random_(const Tensor &self, Int from_, const std::optional<Int> &to, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_random__from(self.get(), from_, detail::get(to), detail::get(generator)));
-}
+inline Tensor random_(const Tensor &self, Int from_, const std::optional<Int> &to, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_random__from(self.get(), from_, detail::get(to), detail::get(generator))); }
 
 // Fills `self` with samples 0 or 1 from Bernoulli distributions, in place. `p` contains the
 // probabilities of 1, and is broadcast. Probabilities outside of [0, 1] are an error.
-inline Tensor bernoulli_(const Tensor &self, const Tensor &p, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_bernoulli__tensor(self.get(), p.get(), detail::get(generator)));
-}
+inline Tensor bernoulli_(const Tensor &self, const Tensor &p, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_bernoulli__tensor(self.get(), p.get(), detail::get(generator))); }
 
 // Fills `self` with samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, in
 // place. Probabilities outside of [0, 1] are an error.
-inline Tensor bernoulli_(const Tensor &self, Real p = 0.5, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_bernoulli_(self.get(), p, detail::get(generator)));
-}
+inline Tensor bernoulli_(const Tensor &self, Real p = 0.5, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_bernoulli_(self.get(), p, detail::get(generator))); }
 
 // Fills `self` with random numbers from the exponential distribution of rate `lambd`, in place: the
 // density is `lambd * exp(-lambd * x)`. A `lambd` that is not positive is an error.
-inline Tensor exponential_(const Tensor &self, Real lambd = 1, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_exponential_(self.get(), lambd, detail::get(generator)));
-}
+inline Tensor exponential_(const Tensor &self, Real lambd = 1, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_exponential_(self.get(), lambd, detail::get(generator))); }
 
 // Fills `self` with random numbers from the Cauchy distribution with location `median` and scale
 // `sigma`, in place. A `sigma` that is not positive is an error.
-inline Tensor cauchy_(const Tensor &self, Real median = 0, Real sigma = 1, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_cauchy_(self.get(), median, sigma, detail::get(generator)));
-}
+inline Tensor cauchy_(const Tensor &self, Real median = 0, Real sigma = 1, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_cauchy_(self.get(), median, sigma, detail::get(generator))); }
 
 // Fills `self` with random numbers from the log-normal distribution, whose logarithms have mean
 // `mean` and standard deviation `std`, in place. A `std` that is not positive is an error.
-inline Tensor log_normal_(const Tensor &self, Real mean = 1, Real std = 2, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_log_normal_(self.get(), mean, std, detail::get(generator)));
-}
+inline Tensor log_normal_(const Tensor &self, Real mean = 1, Real std = 2, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_log_normal_(self.get(), mean, std, detail::get(generator))); }
 
 // Fills `self` with random numbers from the geometric distribution with success probability `p`, in
 // place: the number of trials up to the first success. A `p` outside of (0, 1) is an error.
-inline Tensor geometric_(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_geometric_(self.get(), p, detail::get(generator)));
-}
+inline Tensor geometric_(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_geometric_(self.get(), p, detail::get(generator))); }
 
 // Restores a state returned by `generator_get_state` of a generator of the same algorithm.
-inline void generator_set_state(const Generator &self, const Tensor &state) {
-  detail::check(::tensor_generator_set_state(self.get(), state.get()));
-}
+inline void generator_set_state(const Generator &self, const Tensor &state) { detail::check(::tensor_generator_set_state(self.get(), state.get())); }
 
 // Computes the sum of the elements over `dim`. `dim` is one dimension or a list; by default, or if
 // it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
@@ -5955,95 +4097,59 @@ inline void generator_set_state(const Generator &self, const Tensor &state) {
 // `dtype` converts elements first. float32 and 16-bit floats are summed in blocks, whose sums are
 // accumulated in float64; the result is bitwise identical for any number of threads. An empty sum
 // is 0.
-inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_sum, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void sum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_sum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_sum, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void sum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_sum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes the sum of the elements over `dim`, with NaN counted as 0. `dtype` converts elements
 // first. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
 // reduced. `keepdim` keeps reduced dimensions with size 1.
-inline Tensor nansum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nansum, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_nansum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor nansum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_nansum, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_nansum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes the product of the elements along `dim`, or of all elements. `keepdim` keeps the reduced
 // dimension with size 1. `dtype` converts elements first. An empty product is 1.
-inline Tensor prod(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_prod, self.get(), detail::get(dim), keepdim, detail::get(dtype));
-}
-inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_prod_out(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor prod(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_prod, self.get(), detail::get(dim), keepdim, detail::get(dtype)); }
+inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_prod_out(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.get())); }
 
 // Computes the arithmetic mean of the elements over `dim`. `dim` is one dimension or a list; by
 // default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
 // size 1. `dtype` converts elements first; integers and bool require it. An empty mean is NaN.
-inline Tensor mean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_mean, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void mean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_mean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor mean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_mean, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void mean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_mean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes the arithmetic mean of the elements over `dim` that are not NaN. `dim` is one dimension
 // or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
 // dimensions with size 1.
-inline Tensor nanmean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nanmean, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void nanmean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_nanmean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor nanmean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_nanmean, self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void nanmean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_nanmean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Tests whether any element over `dim` is nonzero, as bool (uint8 for uint8). NaN is nonzero. `dim`
 // is one dimension or a list; by default all dimensions are reduced, and an empty list reduces
 // none. `keepdim` keeps reduced dimensions with size 1.
-inline Tensor any(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_any, self.get(), dim.data(), dim.size(), keepdim);
-}
-inline void any_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(::tensor_any_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
-}
+inline Tensor any(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) { return detail::make<Tensor>(::tensor_any, self.get(), dim.data(), dim.size(), keepdim); }
+inline void any_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) { detail::check(::tensor_any_out(self.get(), dim.data(), dim.size(), keepdim, out.get())); }
 
 // Tests whether all elements over `dim` are nonzero, as bool (uint8 for uint8). NaN is nonzero.
 // `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
 // reduces none. `keepdim` keeps reduced dimensions with size 1.
-inline Tensor all(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_all, self.get(), dim.data(), dim.size(), keepdim);
-}
-inline void all_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(::tensor_all_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
-}
+inline Tensor all(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) { return detail::make<Tensor>(::tensor_all, self.get(), dim.data(), dim.size(), keepdim); }
+inline void all_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) { detail::check(::tensor_all_out(self.get(), dim.data(), dim.size(), keepdim, out.get())); }
 
 // Counts the nonzero elements over `dim`, as int64. `dim` is one dimension or a list; by default,
 // or if it is empty, all dimensions are reduced.
-inline Tensor count_nonzero(const Tensor &self, const Ints &dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_count_nonzero, self.get(), dim.data(), dim.size());
-}
+inline Tensor count_nonzero(const Tensor &self, const Ints &dim = std::nullopt) { return detail::make<Tensor>(::tensor_count_nonzero, self.get(), dim.data(), dim.size()); }
 
 // Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` of all elements. `unbiased`
 // (default) applies Bessel's correction: the divisor is one less than the number of elements, so
 // that a single element returns NaN.
-inline Tensor std(const Tensor &self, Bool unbiased = true) {
-  return detail::make<Tensor>(::tensor_std, self.get(), unbiased);
-}
+inline Tensor std(const Tensor &self, Bool unbiased = true) { return detail::make<Tensor>(::tensor_std, self.get(), unbiased); }
 
 // Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`. `unbiased`
 // applies Bessel's correction: the divisor is one less than the number of elements. `dim` is one
 // dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
 // reduced dimensions with size 1.
-inline Tensor std(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_std_dim, self.get(), dim.data(), dim.size(), unbiased, keepdim);
-}
-inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
-  detail::check(::tensor_std_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
-}
+inline Tensor std(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) { return detail::make<Tensor>(::tensor_std_dim, self.get(), dim.data(), dim.size(), unbiased, keepdim); }
+inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) { detail::check(::tensor_std_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get())); }
 
 // Computes the standard deviation `sqrt(sum(|x - mean|**2) / divisor)` over `dim`, with any
 // correction of the divisor. `dim` is one dimension or a list; by default, or if it is empty, all
@@ -6052,30 +4158,20 @@ inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 // The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
-inline Tensor std_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_std_correction, self.get(), dim.data(), dim.size(), detail::get(correction), keepdim);
-}
-inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
-  detail::check(::tensor_std_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
-}
+inline Tensor std_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) { return detail::make<Tensor>(::tensor_std_correction, self.get(), dim.data(), dim.size(), detail::get(correction), keepdim); }
+inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) { detail::check(::tensor_std_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get())); }
 
 // Computes the variance `sum(|x - mean|**2) / divisor` of all elements. `unbiased` (default)
 // applies Bessel's correction: the divisor is one less than the number of elements, so that a
 // single element returns NaN.
-inline Tensor var(const Tensor &self, Bool unbiased = true) {
-  return detail::make<Tensor>(::tensor_var, self.get(), unbiased);
-}
+inline Tensor var(const Tensor &self, Bool unbiased = true) { return detail::make<Tensor>(::tensor_var, self.get(), unbiased); }
 
 // Computes the variance `sum(|x - mean|**2) / divisor` over `dim`. `unbiased` applies Bessel's
 // correction: the divisor is one less than the number of elements. `dim` is one dimension or a
 // list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
 // dimensions with size 1.
-inline Tensor var(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_var_dim, self.get(), dim.data(), dim.size(), unbiased, keepdim);
-}
-inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
-  detail::check(::tensor_var_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
-}
+inline Tensor var(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) { return detail::make<Tensor>(::tensor_var_dim, self.get(), dim.data(), dim.size(), unbiased, keepdim); }
+inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) { detail::check(::tensor_var_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get())); }
 
 // Computes the variance `sum(|x - mean|**2) / divisor` over `dim`, with any correction of the
 // divisor. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
@@ -6084,12 +4180,8 @@ inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 // The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
 // Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
 // are real. Computed in float64.
-inline Tensor var_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_var_correction, self.get(), dim.data(), dim.size(), detail::get(correction), keepdim);
-}
-inline void var_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
-  detail::check(::tensor_var_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
-}
+inline Tensor var_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) { return detail::make<Tensor>(::tensor_var_correction, self.get(), dim.data(), dim.size(), detail::get(correction), keepdim); }
+inline void var_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) { detail::check(::tensor_var_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get())); }
 
 // Computes the standard deviation and the mean of all elements. `unbiased` (default) applies
 // Bessel's correction: the divisor is one less than the number of elements, so that a single
@@ -6165,51 +4257,31 @@ inline VarMeanCorrectionResult var_mean_correction(const Tensor &self, const Int
 // elements. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
 // reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex elements is real.
 // `dtype` converts elements first.
-inline Tensor norm(const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_norm, self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_norm_out(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor norm(const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_norm, self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_norm_out(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc" (nuclear)
 // the sum of the singular values of the matrices in two dimensions.
-inline Tensor norm(const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_norm_name, self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void norm_out(const Tensor &out, const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_norm_name_out(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor norm(const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_norm_name, self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void norm_out(const Tensor &out, const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_norm_name_out(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes the maximum of the elements over `dim`; NaN propagates. `dim` is one dimension or a
 // list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
 // dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
 // evenly among equal maxima.
-inline Tensor amax(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_amax, self.get(), dim.data(), dim.size(), keepdim);
-}
-inline void amax_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
-  detail::check(::tensor_amax_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
-}
+inline Tensor amax(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) { return detail::make<Tensor>(::tensor_amax, self.get(), dim.data(), dim.size(), keepdim); }
+inline void amax_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) { detail::check(::tensor_amax_out(self.get(), dim.data(), dim.size(), keepdim, out.get())); }
 
 // Computes the minimum of the elements over `dim`; NaN propagates. `dim` is one dimension or a
 // list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
 // dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
 // evenly among equal minima.
-inline Tensor amin(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_amin, self.get(), dim.data(), dim.size(), keepdim);
-}
-inline void amin_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
-  detail::check(::tensor_amin_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
-}
+inline Tensor amin(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) { return detail::make<Tensor>(::tensor_amin, self.get(), dim.data(), dim.size(), keepdim); }
+inline void amin_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) { detail::check(::tensor_amin_out(self.get(), dim.data(), dim.size(), keepdim, out.get())); }
 
 // Computes the maximum of all elements; NaN propagates. A tensor without elements is an error.
-inline Tensor max(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_max, self.get());
-}
-inline void max_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_max_out(self.get(), out.get()));
-}
+inline Tensor max(const Tensor &self) { return detail::make<Tensor>(::tensor_max, self.get()); }
+inline void max_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_max_out(self.get(), out.get())); }
 
 // Computes the maximum along `dim`, and the int64 index of its first occurrence. NaN propagates.
 // `keepdim` keeps the reduced dimension with size 1. A dimension of size 0 is an error.
@@ -6219,17 +4291,11 @@ inline MaxDimResult max(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_max_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void max_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
-  detail::check(::tensor_max_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
-}
+inline void max_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) { detail::check(::tensor_max_dim_out(self.get(), dim, keepdim, values.get(), indices.get())); }
 
 // Computes the minimum of all elements; NaN propagates. A tensor without elements is an error.
-inline Tensor min(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_min, self.get());
-}
-inline void min_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_min_out(self.get(), out.get()));
-}
+inline Tensor min(const Tensor &self) { return detail::make<Tensor>(::tensor_min, self.get()); }
+inline void min_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_min_out(self.get(), out.get())); }
 
 // Computes the minimum along `dim`, and the int64 index of its first occurrence. NaN propagates.
 // `keepdim` keeps the reduced dimension with size 1. A dimension of size 0 is an error.
@@ -6239,25 +4305,15 @@ inline MinDimResult min(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_min_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void min_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
-  detail::check(::tensor_min_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
-}
+inline void min_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) { detail::check(::tensor_min_dim_out(self.get(), dim, keepdim, values.get(), indices.get())); }
 
 // Computes the element-wise maximum of two tensors. Alias of `maximum`.
-inline Tensor max(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_max_other, self.get(), other.get());
-}
-inline void max_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_max_other_out(self.get(), other.get(), out.get()));
-}
+inline Tensor max(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_max_other, self.get(), other.get()); }
+inline void max_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_max_other_out(self.get(), other.get(), out.get())); }
 
 // Computes the element-wise minimum of two tensors. Alias of `minimum`.
-inline Tensor min(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_min_other, self.get(), other.get());
-}
-inline void min_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_min_other_out(self.get(), other.get(), out.get()));
-}
+inline Tensor min(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_min_other, self.get(), other.get()); }
+inline void min_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_min_other_out(self.get(), other.get(), out.get())); }
 
 // Computes the minimum and the maximum along `dim`, or of all elements. NaN propagates, and no
 // elements are an error. `keepdim` keeps the reduced dimension with size 1.
@@ -6267,264 +4323,146 @@ inline AminmaxResult aminmax(const Tensor &self, const std::optional<Int> &dim =
   detail::check(::tensor_aminmax(self.get(), detail::get(dim), keepdim, min.put(), max.put()));
   return {min.take(), max.take()};
 }
-inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(::tensor_aminmax_out(self.get(), detail::get(dim), keepdim, min.get(), max.get()));
-}
+inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) { detail::check(::tensor_aminmax_out(self.get(), detail::get(dim), keepdim, min.get(), max.get())); }
 
 // Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
 // index among all elements. NaN is treated as the maximum. `keepdim` keeps the reduced dimension
 // with size 1. No elements are an error.
-inline Tensor argmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_argmax, self.get(), detail::get(dim), keepdim);
-}
-inline void argmax_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(::tensor_argmax_out(self.get(), detail::get(dim), keepdim, out.get()));
-}
+inline Tensor argmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) { return detail::make<Tensor>(::tensor_argmax, self.get(), detail::get(dim), keepdim); }
+inline void argmax_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) { detail::check(::tensor_argmax_out(self.get(), detail::get(dim), keepdim, out.get())); }
 
 // Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
 // index among all elements. NaN is treated as the minimum. `keepdim` keeps the reduced dimension
 // with size 1. No elements are an error.
-inline Tensor argmin(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_argmin, self.get(), detail::get(dim), keepdim);
-}
-inline void argmin_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(::tensor_argmin_out(self.get(), detail::get(dim), keepdim, out.get()));
-}
+inline Tensor argmin(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) { return detail::make<Tensor>(::tensor_argmin, self.get(), detail::get(dim), keepdim); }
+inline void argmin_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) { detail::check(::tensor_argmin_out(self.get(), detail::get(dim), keepdim, out.get())); }
 
 // Rounds each element down to an integer. Integers are returned unchanged; bool and complex numbers
 // are an error.
-inline Tensor floor(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_floor, self.get());
-}
-inline Tensor floor_(const Tensor &self) {
-  return detail::checked(self, ::tensor_floor_(self.get()));
-}
-inline void floor_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_floor_out(self.get(), out.get()));
-}
+inline Tensor floor(const Tensor &self) { return detail::make<Tensor>(::tensor_floor, self.get()); }
+inline Tensor floor_(const Tensor &self) { return detail::checked(self, ::tensor_floor_(self.get())); }
+inline void floor_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_floor_out(self.get(), out.get())); }
 
 // Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
 // are an error.
-inline Tensor ceil(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_ceil, self.get());
-}
-inline Tensor ceil_(const Tensor &self) {
-  return detail::checked(self, ::tensor_ceil_(self.get()));
-}
-inline void ceil_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_ceil_out(self.get(), out.get()));
-}
+inline Tensor ceil(const Tensor &self) { return detail::make<Tensor>(::tensor_ceil, self.get()); }
+inline Tensor ceil_(const Tensor &self) { return detail::checked(self, ::tensor_ceil_(self.get())); }
+inline void ceil_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_ceil_out(self.get(), out.get())); }
 
 // Rounds each element towards zero to an integer (truncates). Integers are returned unchanged; bool
 // and complex numbers are an error.
-inline Tensor trunc(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_trunc, self.get());
-}
-inline Tensor trunc_(const Tensor &self) {
-  return detail::checked(self, ::tensor_trunc_(self.get()));
-}
-inline void trunc_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_trunc_out(self.get(), out.get()));
-}
+inline Tensor trunc(const Tensor &self) { return detail::make<Tensor>(::tensor_trunc, self.get()); }
+inline Tensor trunc_(const Tensor &self) { return detail::checked(self, ::tensor_trunc_(self.get())); }
+inline void trunc_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_trunc_out(self.get(), out.get())); }
 
 // Rounds each element towards zero to an integer (truncates). Integers are returned unchanged; bool
 // and complex numbers are an error.
 //
 // Alias of `trunc`.
-inline Tensor fix(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_fix, self.get());
-}
-inline Tensor fix_(const Tensor &self) {
-  return detail::checked(self, ::tensor_fix_(self.get()));
-}
-inline void fix_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_fix_out(self.get(), out.get()));
-}
+inline Tensor fix(const Tensor &self) { return detail::make<Tensor>(::tensor_fix, self.get()); }
+inline Tensor fix_(const Tensor &self) { return detail::checked(self, ::tensor_fix_(self.get())); }
+inline void fix_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_fix_out(self.get(), out.get())); }
 
 // Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
 // negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
 // `decimals` must be 0 for them.
-inline Tensor round(const Tensor &self, Int decimals = 0) {
-  return detail::make<Tensor>(::tensor_round, self.get(), decimals);
-}
-inline Tensor round_(const Tensor &self, Int decimals = 0) {
-  return detail::checked(self, ::tensor_round_(self.get(), decimals));
-}
-inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
-  detail::check(::tensor_round_out(self.get(), decimals, out.get()));
-}
+inline Tensor round(const Tensor &self, Int decimals = 0) { return detail::make<Tensor>(::tensor_round, self.get(), decimals); }
+inline Tensor round_(const Tensor &self, Int decimals = 0) { return detail::checked(self, ::tensor_round_(self.get(), decimals)); }
+inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) { detail::check(::tensor_round_out(self.get(), decimals, out.get())); }
 
 // Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
 // error.
-inline Tensor frac(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_frac, self.get());
-}
-inline Tensor frac_(const Tensor &self) {
-  return detail::checked(self, ::tensor_frac_(self.get()));
-}
-inline void frac_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_frac_out(self.get(), out.get()));
-}
+inline Tensor frac(const Tensor &self) { return detail::make<Tensor>(::tensor_frac, self.get()); }
+inline Tensor frac_(const Tensor &self) { return detail::checked(self, ::tensor_frac_(self.get())); }
+inline void frac_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_frac_out(self.get(), out.get())); }
 
 // Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
 // bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
 // bounds; if `min` exceeds `max`, the result is `max`.
-inline Tensor clamp(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  return detail::make<Tensor>(::tensor_clamp_tensor, self.get(), detail::get(min), detail::get(max));
-}
-inline Tensor clamp_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  return detail::checked(self, ::tensor_clamp_tensor_(self.get(), detail::get(min), detail::get(max)));
-}
-inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::check(::tensor_clamp_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
-}
+inline Tensor clamp(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) { return detail::make<Tensor>(::tensor_clamp_tensor, self.get(), detail::get(min), detail::get(max)); }
+inline Tensor clamp_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) { return detail::checked(self, ::tensor_clamp_tensor_(self.get(), detail::get(min), detail::get(max))); }
+inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) { detail::check(::tensor_clamp_tensor_out(self.get(), detail::get(min), detail::get(max), out.get())); }
 
 // Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
 // take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
 // the result is `max`.
-inline Tensor clamp(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  return detail::make<Tensor>(::tensor_clamp, self.get(), detail::get(min), detail::get(max));
-}
-inline Tensor clamp_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  return detail::checked(self, ::tensor_clamp_(self.get(), detail::get(min), detail::get(max)));
-}
-inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::check(::tensor_clamp_out(self.get(), detail::get(min), detail::get(max), out.get()));
-}
+inline Tensor clamp(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) { return detail::make<Tensor>(::tensor_clamp, self.get(), detail::get(min), detail::get(max)); }
+inline Tensor clamp_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) { return detail::checked(self, ::tensor_clamp_(self.get(), detail::get(min), detail::get(max))); }
+inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) { detail::check(::tensor_clamp_out(self.get(), detail::get(min), detail::get(max), out.get())); }
 
 // Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
 // bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
 // bounds; if `min` exceeds `max`, the result is `max`.
 //
 // Alias of `clamp`.
-inline Tensor clip(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  return detail::make<Tensor>(::tensor_clip_tensor, self.get(), detail::get(min), detail::get(max));
-}
-inline Tensor clip_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  return detail::checked(self, ::tensor_clip_tensor_(self.get(), detail::get(min), detail::get(max)));
-}
-inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::check(::tensor_clip_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
-}
+inline Tensor clip(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) { return detail::make<Tensor>(::tensor_clip_tensor, self.get(), detail::get(min), detail::get(max)); }
+inline Tensor clip_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) { return detail::checked(self, ::tensor_clip_tensor_(self.get(), detail::get(min), detail::get(max))); }
+inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) { detail::check(::tensor_clip_tensor_out(self.get(), detail::get(min), detail::get(max), out.get())); }
 
 // Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
 // take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
 // the result is `max`.
 //
 // Alias of `clamp`.
-inline Tensor clip(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  return detail::make<Tensor>(::tensor_clip, self.get(), detail::get(min), detail::get(max));
-}
-inline Tensor clip_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  return detail::checked(self, ::tensor_clip_(self.get(), detail::get(min), detail::get(max)));
-}
-inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::check(::tensor_clip_out(self.get(), detail::get(min), detail::get(max), out.get()));
-}
+inline Tensor clip(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) { return detail::make<Tensor>(::tensor_clip, self.get(), detail::get(min), detail::get(max)); }
+inline Tensor clip_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) { return detail::checked(self, ::tensor_clip_(self.get(), detail::get(min), detail::get(max))); }
+inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) { detail::check(::tensor_clip_out(self.get(), detail::get(min), detail::get(max), out.get())); }
 
 // Clamps each element to at least `min`: `max(self, min)`. NaN propagates. Equivalent to `clamp`
 // with one bound.
-inline Tensor clamp_min(const Tensor &self, const Operand &min) {
-  return min.is_number() ? detail::make<Tensor>(::tensor_clamp_min_scalar, self.get(), min.number()) : detail::make<Tensor>(::tensor_clamp_min, self.get(), min.get());
-}
-inline Tensor clamp_min_(const Tensor &self, const Operand &min) {
-  return detail::checked(self, min.is_number() ? ::tensor_clamp_min_scalar_(self.get(), min.number()) : ::tensor_clamp_min_(self.get(), min.get()));
-}
-inline void clamp_min_out(const Tensor &out, const Tensor &self, const Operand &min) {
-  detail::check(min.is_number() ? ::tensor_clamp_min_scalar_out(self.get(), min.number(), out.get()) : ::tensor_clamp_min_out(self.get(), min.get(), out.get()));
-}
+inline Tensor clamp_min(const Tensor &self, const Operand &min) { return min.is_number() ? detail::make<Tensor>(::tensor_clamp_min_scalar, self.get(), min.number()) : detail::make<Tensor>(::tensor_clamp_min, self.get(), min.get()); }
+inline Tensor clamp_min_(const Tensor &self, const Operand &min) { return detail::checked(self, min.is_number() ? ::tensor_clamp_min_scalar_(self.get(), min.number()) : ::tensor_clamp_min_(self.get(), min.get())); }
+inline void clamp_min_out(const Tensor &out, const Tensor &self, const Operand &min) { detail::check(min.is_number() ? ::tensor_clamp_min_scalar_out(self.get(), min.number(), out.get()) : ::tensor_clamp_min_out(self.get(), min.get(), out.get())); }
 
 // Clamps each element to at most `max`: `min(self, max)`. NaN propagates. Equivalent to `clamp`
 // with one bound.
-inline Tensor clamp_max(const Tensor &self, const Operand &max) {
-  return max.is_number() ? detail::make<Tensor>(::tensor_clamp_max_scalar, self.get(), max.number()) : detail::make<Tensor>(::tensor_clamp_max, self.get(), max.get());
-}
-inline Tensor clamp_max_(const Tensor &self, const Operand &max) {
-  return detail::checked(self, max.is_number() ? ::tensor_clamp_max_scalar_(self.get(), max.number()) : ::tensor_clamp_max_(self.get(), max.get()));
-}
-inline void clamp_max_out(const Tensor &out, const Tensor &self, const Operand &max) {
-  detail::check(max.is_number() ? ::tensor_clamp_max_scalar_out(self.get(), max.number(), out.get()) : ::tensor_clamp_max_out(self.get(), max.get(), out.get()));
-}
+inline Tensor clamp_max(const Tensor &self, const Operand &max) { return max.is_number() ? detail::make<Tensor>(::tensor_clamp_max_scalar, self.get(), max.number()) : detail::make<Tensor>(::tensor_clamp_max, self.get(), max.get()); }
+inline Tensor clamp_max_(const Tensor &self, const Operand &max) { return detail::checked(self, max.is_number() ? ::tensor_clamp_max_scalar_(self.get(), max.number()) : ::tensor_clamp_max_(self.get(), max.get())); }
+inline void clamp_max_out(const Tensor &out, const Tensor &self, const Operand &max) { detail::check(max.is_number() ? ::tensor_clamp_max_scalar_out(self.get(), max.number(), out.get()) : ::tensor_clamp_max_out(self.get(), max.get(), out.get())); }
 
 // Computes the maximum of `self` and `other`, element by element. Shapes are broadcast. NaN
 // propagates.
-inline Tensor maximum(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_maximum, self.get(), other.get());
-}
-inline void maximum_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_maximum_out(self.get(), other.get(), out.get()));
-}
+inline Tensor maximum(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_maximum, self.get(), other.get()); }
+inline void maximum_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_maximum_out(self.get(), other.get(), out.get())); }
 
 // Computes the minimum of `self` and `other`, element by element. Shapes are broadcast. NaN
 // propagates.
-inline Tensor minimum(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_minimum, self.get(), other.get());
-}
-inline void minimum_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_minimum_out(self.get(), other.get(), out.get()));
-}
+inline Tensor minimum(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_minimum, self.get(), other.get()); }
+inline void minimum_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_minimum_out(self.get(), other.get(), out.get())); }
 
 // Computes the maximum of `self` and `other`, element by element, ignoring NaN: the result is NaN
 // only if both are. Shapes are broadcast.
-inline Tensor fmax(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_fmax, self.get(), other.get());
-}
-inline void fmax_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_fmax_out(self.get(), other.get(), out.get()));
-}
+inline Tensor fmax(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_fmax, self.get(), other.get()); }
+inline void fmax_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_fmax_out(self.get(), other.get(), out.get())); }
 
 // Computes the minimum of `self` and `other`, element by element, ignoring NaN: the result is NaN
 // only if both are. Shapes are broadcast.
-inline Tensor fmin(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_fmin, self.get(), other.get());
-}
-inline void fmin_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_fmin_out(self.get(), other.get(), out.get()));
-}
+inline Tensor fmin(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_fmin, self.get(), other.get()); }
+inline void fmin_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_fmin_out(self.get(), other.get(), out.get())); }
 
 // Applies the rectified linear unit (ReLU) to each element: `max(x, 0)`. NaN remains NaN.
-inline Tensor relu(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_relu, self.get());
-}
-inline Tensor relu_(const Tensor &self) {
-  return detail::checked(self, ::tensor_relu_(self.get()));
-}
+inline Tensor relu(const Tensor &self) { return detail::make<Tensor>(::tensor_relu, self.get()); }
+inline Tensor relu_(const Tensor &self) { return detail::checked(self, ::tensor_relu_(self.get())); }
 
 // Selects elements from `self` where `condition` (bool or uint8) is true, and from `other`
 // elsewhere. Shapes are broadcast. A scalar that overflows the dtype of the result is an error;
 // negative scalars wrap around in unsigned dtypes.
-inline Tensor where(const Tensor &condition, const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_where_scalar, condition.get(), self.get(), other.number()) : detail::make<Tensor>(::tensor_where, condition.get(), self.get(), other.get());
-}
-inline void where_out(const Tensor &out, const Tensor &condition, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_where_scalar_out(condition.get(), self.get(), other.number(), out.get()) : ::tensor_where_out(condition.get(), self.get(), other.get(), out.get()));
-}
+inline Tensor where(const Tensor &condition, const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_where_scalar, condition.get(), self.get(), other.number()) : detail::make<Tensor>(::tensor_where, condition.get(), self.get(), other.get()); }
+inline void where_out(const Tensor &out, const Tensor &condition, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_where_scalar_out(condition.get(), self.get(), other.number(), out.get()) : ::tensor_where_out(condition.get(), self.get(), other.get(), out.get())); }
 
 // Computes the cumulative sum along `dim`: `out[i] = self[0] + ... + self[i]`. `dtype` converts
 // elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
 // float64.
-inline Tensor cumsum(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_cumsum, self.get(), dim, detail::get(dtype));
-}
-inline Tensor cumsum_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::checked(self, ::tensor_cumsum_(self.get(), dim, detail::get(dtype)));
-}
-inline void cumsum_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_cumsum_out(self.get(), dim, detail::get(dtype), out.get()));
-}
+inline Tensor cumsum(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_cumsum, self.get(), dim, detail::get(dtype)); }
+inline Tensor cumsum_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::checked(self, ::tensor_cumsum_(self.get(), dim, detail::get(dtype))); }
+inline void cumsum_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_cumsum_out(self.get(), dim, detail::get(dtype), out.get())); }
 
 // Computes the cumulative product along `dim`: `out[i] = self[0] * ... * self[i]`. `dtype` converts
 // elements first. In place the dtype is unchanged, and bool is an error. float32 is accumulated in
 // float64.
-inline Tensor cumprod(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_cumprod, self.get(), dim, detail::get(dtype));
-}
-inline Tensor cumprod_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::checked(self, ::tensor_cumprod_(self.get(), dim, detail::get(dtype)));
-}
-inline void cumprod_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_cumprod_out(self.get(), dim, detail::get(dtype), out.get()));
-}
+inline Tensor cumprod(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_cumprod, self.get(), dim, detail::get(dtype)); }
+inline Tensor cumprod_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::checked(self, ::tensor_cumprod_(self.get(), dim, detail::get(dtype))); }
+inline void cumprod_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_cumprod_out(self.get(), dim, detail::get(dtype), out.get())); }
 
 // Computes the cumulative maximum along `dim`, and the int64 index of its last occurrence so far.
 // NaN propagates to all following values.
@@ -6534,9 +4472,7 @@ inline CummaxResult cummax(const Tensor &self, Int dim) {
   detail::check(::tensor_cummax(self.get(), dim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void cummax_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim) {
-  detail::check(::tensor_cummax_out(self.get(), dim, values.get(), indices.get()));
-}
+inline void cummax_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim) { detail::check(::tensor_cummax_out(self.get(), dim, values.get(), indices.get())); }
 
 // Computes the cumulative minimum along `dim`, and the int64 index of its last occurrence so far.
 // NaN propagates to all following values.
@@ -6546,207 +4482,137 @@ inline CumminResult cummin(const Tensor &self, Int dim) {
   detail::check(::tensor_cummin(self.get(), dim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim) {
-  detail::check(::tensor_cummin_out(self.get(), dim, values.get(), indices.get()));
-}
+inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim) { detail::check(::tensor_cummin_out(self.get(), dim, values.get(), indices.get())); }
 
 // Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow:
 // `out[i] = log(exp(self[0]) + ... + exp(self[i]))`.
-inline Tensor logcumsumexp(const Tensor &self, Int dim) {
-  return detail::make<Tensor>(::tensor_logcumsumexp, self.get(), dim);
-}
-inline void logcumsumexp_out(const Tensor &out, const Tensor &self, Int dim) {
-  detail::check(::tensor_logcumsumexp_out(self.get(), dim, out.get()));
-}
+inline Tensor logcumsumexp(const Tensor &self, Int dim) { return detail::make<Tensor>(::tensor_logcumsumexp, self.get(), dim); }
+inline void logcumsumexp_out(const Tensor &out, const Tensor &self, Int dim) { detail::check(::tensor_logcumsumexp_out(self.get(), dim, out.get())); }
 
 // Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
 // overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
-inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_logsumexp, self.get(), dim.data(), dim.size(), keepdim);
-}
-inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::check(::tensor_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
-}
+inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) { return detail::make<Tensor>(::tensor_logsumexp, self.get(), dim.data(), dim.size(), keepdim); }
+inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) { detail::check(::tensor_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get())); }
 
 // Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
 // maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
 // and bool require it.
-inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_softmax, self.get(), dim, detail::get(dtype));
-}
-inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_softmax, self.get(), dim, detail::get(dtype)); }
+inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_softmax_out(self.get(), dim, detail::get(dtype), out.get())); }
 
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
 // overflow or cancellation. `dtype` converts elements first; integers and bool require it.
-inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_log_softmax, self.get(), dim, detail::get(dtype));
-}
-inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_log_softmax, self.get(), dim, detail::get(dtype)); }
+inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_log_softmax_out(self.get(), dim, detail::get(dtype), out.get())); }
 
 // Sets the default dtype: that of floating-point scalars, and of factory functions without a
 // `dtype`. It must be a floating-point dtype.
-inline void set_default_dtype(Constant<Dtype> d) {
-  detail::check(::tensor_set_default_dtype(d));
-}
+inline void set_default_dtype(Constant<Dtype> d) { detail::check(::tensor_set_default_dtype(d)); }
 
 // Returns the default dtype: that of floating-point scalars, and of factory functions without a
 // `dtype`. It is float32 initially.
-inline Dtype get_default_dtype() {
-  return detail::make<Dtype>(::tensor_get_default_dtype);
-}
+inline Dtype get_default_dtype() { return detail::make<Dtype>(::tensor_get_default_dtype); }
 
 // Sets the default device of factory functions for the calling thread. Other threads, including
 // those that start later, are unaffected. The device need not be available; factory functions
 // return an error if it is not. Without a device, the default is the CPU.
-inline void set_default_device(const Device &device) {
-  detail::check(::tensor_set_default_device(device));
-}
+inline void set_default_device(const Device &device) { detail::check(::tensor_set_default_device(device)); }
 
 // Returns the default device of factory functions of the calling thread: initially the CPU.
-inline Device get_default_device() {
-  return detail::make<Device>(::tensor_get_default_device);
-}
+inline Device get_default_device() { return detail::make<Device>(::tensor_get_default_device); }
 
 // Enables or disables autograd for the calling thread. Other threads, including those that start
 // later, are unaffected.
-inline void set_grad_enabled(Bool enabled) {
-  detail::check(::tensor_set_grad_enabled(enabled));
-}
+inline void set_grad_enabled(Bool enabled) { detail::check(::tensor_set_grad_enabled(enabled)); }
 
 // Returns whether autograd is enabled in the calling thread; initially true.
-inline bool is_grad_enabled() {
-  return detail::make<bool>(::tensor_is_grad_enabled);
-}
+inline bool is_grad_enabled() { return detail::make<bool>(::tensor_is_grad_enabled); }
 
 // Enables or disables inference mode for the calling thread: operations are not added to the
 // autograd graph, and the tensors that they create cannot be used in one. Sets `set_grad_enabled`
 // to the opposite.
-inline void set_inference_mode(Bool enabled) {
-  detail::check(::tensor_set_inference_mode(enabled));
-}
+inline void set_inference_mode(Bool enabled) { detail::check(::tensor_set_inference_mode(enabled)); }
 
 // Returns whether the calling thread is in inference mode.
-inline bool is_inference_mode_enabled() {
-  return detail::make<bool>(::tensor_is_inference_mode_enabled);
-}
+inline bool is_inference_mode_enabled() { return detail::make<bool>(::tensor_is_inference_mode_enabled); }
 
 // Enables or disables autocast (mixed precision) for the calling thread on devices of a type, "cpu"
 // or "cuda". Under autocast, operators such as matrix products and convolutions convert
 // floating-point arguments to the dtype of `set_autocast_dtype`, and operators such as losses
 // convert them to float32; float64 is not converted. In-place calls and calls with `out` are not
 // affected.
-inline void set_autocast_enabled(const Text &device_type, Bool enabled) {
-  detail::check(::tensor_set_autocast_enabled(detail::text("set_autocast_enabled: device_type", device_type), enabled));
-}
+inline void set_autocast_enabled(const Text &device_type, Bool enabled) { detail::check(::tensor_set_autocast_enabled(detail::text("set_autocast_enabled: device_type", device_type), enabled)); }
 
 // Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda".
-inline bool is_autocast_enabled(const Text &device_type) {
-  return detail::make<bool>(::tensor_is_autocast_enabled, detail::text("is_autocast_enabled: device_type", device_type));
-}
+inline bool is_autocast_enabled(const Text &device_type) { return detail::make<bool>(::tensor_is_autocast_enabled, detail::text("is_autocast_enabled: device_type", device_type)); }
 
 // Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
 // of a type, "cpu" or "cuda".
-inline void set_autocast_dtype(const Text &device_type, Constant<Dtype> dtype) {
-  detail::check(::tensor_set_autocast_dtype(detail::text("set_autocast_dtype: device_type", device_type), dtype));
-}
+inline void set_autocast_dtype(const Text &device_type, Constant<Dtype> dtype) { detail::check(::tensor_set_autocast_dtype(detail::text("set_autocast_dtype: device_type", device_type), dtype)); }
 
 // Returns the dtype of lower precision to which autocast converts in the calling thread, for
 // devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
-inline Dtype get_autocast_dtype(const Text &device_type) {
-  return detail::make<Dtype>(::tensor_get_autocast_dtype, detail::text("get_autocast_dtype: device_type", device_type));
-}
+inline Dtype get_autocast_dtype(const Text &device_type) { return detail::make<Dtype>(::tensor_get_autocast_dtype, detail::text("get_autocast_dtype: device_type", device_type)); }
 
 // Enables or disables, for the calling thread, the cache of converted float32 parameters of
 // autocast. Only calls between `autocast_increment_nesting` and the last
 // `autocast_decrement_nesting` use the cache.
-inline void set_autocast_cache_enabled(Bool enabled) {
-  detail::check(::tensor_set_autocast_cache_enabled(enabled));
-}
+inline void set_autocast_cache_enabled(Bool enabled) { detail::check(::tensor_set_autocast_cache_enabled(enabled)); }
 
 // Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
 // thread.
-inline bool is_autocast_cache_enabled() {
-  return detail::make<bool>(::tensor_is_autocast_cache_enabled);
-}
+inline bool is_autocast_cache_enabled() { return detail::make<bool>(::tensor_is_autocast_cache_enabled); }
 
 // Increments the number of autocast contexts of the calling thread, and returns it.
-inline int64_t autocast_increment_nesting() {
-  return detail::make<int64_t>(::tensor_autocast_increment_nesting);
-}
+inline int64_t autocast_increment_nesting() { return detail::make<int64_t>(::tensor_autocast_increment_nesting); }
 
 // Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
 // `clear_autocast_cache`.
-inline int64_t autocast_decrement_nesting() {
-  return detail::make<int64_t>(::tensor_autocast_decrement_nesting);
-}
+inline int64_t autocast_decrement_nesting() { return detail::make<int64_t>(::tensor_autocast_decrement_nesting); }
 
 // Releases the converted copies of parameters that autocast has cached.
-inline void clear_autocast_cache() {
-  detail::check(::tensor_clear_autocast_cache());
-}
+inline void clear_autocast_cache() { detail::check(::tensor_clear_autocast_cache()); }
 
 // Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
 // available. The string ends at a NUL character.
-inline Device parse_device(const Text &text) {
-  return detail::make<Device>(::tensor_parse_device, detail::text("parse_device: text", text));
-}
+inline Device parse_device(const Text &text) { return detail::make<Device>(::tensor_parse_device, detail::text("parse_device: text", text)); }
 
 // Sets whether warnings that are issued once by default are issued at every occurrence, on all
 // threads. docs/warnings.md lists them.
-inline void set_warn_always(Bool b) {
-  detail::check(::tensor_set_warn_always(b));
-}
+inline void set_warn_always(Bool b) { detail::check(::tensor_set_warn_always(b)); }
 
 // Returns whether warnings that are otherwise reported once are reported at every occurrence, as
 // `set_warn_always` sets.
-inline bool is_warn_always_enabled() {
-  return detail::make<bool>(::tensor_is_warn_always_enabled);
-}
+inline bool is_warn_always_enabled() { return detail::make<bool>(::tensor_is_warn_always_enabled); }
 
 // Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
 // Results do not depend on it.
-inline void set_num_threads(Int n) {
-  detail::check(::tensor_set_num_threads(n));
-}
+inline void set_num_threads(Int n) { detail::check(::tensor_set_num_threads(n)); }
 
 // Returns the number of threads that an operator may use. Initially it is the first number of the
 // environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
 // its affinity and the quota of its control group.
-inline int64_t get_num_threads() {
-  return detail::make<int64_t>(::tensor_get_num_threads);
-}
+inline int64_t get_num_threads() { return detail::make<int64_t>(::tensor_get_num_threads); }
 
 // Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
 // uses 32 bits; "high" and "medium" allow cuBLAS to round factors to TF32, which has 11 significant
 // bits. Products on the CPU are not affected.
-inline void set_float32_matmul_precision(const Text &precision) {
-  detail::check(::tensor_set_float32_matmul_precision(detail::text("set_float32_matmul_precision: precision", precision)));
-}
+inline void set_float32_matmul_precision(const Text &precision) { detail::check(::tensor_set_float32_matmul_precision(detail::text("set_float32_matmul_precision: precision", precision))); }
 
 // Returns the precision that `set_float32_matmul_precision` has set.
-inline std::string get_float32_matmul_precision() {
-  return detail::make<std::string>(::tensor_get_float32_matmul_precision);
-}
+inline std::string get_float32_matmul_precision() { return detail::make<std::string>(::tensor_get_float32_matmul_precision); }
 
 // Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx (AVX-512 with
 // tile registers), by default the best one of the CPU. The environment variable LIBTENSOR_CPU can
 // select a lower one. Like the first product of bfloat16 or of bytes, this requests the permission
 // of Linux to use tile registers.
-inline std::string cpu_tier() {
-  return detail::make<std::string>(::tensor_cpu_tier);
-}
+inline std::string cpu_tier() { return detail::make<std::string>(::tensor_cpu_tier); }
 
 // Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
 // the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
 // intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
 // `unsupported` (an error).
-inline std::string dispatch_table(const Text &name) {
-  return detail::make<std::string>(::tensor_dispatch_table, detail::text("dispatch_table: name", name));
-}
+inline std::string dispatch_table(const Text &name) { return detail::make<std::string>(::tensor_dispatch_table, detail::text("dispatch_table: name", name)); }
 
 // Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
 // values and their indices in `self`. The sort is stable; NaN is treated as the largest value.
@@ -6756,9 +4622,7 @@ inline SortResult sort(const Tensor &self, Int dim = -1, Bool descending = false
   detail::check(::tensor_sort(self.get(), dim, descending, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim = -1, Bool descending = false) {
-  detail::check(::tensor_sort_out(self.get(), dim, descending, values.get(), indices.get()));
-}
+inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim = -1, Bool descending = false) { detail::check(::tensor_sort_out(self.get(), dim, descending, values.get(), indices.get())); }
 
 // Sorts the elements along `dim`. Equivalent to `sort`, which is always stable; `stable` is
 // ignored.
@@ -6768,29 +4632,19 @@ inline SortStableResult sort(const Tensor &self, const std::optional<Bool> &stab
   detail::check(::tensor_sort_stable(self.get(), detail::get(stable), dim, descending, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, const std::optional<Bool> &stable, Int dim = -1, Bool descending = false) {
-  detail::check(::tensor_sort_stable_out(self.get(), detail::get(stable), dim, descending, values.get(), indices.get()));
-}
+inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, const std::optional<Bool> &stable, Int dim = -1, Bool descending = false) { detail::check(::tensor_sort_stable_out(self.get(), detail::get(stable), dim, descending, values.get(), indices.get())); }
 
 // Returns the indices that sort `self` along `dim` in ascending order, or in `descending` order.
 // The sort is stable; NaN is treated as the largest value.
-inline Tensor argsort(const Tensor &self, Int dim = -1, Bool descending = false) {
-  return detail::make<Tensor>(::tensor_argsort, self.get(), dim, descending);
-}
+inline Tensor argsort(const Tensor &self, Int dim = -1, Bool descending = false) { return detail::make<Tensor>(::tensor_argsort, self.get(), dim, descending); }
 
 // Returns the indices that sort `self` along `dim`. Equivalent to `argsort`, which is always
 // stable; `stable` is ignored.
-inline Tensor argsort(const Tensor &self, Bool stable, Int dim = -1, Bool descending = false) {
-  return detail::make<Tensor>(::tensor_argsort_stable, self.get(), stable, dim, descending);
-}
+inline Tensor argsort(const Tensor &self, Bool stable, Int dim = -1, Bool descending = false) { return detail::make<Tensor>(::tensor_argsort_stable, self.get(), stable, dim, descending); }
 
 // Sorts the elements along the first dimension in ascending order.
-inline Tensor msort(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_msort, self.get());
-}
-inline void msort_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_msort_out(self.get(), out.get()));
-}
+inline Tensor msort(const Tensor &self) { return detail::make<Tensor>(::tensor_msort, self.get()); }
+inline void msort_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_msort_out(self.get(), out.get())); }
 
 // Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, and their
 // int64 indices. Unless `sorted` is false they are sorted, the largest or the smallest first. A `k`
@@ -6801,15 +4655,11 @@ inline TopkResult topk(const Tensor &self, Int k, Int dim = -1, Bool largest = t
   detail::check(::tensor_topk(self.get(), k, dim, largest, sorted, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void topk_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int k, Int dim = -1, Bool largest = true, Bool sorted = true) {
-  detail::check(::tensor_topk_out(self.get(), k, dim, largest, sorted, values.get(), indices.get()));
-}
+inline void topk_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int k, Int dim = -1, Bool largest = true, Bool sorted = true) { detail::check(::tensor_topk_out(self.get(), k, dim, largest, sorted, values.get(), indices.get())); }
 
 // Computes the median of all elements: the lower one for an even number of elements. NaN
 // propagates; the median of no elements is NaN.
-inline Tensor median(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_median, self.get());
-}
+inline Tensor median(const Tensor &self) { return detail::make<Tensor>(::tensor_median, self.get()); }
 
 // Computes the median along `dim`, the lower one for an even number of elements, and its int64
 // index. NaN propagates. `keepdim` keeps the reduced dimension with size 1.
@@ -6819,15 +4669,11 @@ inline MedianDimResult median(const Tensor &self, Int dim, Bool keepdim = false)
   detail::check(::tensor_median_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void median_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
-  detail::check(::tensor_median_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
-}
+inline void median_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) { detail::check(::tensor_median_dim_out(self.get(), dim, keepdim, values.get(), indices.get())); }
 
 // Computes the median of all elements that are not NaN: the lower one for an even number of
 // elements.
-inline Tensor nanmedian(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nanmedian, self.get());
-}
+inline Tensor nanmedian(const Tensor &self) { return detail::make<Tensor>(::tensor_nanmedian, self.get()); }
 
 // Computes the median of the elements along `dim` that are not NaN, the lower one for an even
 // number of elements, and its int64 index. `keepdim` keeps the reduced dimension with size 1.
@@ -6837,9 +4683,7 @@ inline NanmedianDimResult nanmedian(const Tensor &self, Int dim, Bool keepdim = 
   detail::check(::tensor_nanmedian_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void nanmedian_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
-  detail::check(::tensor_nanmedian_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
-}
+inline void nanmedian_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) { detail::check(::tensor_nanmedian_dim_out(self.get(), dim, keepdim, values.get(), indices.get())); }
 
 // Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN is
 // treated as the largest value. A `k` out of range is an error. `keepdim` keeps the reduced
@@ -6850,9 +4694,7 @@ inline KthvalueResult kthvalue(const Tensor &self, Int k, Int dim = -1, Bool kee
   detail::check(::tensor_kthvalue(self.get(), k, dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void kthvalue_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int k, Int dim = -1, Bool keepdim = false) {
-  detail::check(::tensor_kthvalue_out(self.get(), k, dim, keepdim, values.get(), indices.get()));
-}
+inline void kthvalue_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int k, Int dim = -1, Bool keepdim = false) { detail::check(::tensor_kthvalue_out(self.get(), k, dim, keepdim, values.get(), indices.get())); }
 
 // Computes the mode along `dim`: the most frequent element, the smallest of several, and the int64
 // index of an occurrence. NaN is not equal to NaN. `keepdim` keeps the reduced dimension with size
@@ -6863,30 +4705,20 @@ inline ModeResult mode(const Tensor &self, Int dim = -1, Bool keepdim = false) {
   detail::check(::tensor_mode(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
-inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim = -1, Bool keepdim = false) {
-  detail::check(::tensor_mode_out(self.get(), dim, keepdim, values.get(), indices.get()));
-}
+inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim = -1, Bool keepdim = false) { detail::check(::tensor_mode_out(self.get(), dim, keepdim, values.get(), indices.get())); }
 
 // Finds the indices in `sorted_sequence` at which the elements of `self` would be inserted to keep
 // it sorted (binary search). By default that is before equal elements, and after them with `right`,
 // or `side` "right". `sorted_sequence` is sorted along its last dimension, and is 1-D or agrees
 // with `self` in all other dimensions; otherwise `sorter` contains the indices that sort it.
 // Returns int64, or int32 with `out_int32`.
-inline Tensor searchsorted(const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
-  return self.is_number() ? detail::make<Tensor>(::tensor_searchsorted_scalar, sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter)) : detail::make<Tensor>(::tensor_searchsorted, sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter));
-}
-inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
-  detail::check(self.is_number() ? ::tensor_searchsorted_scalar_out(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()) : ::tensor_searchsorted_out(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()));
-}
+inline Tensor searchsorted(const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) { return self.is_number() ? detail::make<Tensor>(::tensor_searchsorted_scalar, sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter)) : detail::make<Tensor>(::tensor_searchsorted, sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter)); }
+inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) { detail::check(self.is_number() ? ::tensor_searchsorted_scalar_out(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()) : ::tensor_searchsorted_out(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get())); }
 
 // Returns the index of the bucket, between the sorted 1-D `boundaries`, of each element of `self`.
 // See `searchsorted`.
-inline Tensor bucketize(const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) {
-  return self.is_number() ? detail::make<Tensor>(::tensor_bucketize_scalar, self.number(), boundaries.get(), out_int32, right) : detail::make<Tensor>(::tensor_bucketize, self.get(), boundaries.get(), out_int32, right);
-}
-inline void bucketize_out(const Tensor &out, const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) {
-  detail::check(self.is_number() ? ::tensor_bucketize_scalar_out(self.number(), boundaries.get(), out_int32, right, out.get()) : ::tensor_bucketize_out(self.get(), boundaries.get(), out_int32, right, out.get()));
-}
+inline Tensor bucketize(const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) { return self.is_number() ? detail::make<Tensor>(::tensor_bucketize_scalar, self.number(), boundaries.get(), out_int32, right) : detail::make<Tensor>(::tensor_bucketize, self.get(), boundaries.get(), out_int32, right); }
+inline void bucketize_out(const Tensor &out, const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) { detail::check(self.is_number() ? ::tensor_bucketize_scalar_out(self.number(), boundaries.get(), out_int32, right, out.get()) : ::tensor_bucketize_out(self.get(), boundaries.get(), out_int32, right, out.get())); }
 
 // Returns the unique elements of `self` in ascending order, as a 1-D tensor, or with `dim` the
 // unique slices along it in lexicographic order. NaN comes last, and each NaN is unique. The result
@@ -6916,12 +4748,8 @@ inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool retur
 
 // Tests whether each element of `elements` is in `test_elements`, or is not with `invert`. Returns
 // a bool tensor. dtypes are promoted; NaN is never found. `assume_unique` is ignored.
-inline Tensor isin(const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) {
-  return test_elements.is_number() ? detail::make<Tensor>(::tensor_isin_scalar, elements.get(), test_elements.number(), assume_unique, invert) : detail::make<Tensor>(::tensor_isin, elements.get(), test_elements.get(), assume_unique, invert);
-}
-inline void isin_out(const Tensor &out, const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) {
-  detail::check(test_elements.is_number() ? ::tensor_isin_scalar_out(elements.get(), test_elements.number(), assume_unique, invert, out.get()) : ::tensor_isin_out(elements.get(), test_elements.get(), assume_unique, invert, out.get()));
-}
+inline Tensor isin(const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) { return test_elements.is_number() ? detail::make<Tensor>(::tensor_isin_scalar, elements.get(), test_elements.number(), assume_unique, invert) : detail::make<Tensor>(::tensor_isin, elements.get(), test_elements.get(), assume_unique, invert); }
+inline void isin_out(const Tensor &out, const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) { detail::check(test_elements.is_number() ? ::tensor_isin_scalar_out(elements.get(), test_elements.number(), assume_unique, invert, out.get()) : ::tensor_isin_out(elements.get(), test_elements.get(), assume_unique, invert, out.get())); }
 
 // Creates a sparse tensor in COO (coordinate) format. `indices` has the shape (sparse dimensions,
 // nnz), and `values` the shape (nnz, dense sizes...); a scalar `values` is that of one entry.
@@ -6931,9 +4759,7 @@ inline void isin_out(const Tensor &out, const Operand &elements, const Operand &
 // floating-point indices are converted to int64. Negative indices, indices out of range, and parts
 // with inconsistent shapes are an error. Duplicate entries are summed; `is_coalesced` true requires
 // sorted, unique entries.
-inline Tensor sparse_coo_tensor(const Tensor &indices, const Tensor &values, const Ints &size = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Device> &device = std::nullopt, const std::optional<Bool> &is_coalesced = std::nullopt) {
-  return detail::make<Tensor>(::tensor_sparse_coo_tensor, indices.get(), values.get(), size.data(), size.size(), detail::get(dtype), detail::get(device), detail::get(is_coalesced));
-}
+inline Tensor sparse_coo_tensor(const Tensor &indices, const Tensor &values, const Ints &size = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Device> &device = std::nullopt, const std::optional<Bool> &is_coalesced = std::nullopt) { return detail::make<Tensor>(::tensor_sparse_coo_tensor, indices.get(), values.get(), size.data(), size.size(), detail::get(dtype), detail::get(device), detail::get(is_coalesced)); }
 
 // Creates a sparse tensor in a compressed `layout`: CSR, CSC, BSR or BSC. `compressed_indices` are
 // the start of each row (CSR, BSR) or column (CSC, BSC), followed by nnz; `plain_indices` are the
@@ -6943,15 +4769,11 @@ inline Tensor sparse_coo_tensor(const Tensor &indices, const Tensor &values, con
 //
 // The tensor shares memory with the parts. Indices that are out of range, unsorted or duplicated,
 // and parts with inconsistent shapes are an error.
-inline Tensor sparse_compressed_tensor(const Tensor &compressed_indices, const Tensor &plain_indices, const Tensor &values, const Ints &size = std::nullopt, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_sparse_compressed_tensor, compressed_indices.get(), plain_indices.get(), values.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options);
-}
+inline Tensor sparse_compressed_tensor(const Tensor &compressed_indices, const Tensor &plain_indices, const Tensor &values, const Ints &size = std::nullopt, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_sparse_compressed_tensor, compressed_indices.get(), plain_indices.get(), values.get(), size.data(), size.size(), options.dtype, options.layout, options.device), options); }
 
 // Converts a sparse tensor to a strided (dense) tensor, in `dtype` if given; missing entries are 0.
 // Returns a dense tensor unchanged.
-inline Tensor to_dense(const Tensor &self, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Bool> &masked_grad = std::nullopt) {
-  return detail::make<Tensor>(::tensor_to_dense, self.get(), detail::get(dtype), detail::get(masked_grad));
-}
+inline Tensor to_dense(const Tensor &self, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Bool> &masked_grad = std::nullopt) { return detail::make<Tensor>(::tensor_to_dense, self.get(), detail::get(dtype), detail::get(masked_grad)); }
 
 // Converts a tensor to a sparse `layout` (default: COO) with its nonzero elements as entries.
 // `blocksize`, one or two sizes that divide those of the matrices, is required for BSR and BSC. The
@@ -6960,220 +4782,144 @@ inline Tensor to_dense(const Tensor &self, const std::optional<Dtype> &dtype = s
 // A sparse tensor keeps its dense dimensions and block sizes. BSR and BSC convert to COO and to
 // each other, batches of CSR and CSC not to blocks, and COO with two sparse dimensions to
 // compressed layouts; convert with `to_dense` in other cases.
-inline Tensor to_sparse(const Tensor &self, const std::optional<Layout> &layout = std::nullopt, const Ints &blocksize = std::nullopt, const std::optional<Int> &dense_dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_to_sparse, self.get(), detail::get(layout), blocksize.data(), blocksize.size(), detail::get(dense_dim));
-}
+inline Tensor to_sparse(const Tensor &self, const std::optional<Layout> &layout = std::nullopt, const Ints &blocksize = std::nullopt, const std::optional<Int> &dense_dim = std::nullopt) { return detail::make<Tensor>(::tensor_to_sparse, self.get(), detail::get(layout), blocksize.data(), blocksize.size(), detail::get(dense_dim)); }
 
 // Converts a tensor to COO format with `sparse_dim` sparse dimensions: entries are the slices that
 // are not all 0.
-inline Tensor to_sparse(const Tensor &self, Int sparse_dim) {
-  return detail::make<Tensor>(::tensor_to_sparse_sparse_dim, self.get(), sparse_dim);
-}
+inline Tensor to_sparse(const Tensor &self, Int sparse_dim) { return detail::make<Tensor>(::tensor_to_sparse_sparse_dim, self.get(), sparse_dim); }
 
 // Converts a tensor to COO format. The last `dense_dim` dimensions are dense.
-inline Tensor to_sparse_coo(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_to_sparse_coo, self.get(), detail::get(dense_dim));
-}
+inline Tensor to_sparse_coo(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) { return detail::make<Tensor>(::tensor_to_sparse_coo, self.get(), detail::get(dense_dim)); }
 
 // Converts a tensor to CSR (compressed sparse row) format. Dimensions before the last two are batch
 // dimensions, which must have the same number of entries each; the last `dense_dim` are dense.
-inline Tensor to_sparse_csr(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_to_sparse_csr, self.get(), detail::get(dense_dim));
-}
+inline Tensor to_sparse_csr(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) { return detail::make<Tensor>(::tensor_to_sparse_csr, self.get(), detail::get(dense_dim)); }
 
 // Converts a tensor to CSC (compressed sparse column) format. See `to_sparse_csr`.
-inline Tensor to_sparse_csc(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_to_sparse_csc, self.get(), detail::get(dense_dim));
-}
+inline Tensor to_sparse_csc(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) { return detail::make<Tensor>(::tensor_to_sparse_csc, self.get(), detail::get(dense_dim)); }
 
 // Converts a tensor to BSR (block compressed sparse row) format, with the blocks of size
 // `blocksize` that are not all 0. See `to_sparse_csr`.
-inline Tensor to_sparse_bsr(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_to_sparse_bsr, self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim));
-}
+inline Tensor to_sparse_bsr(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) { return detail::make<Tensor>(::tensor_to_sparse_bsr, self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim)); }
 
 // Converts a tensor to BSC (block compressed sparse column) format, with the blocks of size
 // `blocksize` that are not all 0. See `to_sparse_csr`.
-inline Tensor to_sparse_bsc(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_to_sparse_bsc, self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim));
-}
+inline Tensor to_sparse_bsc(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) { return detail::make<Tensor>(::tensor_to_sparse_bsc, self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim)); }
 
 // Coalesces a COO tensor: sorts its entries in row-major order and sums duplicates. Returns a
 // coalesced tensor unchanged. Other layouts are an error.
-inline Tensor coalesce(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_coalesce, self.get());
-}
+inline Tensor coalesce(const Tensor &self) { return detail::make<Tensor>(::tensor_coalesce, self.get()); }
 
 // Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique. Other
 // layouts are an error.
-inline bool is_coalesced(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_coalesced, self.get());
-}
+inline bool is_coalesced(const Tensor &self) { return detail::make<bool>(::tensor_is_coalesced, self.get()); }
 
 // Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
 // with the tensor. Other layouts are an error.
-inline Tensor indices(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_indices, self.get());
-}
+inline Tensor indices(const Tensor &self) { return detail::make<Tensor>(::tensor_indices, self.get()); }
 
 // Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced. Strided tensors
 // are an error.
-inline Tensor values(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_values, self.get());
-}
+inline Tensor values(const Tensor &self) { return detail::make<Tensor>(::tensor_values, self.get()); }
 
 // Returns the indices of a COO tensor, coalesced or not.
-inline Tensor coo_indices(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_coo_indices, self.get());
-}
+inline Tensor coo_indices(const Tensor &self) { return detail::make<Tensor>(::tensor_coo_indices, self.get()); }
 
 // Returns the values of a COO tensor, coalesced or not.
-inline Tensor coo_values(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_coo_values, self.get());
-}
+inline Tensor coo_values(const Tensor &self) { return detail::make<Tensor>(::tensor_coo_values, self.get()); }
 
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
 // nnz. Shares memory with the tensor. Other layouts are an error.
-inline Tensor crow_indices(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_crow_indices, self.get());
-}
+inline Tensor crow_indices(const Tensor &self) { return detail::make<Tensor>(::tensor_crow_indices, self.get()); }
 
 // Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
 // the tensor. Other layouts are an error.
-inline Tensor col_indices(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_col_indices, self.get());
-}
+inline Tensor col_indices(const Tensor &self) { return detail::make<Tensor>(::tensor_col_indices, self.get()); }
 
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
 // by nnz. Shares memory with the tensor. Other layouts are an error.
-inline Tensor ccol_indices(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_ccol_indices, self.get());
-}
+inline Tensor ccol_indices(const Tensor &self) { return detail::make<Tensor>(::tensor_ccol_indices, self.get()); }
 
 // Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with the
 // tensor. Other layouts are an error.
-inline Tensor row_indices(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_row_indices, self.get());
-}
+inline Tensor row_indices(const Tensor &self) { return detail::make<Tensor>(::tensor_row_indices, self.get()); }
 
 // Returns the number of sparse dimensions; 0 for a dense tensor.
-inline int64_t sparse_dim(const Tensor &self) {
-  return detail::make<int64_t>(::tensor_sparse_dim, self.get());
-}
+inline int64_t sparse_dim(const Tensor &self) { return detail::make<int64_t>(::tensor_sparse_dim, self.get()); }
 
 // Returns the number of dense dimensions of a sparse tensor, those of each entry; all dimensions of
 // a dense tensor.
-inline int64_t dense_dim(const Tensor &self) {
-  return detail::make<int64_t>(::tensor_dense_dim, self.get());
-}
+inline int64_t dense_dim(const Tensor &self) { return detail::make<int64_t>(::tensor_dense_dim, self.get()); }
 
 // Returns the number of stored elements of a sparse tensor (blocks for BSR and BSC), including
 // stored zeros. For a batch, it is the number of each batch element. Strided tensors are an error;
 // see `count_nonzero`.
-inline int64_t nnz(const Tensor &self) {
-  return detail::make<int64_t>(::tensor_nnz, self.get());
-}
+inline int64_t nnz(const Tensor &self) { return detail::make<int64_t>(::tensor_nnz, self.get()); }
 
 // Returns the elements of `self` at the indices of the sparse tensor `mask`, of the same shape, in
 // the layout of `mask`.
-inline Tensor sparse_mask(const Tensor &self, const Tensor &mask) {
-  return detail::make<Tensor>(::tensor_sparse_mask, self.get(), mask.get());
-}
+inline Tensor sparse_mask(const Tensor &self, const Tensor &mask) { return detail::make<Tensor>(::tensor_sparse_mask, self.get(), mask.get()); }
 
 // Changes the shape of a COO tensor to `size`, with `sparse_dim` sparse and `dense_dim` dense
 // dimensions, in place. If the tensor has entries, their indices must be in range of the new shape,
 // the numbers of dimensions must not change, and no dense dimension may become smaller; new
 // elements are 0. `sparse_resize_and_clear_` removes the entries instead.
-inline Tensor sparse_resize_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) {
-  return detail::checked(self, ::tensor_sparse_resize_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
-}
+inline Tensor sparse_resize_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) { return detail::checked(self, ::tensor_sparse_resize_(self.get(), size.data(), size.size(), sparse_dim, dense_dim)); }
 
 // Changes the shape and the numbers of sparse and dense dimensions of a COO tensor, in place, and
 // removes all entries.
-inline Tensor sparse_resize_and_clear_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) {
-  return detail::checked(self, ::tensor_sparse_resize_and_clear_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
-}
+inline Tensor sparse_resize_and_clear_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) { return detail::checked(self, ::tensor_sparse_resize_and_clear_(self.get(), size.data(), size.size(), sparse_dim, dense_dim)); }
 
 // Changes the shape of a sparse tensor to that of another one of the same layout, in place: a COO
 // tensor as `sparse_resize_` does; a compressed tensor also takes the indices of the template, and
 // keeps its values if they have the same shape, otherwise they are 0.
-inline Tensor resize_as_sparse_(const Tensor &self, const Tensor &the_template) {
-  return detail::checked(self, ::tensor_resize_as_sparse_(self.get(), the_template.get()));
-}
+inline Tensor resize_as_sparse_(const Tensor &self, const Tensor &the_template) { return detail::checked(self, ::tensor_resize_as_sparse_(self.get(), the_template.get())); }
 
 // Marks a COO tensor as coalesced or not. An error if its entries are not sorted and unique.
-inline Tensor mark_coalesced_(const Tensor &self, Bool coalesced) {
-  return detail::checked(self, ::tensor_mark_coalesced_(self.get(), coalesced));
-}
+inline Tensor mark_coalesced_(const Tensor &self, Bool coalesced) { return detail::checked(self, ::tensor_mark_coalesced_(self.get(), coalesced)); }
 
 // Computes the matrix product of a sparse matrix `self` of shape (n, m) and a strided matrix `mat2`
 // of shape (m, p). Returns a COO tensor of shape (n, p) with an entry for each element of the rows
 // in which `self` has entries. The dtypes must be equal.
-inline Tensor smm(const Tensor &self, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_smm, self.get(), mat2.get());
-}
+inline Tensor smm(const Tensor &self, const Tensor &mat2) { return detail::make<Tensor>(::tensor_smm, self.get(), mat2.get()); }
 
 // Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
 // self + alpha * (mat1 @ mat2)` for sparse `self` and `mat1` and a strided `mat2`. Returns a COO
 // tensor with the entries of `self` and an entry for each element of the rows in which `mat1` has
 // entries. The shapes are those of `addmm`, but `self` is not broadcast.
-inline Tensor sspaddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_sspaddmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
-}
-inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_sspaddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
-}
+inline Tensor sspaddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_sspaddmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()); }
+inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { detail::check(::tensor_sspaddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get())); }
 
 // Computes the matrix product of a sparse matrix `mat1` of shape (n, m) and a strided matrix `mat2`
 // of shape (m, p). Returns a hybrid COO tensor of shape (n, p) with one sparse and one dense
 // dimension: its entries are the rows in which `mat1` has entries.
-inline Tensor hspmm(const Tensor &mat1, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_hspmm, mat1.get(), mat2.get());
-}
-inline void hspmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) {
-  detail::check(::tensor_hspmm_out(mat1.get(), mat2.get(), out.get()));
-}
+inline Tensor hspmm(const Tensor &mat1, const Tensor &mat2) { return detail::make<Tensor>(::tensor_hspmm, mat1.get(), mat2.get()); }
+inline void hspmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) { detail::check(::tensor_hspmm_out(mat1.get(), mat2.get(), out.get())); }
 
 // Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
 // self + alpha * (mat1 @ mat2)`. Alias of `sspaddmm`.
-inline Tensor saddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_saddmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
-}
-inline void saddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_saddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
-}
+inline Tensor saddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_saddmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()); }
+inline void saddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { detail::check(::tensor_saddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get())); }
 
 // Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor. Alias of
 // `hspmm`.
-inline Tensor hsmm(const Tensor &mat1, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_hsmm, mat1.get(), mat2.get());
-}
-inline void hsmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) {
-  detail::check(::tensor_hsmm_out(mat1.get(), mat2.get(), out.get()));
-}
+inline Tensor hsmm(const Tensor &mat1, const Tensor &mat2) { return detail::make<Tensor>(::tensor_hsmm, mat1.get(), mat2.get()); }
+inline void hsmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) { detail::check(::tensor_hsmm_out(mat1.get(), mat2.get(), out.get())); }
 
 // Computes the matrix product of two matrices, strided or sparse: (n, k) times (k, m) is (n, m).
 // Alias of `mm`.
-inline Tensor dsmm(const Tensor &self, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_dsmm, self.get(), mat2.get());
-}
-inline void dsmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
-  detail::check(::tensor_dsmm_out(self.get(), mat2.get(), out.get()));
-}
+inline Tensor dsmm(const Tensor &self, const Tensor &mat2) { return detail::make<Tensor>(::tensor_dsmm, self.get(), mat2.get()); }
+inline void dsmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) { detail::check(::tensor_dsmm_out(self.get(), mat2.get(), out.get())); }
 
 // Computes the product of a sparse matrix, given by the parts of its CSR format, and a dense vector
 // or matrix of the same dtype. The indices are both int32 or int64; without `values` all entries
 // are 1. An index out of range is an error.
-inline Tensor csr_spmm(const Tensor &crow_indices, const Tensor &col_indices, const std::optional<Tensor> &values, const Tensor &mat) {
-  return detail::make<Tensor>(::tensor_csr_spmm, crow_indices.get(), col_indices.get(), detail::get(values), mat.get());
-}
+inline Tensor csr_spmm(const Tensor &crow_indices, const Tensor &col_indices, const std::optional<Tensor> &values, const Tensor &mat) { return detail::make<Tensor>(::tensor_csr_spmm, crow_indices.get(), col_indices.get(), detail::get(values), mat.get()); }
 
 // Computes the elements of `mat1 @ mat2.T` at the entries of a sparse matrix, given by the indices
 // of its CSR format, both int32 or int64. The matrices have the same dtype. An index out of range
 // is an error.
-inline Tensor csr_sddmm(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &mat1, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_csr_sddmm, crow_indices.get(), col_indices.get(), mat1.get(), mat2.get());
-}
+inline Tensor csr_sddmm(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &mat1, const Tensor &mat2) { return detail::make<Tensor>(::tensor_csr_sddmm, crow_indices.get(), col_indices.get(), mat1.get(), mat2.get()); }
 
 // Computes the product of two sparse matrices of the same dtype, given by the parts of their CSR
 // format; the second has `columns` columns. Returns int64 indices, sorted within each row, and
@@ -7199,234 +4945,120 @@ inline CsrSpaddResult csr_spadd(const Tensor &crow_indices, const Tensor &col_in
 
 // Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
 // from 0 to x.
-inline Tensor erf(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_erf, self.get());
-}
-inline Tensor erf_(const Tensor &self) {
-  return detail::checked(self, ::tensor_erf_(self.get()));
-}
-inline void erf_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_erf_out(self.get(), out.get()));
-}
+inline Tensor erf(const Tensor &self) { return detail::make<Tensor>(::tensor_erf, self.get()); }
+inline Tensor erf_(const Tensor &self) { return detail::checked(self, ::tensor_erf_(self.get())); }
+inline void erf_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_erf_out(self.get(), out.get())); }
 
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
-inline Tensor erfc(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_erfc, self.get());
-}
-inline Tensor erfc_(const Tensor &self) {
-  return detail::checked(self, ::tensor_erfc_(self.get()));
-}
-inline void erfc_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_erfc_out(self.get(), out.get()));
-}
+inline Tensor erfc(const Tensor &self) { return detail::make<Tensor>(::tensor_erfc, self.get()); }
+inline Tensor erfc_(const Tensor &self) { return detail::checked(self, ::tensor_erfc_(self.get())); }
+inline void erfc_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_erfc_out(self.get(), out.get())); }
 
 // Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
 // -1, inf for 1, and NaN outside of [-1, 1].
-inline Tensor erfinv(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_erfinv, self.get());
-}
-inline Tensor erfinv_(const Tensor &self) {
-  return detail::checked(self, ::tensor_erfinv_(self.get()));
-}
-inline void erfinv_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_erfinv_out(self.get(), out.get()));
-}
+inline Tensor erfinv(const Tensor &self) { return detail::make<Tensor>(::tensor_erfinv, self.get()); }
+inline Tensor erfinv_(const Tensor &self) { return detail::checked(self, ::tensor_erfinv_(self.get())); }
+inline void erfinv_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_erfinv_out(self.get(), out.get())); }
 
 // Computes the natural logarithm of the absolute value of the gamma function of each element:
 // `log(|gamma(x)|)`; inf for 0 and negative integers.
-inline Tensor lgamma(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_lgamma, self.get());
-}
-inline Tensor lgamma_(const Tensor &self) {
-  return detail::checked(self, ::tensor_lgamma_(self.get()));
-}
-inline void lgamma_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_lgamma_out(self.get(), out.get()));
-}
+inline Tensor lgamma(const Tensor &self) { return detail::make<Tensor>(::tensor_lgamma, self.get()); }
+inline Tensor lgamma_(const Tensor &self) { return detail::checked(self, ::tensor_lgamma_(self.get())); }
+inline void lgamma_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_lgamma_out(self.get(), out.get())); }
 
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
 // element; -inf for 0, and NaN for negative integers.
-inline Tensor digamma(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_digamma, self.get());
-}
-inline Tensor digamma_(const Tensor &self) {
-  return detail::checked(self, ::tensor_digamma_(self.get()));
-}
-inline void digamma_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_digamma_out(self.get(), out.get()));
-}
+inline Tensor digamma(const Tensor &self) { return detail::make<Tensor>(::tensor_digamma, self.get()); }
+inline Tensor digamma_(const Tensor &self) { return detail::checked(self, ::tensor_digamma_(self.get())); }
+inline void digamma_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_digamma_out(self.get(), out.get())); }
 
 // Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
 // of `(x / 2)**(2 * k) / k!**2` over k >= 0.
-inline Tensor i0(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_i0, self.get());
-}
-inline Tensor i0_(const Tensor &self) {
-  return detail::checked(self, ::tensor_i0_(self.get()));
-}
-inline void i0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_i0_out(self.get(), out.get()));
-}
+inline Tensor i0(const Tensor &self) { return detail::make<Tensor>(::tensor_i0, self.get()); }
+inline Tensor i0_(const Tensor &self) { return detail::checked(self, ::tensor_i0_(self.get())); }
+inline void i0_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_i0_out(self.get(), out.get())); }
 
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
-inline Tensor sinc(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_sinc, self.get());
-}
-inline Tensor sinc_(const Tensor &self) {
-  return detail::checked(self, ::tensor_sinc_(self.get()));
-}
-inline void sinc_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_sinc_out(self.get(), out.get()));
-}
+inline Tensor sinc(const Tensor &self) { return detail::make<Tensor>(::tensor_sinc, self.get()); }
+inline Tensor sinc_(const Tensor &self) { return detail::checked(self, ::tensor_sinc_(self.get())); }
+inline void sinc_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_sinc_out(self.get(), out.get())); }
 
 // Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
 // elements are clamped to [eps, 1 - eps] first.
-inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
-  return detail::make<Tensor>(::tensor_logit, self.get(), detail::get(eps));
-}
-inline Tensor logit_(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
-  return detail::checked(self, ::tensor_logit_(self.get(), detail::get(eps)));
-}
-inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
-  detail::check(::tensor_logit_out(self.get(), detail::get(eps), out.get()));
-}
+inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) { return detail::make<Tensor>(::tensor_logit, self.get(), detail::get(eps)); }
+inline Tensor logit_(const Tensor &self, const std::optional<Real> &eps = std::nullopt) { return detail::checked(self, ::tensor_logit_(self.get(), detail::get(eps))); }
+inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) { detail::check(::tensor_logit_out(self.get(), detail::get(eps), out.get())); }
 
 // Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
 // >= 0.
-inline Tensor polygamma(Int n, const Tensor &self) {
-  return detail::make<Tensor>(::tensor_polygamma, n, self.get());
-}
-inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
-  detail::check(::tensor_polygamma_out(n, self.get(), out.get()));
-}
+inline Tensor polygamma(Int n, const Tensor &self) { return detail::make<Tensor>(::tensor_polygamma, n, self.get()); }
+inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) { detail::check(::tensor_polygamma_out(n, self.get(), out.get())); }
 
 // Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
 // element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
 // - 1.
-inline Tensor mvlgamma(const Tensor &self, Int p) {
-  return detail::make<Tensor>(::tensor_mvlgamma, self.get(), p);
-}
-inline Tensor mvlgamma_(const Tensor &self, Int p) {
-  return detail::checked(self, ::tensor_mvlgamma_(self.get(), p));
-}
-inline void mvlgamma_out(const Tensor &out, const Tensor &self, Int p) {
-  detail::check(::tensor_mvlgamma_out(self.get(), p, out.get()));
-}
+inline Tensor mvlgamma(const Tensor &self, Int p) { return detail::make<Tensor>(::tensor_mvlgamma, self.get(), p); }
+inline Tensor mvlgamma_(const Tensor &self, Int p) { return detail::checked(self, ::tensor_mvlgamma_(self.get(), p)); }
+inline void mvlgamma_out(const Tensor &out, const Tensor &self, Int p) { detail::check(::tensor_mvlgamma_out(self.get(), p, out.get())); }
 
 // Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element:
 // the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
 // negative arguments. Shapes are broadcast.
-inline Tensor igamma(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_igamma, self.get(), other.get());
-}
-inline Tensor igamma_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_igamma_(self.get(), other.get()));
-}
-inline void igamma_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_igamma_out(self.get(), other.get(), out.get()));
-}
+inline Tensor igamma(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_igamma, self.get(), other.get()); }
+inline Tensor igamma_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_igamma_(self.get(), other.get())); }
+inline void igamma_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_igamma_out(self.get(), other.get(), out.get())); }
 
 // Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
 // `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
-inline Tensor igammac(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_igammac, self.get(), other.get());
-}
-inline Tensor igammac_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_igammac_(self.get(), other.get()));
-}
-inline void igammac_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_igammac_out(self.get(), other.get(), out.get()));
-}
+inline Tensor igammac(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_igammac, self.get(), other.get()); }
+inline Tensor igammac_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_igammac_(self.get(), other.get())); }
+inline void igammac_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_igammac_out(self.get(), other.get(), out.get())); }
 
 // Computes the logarithm of the sum of exponentials, element by element, without overflow:
 // `log(exp(self) + exp(other))`. Shapes are broadcast.
-inline Tensor logaddexp(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_logaddexp, self.get(), other.get());
-}
-inline void logaddexp_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_logaddexp_out(self.get(), other.get(), out.get()));
-}
+inline Tensor logaddexp(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_logaddexp, self.get(), other.get()); }
+inline void logaddexp_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_logaddexp_out(self.get(), other.get(), out.get())); }
 
 // Computes the base-2 logarithm of the sum of powers of 2, element by element, without overflow:
 // `log2(2**self + 2**other)`. Shapes are broadcast.
-inline Tensor logaddexp2(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_logaddexp2, self.get(), other.get());
-}
-inline void logaddexp2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_logaddexp2_out(self.get(), other.get(), out.get()));
-}
+inline Tensor logaddexp2(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_logaddexp2, self.get(), other.get()); }
+inline void logaddexp2_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_logaddexp2_out(self.get(), other.get(), out.get())); }
 
 // Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other` is
 // not NaN. Shapes are broadcast.
-inline Tensor xlogy(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_xlogy_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_xlogy, self.get(), other.get());
-}
-inline Tensor xlogy_(const Tensor &self, const Operand &other) {
-  return detail::checked(self, other.is_number() ? ::tensor_xlogy_scalar_(self.get(), other.number()) : ::tensor_xlogy_(self.get(), other.get()));
-}
-inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_xlogy_out(self.get(), other.get(), out.get()));
-}
+inline Tensor xlogy(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_xlogy_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_xlogy, self.get(), other.get()); }
+inline Tensor xlogy_(const Tensor &self, const Operand &other) { return detail::checked(self, other.is_number() ? ::tensor_xlogy_scalar_(self.get(), other.number()) : ::tensor_xlogy_(self.get(), other.get())); }
+inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_xlogy_out(self.get(), other.get(), out.get())); }
 
 // Computes the greatest common divisor of integers, element by element. It is nonnegative, except
 // for the most negative integer with itself or 0. Shapes are broadcast.
-inline Tensor gcd(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_gcd, self.get(), other.get());
-}
-inline Tensor gcd_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_gcd_(self.get(), other.get()));
-}
-inline void gcd_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_gcd_out(self.get(), other.get(), out.get()));
-}
+inline Tensor gcd(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_gcd, self.get(), other.get()); }
+inline Tensor gcd_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_gcd_(self.get(), other.get())); }
+inline void gcd_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_gcd_out(self.get(), other.get(), out.get())); }
 
 // Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
 // an operand is 0. Shapes are broadcast.
-inline Tensor lcm(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_lcm, self.get(), other.get());
-}
-inline Tensor lcm_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_lcm_(self.get(), other.get()));
-}
-inline void lcm_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_lcm_out(self.get(), other.get(), out.get()));
-}
+inline Tensor lcm(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_lcm, self.get(), other.get()); }
+inline Tensor lcm_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_lcm_(self.get(), other.get())); }
+inline void lcm_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_lcm_out(self.get(), other.get(), out.get())); }
 
 // Returns the next representable value after `self` in the direction of `other`, element by
 // element. Shapes are broadcast.
-inline Tensor nextafter(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_nextafter, self.get(), other.get());
-}
-inline Tensor nextafter_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_nextafter_(self.get(), other.get()));
-}
-inline void nextafter_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_nextafter_out(self.get(), other.get(), out.get()));
-}
+inline Tensor nextafter(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_nextafter, self.get(), other.get()); }
+inline Tensor nextafter_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_nextafter_(self.get(), other.get())); }
+inline void nextafter_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_nextafter_out(self.get(), other.get(), out.get())); }
 
 // Computes the Heaviside step function, element by element: 0 for negative `self`, 1 for positive,
 // `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
-inline Tensor heaviside(const Tensor &self, const Tensor &values) {
-  return detail::make<Tensor>(::tensor_heaviside, self.get(), values.get());
-}
-inline Tensor heaviside_(const Tensor &self, const Tensor &values) {
-  return detail::checked(self, ::tensor_heaviside_(self.get(), values.get()));
-}
-inline void heaviside_out(const Tensor &out, const Tensor &self, const Tensor &values) {
-  detail::check(::tensor_heaviside_out(self.get(), values.get(), out.get()));
-}
+inline Tensor heaviside(const Tensor &self, const Tensor &values) { return detail::make<Tensor>(::tensor_heaviside, self.get(), values.get()); }
+inline Tensor heaviside_(const Tensor &self, const Tensor &values) { return detail::checked(self, ::tensor_heaviside_(self.get(), values.get())); }
+inline void heaviside_out(const Tensor &out, const Tensor &self, const Tensor &values) { detail::check(::tensor_heaviside_out(self.get(), values.get(), out.get())); }
 
 // Multiplies `self` by 2 to the power `other`, element by element: `self * 2**other`. Shapes are
 // broadcast.
-inline Tensor ldexp(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_ldexp, self.get(), other.get());
-}
-inline Tensor ldexp_(const Tensor &self, const Tensor &other) {
-  return detail::checked(self, ::tensor_ldexp_(self.get(), other.get()));
-}
-inline void ldexp_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_ldexp_out(self.get(), other.get(), out.get()));
-}
+inline Tensor ldexp(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_ldexp, self.get(), other.get()); }
+inline Tensor ldexp_(const Tensor &self, const Tensor &other) { return detail::checked(self, ::tensor_ldexp_(self.get(), other.get())); }
+inline void ldexp_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_ldexp_out(self.get(), other.get(), out.get())); }
 
 // Decomposes each element into `mantissa * 2**exponent` with 1/2 <= |mantissa| < 1. `exponent` is
 // int32. 0, NaN and infinity are returned unchanged, with exponent 0.
@@ -7436,142 +5068,88 @@ inline FrexpResult frexp(const Tensor &self) {
   detail::check(::tensor_frexp(self.get(), mantissa.put(), exponent.put()));
   return {mantissa.take(), exponent.take()};
 }
-inline void frexp_out(const Tensor &mantissa, const Tensor &exponent, const Tensor &self) {
-  detail::check(::tensor_frexp_out(self.get(), mantissa.get(), exponent.get()));
-}
+inline void frexp_out(const Tensor &mantissa, const Tensor &exponent, const Tensor &self) { detail::check(::tensor_frexp_out(self.get(), mantissa.get(), exponent.get())); }
 
 // Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
 // and the smallest finite value of the dtype), in both parts of complex numbers.
-inline Tensor nan_to_num(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nan_to_num, self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf));
-}
-inline Tensor nan_to_num_(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
-  return detail::checked(self, ::tensor_nan_to_num_(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf)));
-}
-inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
-  detail::check(::tensor_nan_to_num_out(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.get()));
-}
+inline Tensor nan_to_num(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) { return detail::make<Tensor>(::tensor_nan_to_num, self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf)); }
+inline Tensor nan_to_num_(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) { return detail::checked(self, ::tensor_nan_to_num_(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf))); }
+inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) { detail::check(::tensor_nan_to_num_out(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.get())); }
 
 // Converts angles from degrees to radians: `x * pi / 180`.
-inline Tensor deg2rad(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_deg2rad, self.get());
-}
-inline Tensor deg2rad_(const Tensor &self) {
-  return detail::checked(self, ::tensor_deg2rad_(self.get()));
-}
-inline void deg2rad_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_deg2rad_out(self.get(), out.get()));
-}
+inline Tensor deg2rad(const Tensor &self) { return detail::make<Tensor>(::tensor_deg2rad, self.get()); }
+inline Tensor deg2rad_(const Tensor &self) { return detail::checked(self, ::tensor_deg2rad_(self.get())); }
+inline void deg2rad_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_deg2rad_out(self.get(), out.get())); }
 
 // Converts angles from radians to degrees: `x * 180 / pi`.
-inline Tensor rad2deg(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_rad2deg, self.get());
-}
-inline Tensor rad2deg_(const Tensor &self) {
-  return detail::checked(self, ::tensor_rad2deg_(self.get()));
-}
-inline void rad2deg_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_rad2deg_out(self.get(), out.get()));
-}
+inline Tensor rad2deg(const Tensor &self) { return detail::make<Tensor>(::tensor_rad2deg, self.get()); }
+inline Tensor rad2deg_(const Tensor &self) { return detail::checked(self, ::tensor_rad2deg_(self.get())); }
+inline void rad2deg_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_rad2deg_out(self.get(), out.get())); }
 
 // Computes the `n`-th forward difference along `dim`: `out[i] = self[i + 1] - self[i]`, applied `n`
 // times. `prepend` and `append` are concatenated to `self` first. For bool the difference is the
 // logical XOR.
-inline Tensor diff(const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
-  return detail::make<Tensor>(::tensor_diff, self.get(), n, dim, detail::get(prepend), detail::get(append));
-}
-inline void diff_out(const Tensor &out, const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
-  detail::check(::tensor_diff_out(self.get(), n, dim, detail::get(prepend), detail::get(append), out.get()));
-}
+inline Tensor diff(const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) { return detail::make<Tensor>(::tensor_diff, self.get(), n, dim, detail::get(prepend), detail::get(append)); }
+inline void diff_out(const Tensor &out, const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) { detail::check(::tensor_diff_out(self.get(), n, dim, detail::get(prepend), detail::get(append), out.get())); }
 
 // Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`: the sum of `dx *
 // (y[i] + y[i + 1]) / 2`.
-inline Tensor trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
-  return detail::make<Tensor>(::tensor_trapezoid, y.get(), dx.get(), dim);
-}
+inline Tensor trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) { return detail::make<Tensor>(::tensor_trapezoid, y.get(), dx.get(), dim); }
 
 // Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
 // with `y`.
-inline Tensor trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) {
-  return detail::make<Tensor>(::tensor_trapezoid_x, y.get(), x.get(), dim);
-}
+inline Tensor trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) { return detail::make<Tensor>(::tensor_trapezoid_x, y.get(), x.get(), dim); }
 
 // Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`. Alias of
 // `trapezoid`.
-inline Tensor trapz(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
-  return detail::make<Tensor>(::tensor_trapz, y.get(), dx.get(), dim);
-}
+inline Tensor trapz(const Tensor &y, const Scalar &dx = 1, Int dim = -1) { return detail::make<Tensor>(::tensor_trapz, y.get(), dx.get(), dim); }
 
 // Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
 // with `y`. Alias of `trapezoid`.
-inline Tensor trapz(const Tensor &y, const Tensor &x, Int dim = -1) {
-  return detail::make<Tensor>(::tensor_trapz_x, y.get(), x.get(), dim);
-}
+inline Tensor trapz(const Tensor &y, const Tensor &x, Int dim = -1) { return detail::make<Tensor>(::tensor_trapz_x, y.get(), x.get(), dim); }
 
 // Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, with sample spacing
 // `dx`.
-inline Tensor cumulative_trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
-  return detail::make<Tensor>(::tensor_cumulative_trapezoid, y.get(), dx.get(), dim);
-}
+inline Tensor cumulative_trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) { return detail::make<Tensor>(::tensor_cumulative_trapezoid, y.get(), dx.get(), dim); }
 
 // Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, at the sample points
 // `x`, which are broadcast with `y`.
-inline Tensor cumulative_trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) {
-  return detail::make<Tensor>(::tensor_cumulative_trapezoid_x, y.get(), x.get(), dim);
-}
+inline Tensor cumulative_trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) { return detail::make<Tensor>(::tensor_cumulative_trapezoid_x, y.get(), x.get(), dim); }
 
 // Estimates the covariance matrix of variables (rows) from observations (columns); `self` has at
 // most two dimensions. `fweights` (integers) are the frequencies of the observations, and
 // `aweights` (floats) their weights. Sums are divided by the total weight minus `correction`.
-inline Tensor cov(const Tensor &self, Int correction = 1, const std::optional<Tensor> &fweights = std::nullopt, const std::optional<Tensor> &aweights = std::nullopt) {
-  return detail::make<Tensor>(::tensor_cov, self.get(), correction, detail::get(fweights), detail::get(aweights));
-}
+inline Tensor cov(const Tensor &self, Int correction = 1, const std::optional<Tensor> &fweights = std::nullopt, const std::optional<Tensor> &aweights = std::nullopt) { return detail::make<Tensor>(::tensor_cov, self.get(), correction, detail::get(fweights), detail::get(aweights)); }
 
 // Computes the matrix of Pearson correlation coefficients of variables (rows) from observations
 // (columns), in [-1, 1]: `R[i][j] = C[i][j] / sqrt(C[i][i] * C[j][j])` with the covariance matrix C
 // (`cov`). `self` has at most two dimensions.
-inline Tensor corrcoef(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_corrcoef, self.get());
-}
+inline Tensor corrcoef(const Tensor &self) { return detail::make<Tensor>(::tensor_corrcoef, self.get()); }
 
 // Computes the cross product of 3-element vectors along `dim` (default: the first dimension of size
 // 3); another size is an error. The other dimensions are broadcast.
-inline Tensor cross(const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_cross, self.get(), other.get(), detail::get(dim));
-}
-inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
-  detail::check(::tensor_cross_out(self.get(), other.get(), detail::get(dim), out.get()));
-}
+inline Tensor cross(const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) { return detail::make<Tensor>(::tensor_cross, self.get(), other.get(), detail::get(dim)); }
+inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) { detail::check(::tensor_cross_out(self.get(), other.get(), detail::get(dim), out.get())); }
 
 // Computes the trace (sum of the main diagonal) of a matrix: `sum over i of self[i][i]`.
-inline Tensor trace(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_trace, self.get());
-}
+inline Tensor trace(const Tensor &self) { return detail::make<Tensor>(::tensor_trace, self.get()); }
 
 // Computes the distance of two tensors, the `p`-norm of `self - other`: `(sum of |self -
 // other|**p)**(1 / p)`. Infinity as `p` returns the largest difference, -infinity the smallest, and
 // 0 the number of different elements. Shapes are broadcast.
-inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2) {
-  return detail::make<Tensor>(::tensor_dist, self.get(), other.get(), p.get());
-}
+inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2) { return detail::make<Tensor>(::tensor_dist, self.get(), other.get(), p.get()); }
 
 // Counts the occurrences of each value in a vector of nonnegative integers; negative ones are an
 // error. Returns int64 counts of the values from 0 to the maximum, at least `minlength` of them.
 // With `weights` of the same length, returns the sums of the weights instead, float32 for float32
 // weights and float64 otherwise.
-inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights = std::nullopt, Int minlength = 0) {
-  return detail::make<Tensor>(::tensor_bincount, self.get(), detail::get(weights), minlength);
-}
+inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights = std::nullopt, Int minlength = 0) { return detail::make<Tensor>(::tensor_bincount, self.get(), detail::get(weights), minlength); }
 
 // Computes a histogram with `bins` equal bins from `min` to `max`, or over the range of the
 // elements if both are equal. NaN and elements out of range are ignored; the last bin includes
 // `max`. Integers and bool are an error, and so are `bins` below 1 and a `min` above `max`.
-inline Tensor histc(const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
-  return detail::make<Tensor>(::tensor_histc, self.get(), bins, min.get(), max.get());
-}
-inline void histc_out(const Tensor &out, const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
-  detail::check(::tensor_histc_out(self.get(), bins, min.get(), max.get(), out.get()));
-}
+inline Tensor histc(const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) { return detail::make<Tensor>(::tensor_histc, self.get(), bins, min.get(), max.get()); }
+inline void histc_out(const Tensor &out, const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) { detail::check(::tensor_histc_out(self.get(), bins, min.get(), max.get(), out.get())); }
 
 // Computes a histogram of `self` with `bins` equal bins over `range` (default: the range of the
 // elements). Returns the counts, or the sums of `weight` (of the shape and dtype of `self`), and
@@ -7583,9 +5161,7 @@ inline HistogramResult histogram(const Tensor &self, Int bins = 100, const Doubl
   detail::check(::tensor_histogram(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.put(), bin_edges.put()));
   return {hist.take(), bin_edges.take()};
 }
-inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, Int bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
-  detail::check(::tensor_histogram_out(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.get(), bin_edges.get()));
-}
+inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, Int bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) { detail::check(::tensor_histogram_out(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.get(), bin_edges.get())); }
 
 // Computes a histogram of `self` with the ascending bin edges `bins`, a vector of the dtype of
 // `self`. See `histogram`.
@@ -7595,114 +5171,76 @@ inline HistogramEdgesResult histogram(const Tensor &self, const Tensor &bins, co
   detail::check(::tensor_histogram_edges(self.get(), bins.get(), detail::get(weight), density, hist.put(), bin_edges.put()));
   return {hist.take(), bin_edges.take()};
 }
-inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, const Tensor &bins, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
-  detail::check(::tensor_histogram_edges_out(self.get(), bins.get(), detail::get(weight), density, hist.get(), bin_edges.get()));
-}
+inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, const Tensor &bins, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) { detail::check(::tensor_histogram_edges_out(self.get(), bins.get(), detail::get(weight), density, hist.get(), bin_edges.get())); }
 
 // Computes a multi-dimensional histogram of points, whose coordinates are the last dimension of
 // `self`, with `bins[d]` equal bins in dimension d. `range` lists two ends for each dimension
 // (default: the range of the points). Returns the counts, or the sums of `weight`, and the bin
 // edges of each dimension. `density` normalizes the integral to 1. NaN and points out of range are
 // ignored; the last bin includes its upper edge.
-inline std::vector<Tensor> histogramdd(const Tensor &self, const Ints &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_histogramdd, self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density);
-}
+inline std::vector<Tensor> histogramdd(const Tensor &self, const Ints &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) { return detail::make_list<std::vector<Tensor>>(::tensor_histogramdd, self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density); }
 
 // Computes a multi-dimensional histogram with the ascending bin edges of each dimension given as
 // vectors of the dtype of `self`. `range` is ignored. See `histogramdd`.
-inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_histogramdd_edges, self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density);
-}
+inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) { return detail::make_list<std::vector<Tensor>>(::tensor_histogramdd_edges, self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density); }
 
 // Computes quantiles along `dim`, or of all elements; NaN propagates. `q` is a number, or a vector
 // that becomes the first dimension of the result, of values in [0, 1], and others are an error; the
 // quantile is the value at rank `q * (n - 1)` of the n sorted elements. `interpolation` between
 // ranks is "linear" (default), "lower", "higher", "nearest" or "midpoint". The dtype of `q` must be
 // that of `self`. No elements are an error.
-inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
-  return q.is_number() ? detail::make<Tensor>(::tensor_quantile_scalar, self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation)) : detail::make<Tensor>(::tensor_quantile, self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation));
-}
-inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
-  detail::check(q.is_number() ? ::tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()) : ::tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()));
-}
+inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") { return q.is_number() ? detail::make<Tensor>(::tensor_quantile_scalar, self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation)) : detail::make<Tensor>(::tensor_quantile, self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation)); }
+inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") { detail::check(q.is_number() ? ::tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()) : ::tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get())); }
 
 // Computes quantiles of the elements that are not NaN, along `dim` or of all elements; NaN if there
 // are none. The arguments are those of `quantile`.
-inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
-  return q.is_number() ? detail::make<Tensor>(::tensor_nanquantile_scalar, self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation)) : detail::make<Tensor>(::tensor_nanquantile, self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation));
-}
-inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
-  detail::check(q.is_number() ? ::tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()) : ::tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()));
-}
+inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") { return q.is_number() ? detail::make<Tensor>(::tensor_nanquantile_scalar, self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation)) : detail::make<Tensor>(::tensor_nanquantile, self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation)); }
+inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") { detail::check(q.is_number() ? ::tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()) : ::tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get())); }
 
 // Estimates derivatives from samples along each of the dimensions `dim` (default: all), one tensor
 // of the shape of `self` for each: central differences in the interior, and one-sided differences
 // of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance between samples (default
 // 1). Integers return the default dtype; their differences wrap around. uint8 and bool are an
 // error. A dimension requires at least `edge_order` + 1 samples.
-inline std::vector<Tensor> gradient(const Tensor &self, const std::optional<Scalar> &spacing = std::nullopt, const Ints &dim = std::nullopt, Int edge_order = 1) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_gradient, self.get(), detail::get(spacing), dim.data(), dim.size(), edge_order);
-}
+inline std::vector<Tensor> gradient(const Tensor &self, const std::optional<Scalar> &spacing = std::nullopt, const Ints &dim = std::nullopt, Int edge_order = 1) { return detail::make_list<std::vector<Tensor>>(::tensor_gradient, self.get(), detail::get(spacing), dim.data(), dim.size(), edge_order); }
 
 // Estimates derivatives from samples, with one spacing for each dimension. See `gradient`.
-inline std::vector<Tensor> gradient(const Tensor &self, const Scalars &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_gradient_scalars, self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order);
-}
+inline std::vector<Tensor> gradient(const Tensor &self, const Scalars &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) { return detail::make_list<std::vector<Tensor>>(::tensor_gradient_scalars, self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order); }
 
 // Estimates derivatives from samples at the given coordinates, one vector for each dimension. See
 // `gradient`.
-inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_gradient_tensors, self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order);
-}
+inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) { return detail::make_list<std::vector<Tensor>>(::tensor_gradient_tensors, self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order); }
 
 // Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
 // must be positive, and `self` must have at least 2 dimensions and a floating-point or complex
 // dtype.
-inline Tensor renorm(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
-  return detail::make<Tensor>(::tensor_renorm, self.get(), p.get(), dim, maxnorm.get());
-}
-inline Tensor renorm_(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
-  return detail::checked(self, ::tensor_renorm_(self.get(), p.get(), dim, maxnorm.get()));
-}
-inline void renorm_out(const Tensor &out, const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
-  detail::check(::tensor_renorm_out(self.get(), p.get(), dim, maxnorm.get(), out.get()));
-}
+inline Tensor renorm(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) { return detail::make<Tensor>(::tensor_renorm, self.get(), p.get(), dim, maxnorm.get()); }
+inline Tensor renorm_(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) { return detail::checked(self, ::tensor_renorm_(self.get(), p.get(), dim, maxnorm.get())); }
+inline void renorm_out(const Tensor &out, const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) { detail::check(::tensor_renorm_out(self.get(), p.get(), dim, maxnorm.get(), out.get())); }
 
 // Creates a tensor of shape `size` from a copy of contiguous elements at `data`, in row-major
 // order. `data` may be NULL only if there are no elements. `dtype` defaults to the default dtype.
-inline Tensor from_data(const void * data, const Ints &size, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_from_data, data, size.data(), size.size(), detail::get(dtype));
-}
+inline Tensor from_data(const void * data, const Ints &size, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_from_data, data, size.data(), size.size(), detail::get(dtype)); }
 
 // Creates a tensor over external memory: `nbytes` bytes at `data`, without a copy. `stride`
 // defaults to contiguous; every element must be inside the bytes. `deleter` (may be NULL) is called
 // once with `context`, from any thread, when the last tensor over the bytes is freed, and not after
 // an error. Writing to a tensor over `read_only` bytes is an error.
-inline Tensor from_blob(void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
-  return detail::make<Tensor>(::tensor_from_blob, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only);
-}
+inline Tensor from_blob(void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) { return detail::make<Tensor>(::tensor_from_blob, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only); }
 
 // Creates a tensor over external memory of `device`, which only that device accesses. See
 // `from_blob`.
-inline Tensor from_blob(const Device &device, void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
-  return detail::make<Tensor>(::tensor_from_blob_on, device, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only);
-}
+inline Tensor from_blob(const Device &device, void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) { return detail::make<Tensor>(::tensor_from_blob_on, device, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only); }
 
 // Returns the address of the first element; NULL for empty and meta tensors. The pointer is valid
 // until the storage is freed or resized.
-inline void * data_ptr(const Tensor &self) {
-  return detail::make<void *>(::tensor_data_ptr, self.get());
-}
+inline void * data_ptr(const Tensor &self) { return detail::make<void *>(::tensor_data_ptr, self.get()); }
 
 // Returns whether the memory of the tensor is external and read-only.
-inline bool is_read_only(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_read_only, self.get());
-}
+inline bool is_read_only(const Tensor &self) { return detail::make<bool>(::tensor_is_read_only, self.get()); }
 
 // Returns the storage of `self`.
-inline Storage untyped_storage(const Tensor &self) {
-  return detail::make<Storage>(::tensor_untyped_storage, self.get());
-}
+inline Storage untyped_storage(const Tensor &self) { return detail::make<Storage>(::tensor_untyped_storage, self.get()); }
 
 // Exports the memory of `self` to an array of another library: returns a tensor that keeps the
 // memory alive, the address of the first element, and whether it is read-only. The storage can no
@@ -7719,171 +5257,113 @@ inline LendResult lend(const Tensor &self) {
 // the file, which is created or extended if necessary; otherwise they are private to the process,
 // and the file must be long enough. The file must not be truncated while it is mapped: access to
 // missing bytes ends the process with a signal.
-inline Tensor from_file(const Text &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<Int> &size = 0, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_from_file, detail::text("from_file: filename", filename), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device), options);
-}
+inline Tensor from_file(const Text &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<Int> &size = 0, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_from_file, detail::text("from_file: filename", filename), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device), options); }
 
 // Moves the storage of `self` to shared memory, which other processes can map, together with all
 // tensors over it. External memory is copied. An exported storage, whose memory an array of the
 // host language shares, is an error.
-inline Tensor share_memory_(const Tensor &self) {
-  return detail::checked(self, ::tensor_share_memory_(self.get()));
-}
+inline Tensor share_memory_(const Tensor &self) { return detail::checked(self, ::tensor_share_memory_(self.get())); }
 
 // Returns whether other processes can map the memory of `self`; true for meta tensors, which have
 // none.
-inline bool is_shared(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_shared, self.get());
-}
+inline bool is_shared(const Tensor &self) { return detail::make<bool>(::tensor_is_shared, self.get()); }
 
 // Copies the CPU tensor `self` to page-locked (pinned) memory, which devices can copy from
 // asynchronously (`non_blocking`). Returns a pinned tensor unchanged. An error without a CUDA
 // device.
-inline Tensor pin_memory(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_pin_memory, self.get());
-}
+inline Tensor pin_memory(const Tensor &self) { return detail::make<Tensor>(::tensor_pin_memory, self.get()); }
 
 // Marks the memory of `self` as used by `stream`, so that it is not reused before the work
 // submitted to that stream is complete. Operators do this automatically; it is required for work of
 // other libraries.
-inline void record_stream(const Tensor &self, Int stream) {
-  detail::check(::tensor_record_stream(self.get(), stream));
-}
+inline void record_stream(const Tensor &self, Int stream) { detail::check(::tensor_record_stream(self.get(), stream)); }
 
 // Returns whether the memory is page-locked (pinned).
-inline bool is_pinned(const Tensor &self) {
-  return detail::make<bool>(::tensor_is_pinned, self.get());
-}
+inline bool is_pinned(const Tensor &self) { return detail::make<bool>(::tensor_is_pinned, self.get()); }
 
 // Creates a storage of `nbytes` zero bytes. A storage on the meta device has a size and no bytes.
-inline Storage storage_new(Int nbytes, const std::optional<Device> &device = std::nullopt) {
-  return detail::make<Storage>(::tensor_storage_new, nbytes, detail::get(device));
-}
+inline Storage storage_new(Int nbytes, const std::optional<Device> &device = std::nullopt) { return detail::make<Storage>(::tensor_storage_new, nbytes, detail::get(device)); }
 
 // Maps the first `nbytes` bytes of a file as a storage. With `shared`, changes are written to the
 // file, which is created or extended if necessary; otherwise they are private to the process, and
 // the file must be long enough. A mapped storage cannot be resized. The file must not be truncated
 // while it is mapped: access to missing bytes ends the process with a signal.
-inline Storage storage_from_file(const Text &filename, Bool shared = false, Int nbytes = 0) {
-  return detail::make<Storage>(::tensor_storage_from_file, detail::text("storage_from_file: filename", filename), shared, nbytes);
-}
+inline Storage storage_from_file(const Text &filename, Bool shared = false, Int nbytes = 0) { return detail::make<Storage>(::tensor_storage_from_file, detail::text("storage_from_file: filename", filename), shared, nbytes); }
 
 // Returns the path of the file that changes of the storage are written to; empty if there is none.
-inline std::string storage_filename(const Storage &self) {
-  return detail::make<std::string>(::tensor_storage_filename, self.get());
-}
+inline std::string storage_filename(const Storage &self) { return detail::make<std::string>(::tensor_storage_filename, self.get()); }
 
 // Returns the size of the storage in bytes.
-inline int64_t storage_nbytes(const Storage &self) {
-  return detail::make<int64_t>(::tensor_storage_nbytes, self.get());
-}
+inline int64_t storage_nbytes(const Storage &self) { return detail::make<int64_t>(::tensor_storage_nbytes, self.get()); }
 
 // Returns the address of the first byte of the storage; NULL if it has none. The pointer is valid
 // until the storage is freed or resized.
-inline void * storage_data_ptr(const Storage &self) {
-  return detail::make<void *>(::tensor_storage_data_ptr, self.get());
-}
+inline void * storage_data_ptr(const Storage &self) { return detail::make<void *>(::tensor_storage_data_ptr, self.get()); }
 
 // Returns a number that is equal for all handles of a storage, and unique among live storages.
-inline int64_t storage_id(const Storage &self) {
-  return detail::make<int64_t>(::tensor_storage_id, self.get());
-}
+inline int64_t storage_id(const Storage &self) { return detail::make<int64_t>(::tensor_storage_id, self.get()); }
 
 // Returns a 1-D tensor over all whole elements of `dtype` (default: uint8) in the storage, sharing
 // its memory. A quantized dtype returns its integers.
-inline Tensor storage_view(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_storage_view, self.get(), detail::get(dtype));
-}
+inline Tensor storage_view(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_storage_view, self.get(), detail::get(dtype)); }
 
 // Returns a storage over the bytes from `start` to `stop`, sharing their memory. Neither storage
 // can be resized afterwards.
-inline Storage storage_slice(const Storage &self, Int start, Int stop) {
-  return detail::make<Storage>(::tensor_storage_slice, self.get(), start, stop);
-}
+inline Storage storage_slice(const Storage &self, Int start, Int stop) { return detail::make<Storage>(::tensor_storage_slice, self.get(), start, stop); }
 
 // Returns a copy of the storage.
-inline Storage storage_clone(const Storage &self) {
-  return detail::make<Storage>(::tensor_storage_clone, self.get());
-}
+inline Storage storage_clone(const Storage &self) { return detail::make<Storage>(::tensor_storage_clone, self.get()); }
 
 // Sets each byte to the low 8 bits of `value`.
-inline void storage_fill_(const Storage &self, Int value) {
-  detail::check(::tensor_storage_fill_(self.get(), value));
-}
+inline void storage_fill_(const Storage &self, Int value) { detail::check(::tensor_storage_fill_(self.get(), value)); }
 
 // Copies the bytes of `source`, which must have the same size.
-inline void storage_copy_(const Storage &self, const Storage &source) {
-  detail::check(::tensor_storage_copy_(self.get(), source.get()));
-}
+inline void storage_copy_(const Storage &self, const Storage &source) { detail::check(::tensor_storage_copy_(self.get(), source.get())); }
 
 // Reverses the byte order of each element of `dtype`, of complex elements in both parts. The size
 // must be a multiple of the element size.
-inline void storage_byteswap_(const Storage &self, Constant<Dtype> dtype) {
-  detail::check(::tensor_storage_byteswap_(self.get(), dtype));
-}
+inline void storage_byteswap_(const Storage &self, Constant<Dtype> dtype) { detail::check(::tensor_storage_byteswap_(self.get(), dtype)); }
 
 // Changes the size of the storage, and keeps the bytes that fit. Tensors over it keep their shapes,
 // and must not be used if they exceed the new size. Mapped storages, slices, and external or
 // exported memory cannot be resized.
-inline void storage_resize_(const Storage &self, Int nbytes) {
-  detail::check(::tensor_storage_resize_(self.get(), nbytes));
-}
+inline void storage_resize_(const Storage &self, Int nbytes) { detail::check(::tensor_storage_resize_(self.get(), nbytes)); }
 
 // Returns whether the storage can be resized.
-inline bool storage_resizable(const Storage &self) {
-  return detail::make<bool>(::tensor_storage_resizable, self.get());
-}
+inline bool storage_resizable(const Storage &self) { return detail::make<bool>(::tensor_storage_resizable, self.get()); }
 
 // Moves the storage to shared memory, which other processes can map. External memory is copied. An
 // exported storage, whose memory an array of the host language shares, is an error.
-inline void storage_share_memory_(const Storage &self) {
-  detail::check(::tensor_storage_share_memory_(self.get()));
-}
+inline void storage_share_memory_(const Storage &self) { detail::check(::tensor_storage_share_memory_(self.get())); }
 
 // Returns whether other processes can map the storage: it is in shared memory, or mapped from a
 // file with `shared`.
-inline bool storage_is_shared(const Storage &self) {
-  return detail::make<bool>(::tensor_storage_is_shared, self.get());
-}
+inline bool storage_is_shared(const Storage &self) { return detail::make<bool>(::tensor_storage_is_shared, self.get()); }
 
 // Returns the file descriptor of a shared storage, with which another process maps it by
 // `storage_from_descriptor`. The storage owns the descriptor; send a duplicate. The memory has no
 // name in the file system, and is released when the last process that maps it ends.
-inline int64_t storage_descriptor(const Storage &self) {
-  return detail::make<int64_t>(::tensor_storage_descriptor, self.get());
-}
+inline int64_t storage_descriptor(const Storage &self) { return detail::make<int64_t>(::tensor_storage_descriptor, self.get()); }
 
 // Maps `nbytes` bytes of shared memory from a file descriptor of another process. The caller keeps
 // ownership of the descriptor. If this process has mapped the memory already, returns that storage.
-inline Storage storage_from_descriptor(Int descriptor, Int nbytes) {
-  return detail::make<Storage>(::tensor_storage_from_descriptor, descriptor, nbytes);
-}
+inline Storage storage_from_descriptor(Int descriptor, Int nbytes) { return detail::make<Storage>(::tensor_storage_from_descriptor, descriptor, nbytes); }
 
 // Copies the storage to page-locked (pinned) memory. Returns a pinned storage unchanged. An error
 // without a CUDA device.
-inline Storage storage_pin_memory(const Storage &self) {
-  return detail::make<Storage>(::tensor_storage_pin_memory, self.get());
-}
+inline Storage storage_pin_memory(const Storage &self) { return detail::make<Storage>(::tensor_storage_pin_memory, self.get()); }
 
 // Returns whether the memory is page-locked (pinned).
-inline bool storage_is_pinned(const Storage &self) {
-  return detail::make<bool>(::tensor_storage_is_pinned, self.get());
-}
+inline bool storage_is_pinned(const Storage &self) { return detail::make<bool>(::tensor_storage_is_pinned, self.get()); }
 
 // Returns the device of the storage.
-inline Device storage_get_device(const Storage &self) {
-  return detail::make<Device>(::tensor_storage_get_device, self.get());
-}
+inline Device storage_get_device(const Storage &self) { return detail::make<Device>(::tensor_storage_get_device, self.get()); }
 
 // Returns the number of tensors and storage handles that hold the storage.
-inline int64_t storage_use_count(const Storage &self) {
-  return detail::make<int64_t>(::tensor_storage_use_count, self.get());
-}
+inline int64_t storage_use_count(const Storage &self) { return detail::make<int64_t>(::tensor_storage_use_count, self.get()); }
 
 // Formats the storage, one element a line, as bytes or as elements of `dtype`.
-inline std::string storage_to_string(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<std::string>(::tensor_storage_to_string, self.get(), detail::get(dtype));
-}
+inline std::string storage_to_string(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<std::string>(::tensor_storage_to_string, self.get(), detail::get(dtype)); }
 
 // Returns memory statistics of the CPU: bytes in use by storages, without mapped files and external
 // memory; their peak; bytes cached for reuse; the limit, 0 for none; and the numbers of live
@@ -7911,815 +5391,525 @@ inline MemoryStatsOfResult memory_stats_of(const std::optional<Dtype> &dtype = s
 
 // Returns a summary of the memory statistics of the CPU: the results of `memory_stats` and
 // `memory_stats_of` as a table.
-inline std::string memory_summary() {
-  return detail::make<std::string>(::tensor_memory_summary);
-}
+inline std::string memory_summary() { return detail::make<std::string>(::tensor_memory_summary); }
 
 // Resets the peak memory statistics: sets the peak of `memory_stats` to the bytes in use now.
-inline void reset_peak_memory_stats() {
-  detail::check(::tensor_reset_peak_memory_stats());
-}
+inline void reset_peak_memory_stats() { detail::check(::tensor_reset_peak_memory_stats()); }
 
 // Releases cached memory: the bytes that are cached for reuse are returned to the operating system.
-inline void empty_cache() {
-  detail::check(::tensor_empty_cache());
-}
+inline void empty_cache() { detail::check(::tensor_empty_cache()); }
 
 // Sets the limit of tensor memory in bytes. An allocation that would exceed it fails with an
 // out-of-memory error. 0 means no limit, and a negative limit is an error. The environment variable
 // LIBTENSOR_MEMORY_LIMIT sets the limit at the first call of the library: bytes, or a number with
 // the unit K, M, G or T (powers of 1024).
-inline void set_memory_limit(Int nbytes) {
-  detail::check(::tensor_set_memory_limit(nbytes));
-}
+inline void set_memory_limit(Int nbytes) { detail::check(::tensor_set_memory_limit(nbytes)); }
 
 // Makes one allocation of tensor memory, or one creation of a view, fail with an out-of-memory
 // error, so that programs can test how they handle it. The allocations and views of all threads are
 // counted from this call on, and the one with number `countdown` fails: 1 is the next one. 0
 // cancels a failure that has not occurred yet, and a negative `countdown` is an error.
-inline void fail_allocation(Int countdown) {
-  detail::check(::tensor_fail_allocation(countdown));
-}
+inline void fail_allocation(Int countdown) { detail::check(::tensor_fail_allocation(countdown)); }
 
 // Returns the level of the innermost transform of the calling thread; 0 outside of all.
-inline int64_t transform_level() {
-  return detail::make<int64_t>(::tensor_transform_level);
-}
+inline int64_t transform_level() { return detail::make<int64_t>(::tensor_transform_level); }
 
 // Ends all transforms of the calling thread inside of level `level`, or all with 0. Does nothing if
 // the thread is at that level. A binding that reads `transform_level` before it begins a transform
 // can restore it after any error.
-inline void transform_leave(Int level) {
-  detail::check(::tensor_transform_leave(level));
-}
+inline void transform_leave(Int level) { detail::check(::tensor_transform_leave(level)); }
 
 // Begins a vmap transform of the calling thread over a batch of `size`, and returns its level, for
 // `vmap_end`. Tensors of `vmap_wrap` represent one batch element, and operations on them are
 // batched. `randomness` of random operators is "error", "same" (one sample for all batch elements)
 // or "different" (one for each). Transforms can be nested.
-inline int64_t vmap_begin(Int size, const Text &randomness) {
-  return detail::make<int64_t>(::tensor_vmap_begin, size, detail::text("vmap_begin: randomness", randomness));
-}
+inline int64_t vmap_begin(Int size, const Text &randomness) { return detail::make<int64_t>(::tensor_vmap_begin, size, detail::text("vmap_begin: randomness", randomness)); }
 
 // Ends the vmap transform of a level, and all inside of it. Operations on tensors that remain
 // wrapped are an error.
-inline void vmap_end(Int level) {
-  detail::check(::tensor_vmap_end(level));
-}
+inline void vmap_end(Int level) { detail::check(::tensor_vmap_end(level)); }
 
 // Returns a batched tensor of level `level`, which represents one batch element of `self` along
 // dimension `dim`. Shares memory with `self`.
-inline Tensor vmap_wrap(const Tensor &self, Int dim, Int level) {
-  return detail::make<Tensor>(::tensor_vmap_wrap, self.get(), dim, level);
-}
+inline Tensor vmap_wrap(const Tensor &self, Int dim, Int level) { return detail::make<Tensor>(::tensor_vmap_wrap, self.get(), dim, level); }
 
 // Returns the tensor with all batch elements of the batched tensor `self`, along dimension `dim` of
 // the result; an unbatched tensor is expanded.
-inline Tensor vmap_unwrap(const Tensor &self, Int dim, Int level) {
-  return detail::make<Tensor>(::tensor_vmap_unwrap, self.get(), dim, level);
-}
+inline Tensor vmap_unwrap(const Tensor &self, Int dim, Int level) { return detail::make<Tensor>(::tensor_vmap_unwrap, self.get(), dim, level); }
 
 // Returns whether `self` is a batched tensor of the level.
-inline bool vmap_maps(const Tensor &self, Int level) {
-  return detail::make<bool>(::tensor_vmap_maps, self.get(), level);
-}
+inline bool vmap_maps(const Tensor &self, Int level) { return detail::make<bool>(::tensor_vmap_maps, self.get(), level); }
 
 // Returns the level of the innermost vmap in which `self` is batched; 0 for none.
-inline int64_t vmap_level(const Tensor &self) {
-  return detail::make<int64_t>(::tensor_vmap_level, self.get());
-}
+inline int64_t vmap_level(const Tensor &self) { return detail::make<int64_t>(::tensor_vmap_level, self.get()); }
 
 // Returns the `randomness` of the vmap of a level.
-inline std::string vmap_randomness(Int level) {
-  return detail::make<std::string>(::tensor_vmap_randomness, level);
-}
+inline std::string vmap_randomness(Int level) { return detail::make<std::string>(::tensor_vmap_randomness, level); }
 
 // Expands `self` to a batched tensor in all vmap levels of the thread, so that each batch element
 // has a separate gradient.
-inline Tensor vmap_spread(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_vmap_spread, self.get());
-}
+inline Tensor vmap_spread(const Tensor &self) { return detail::make<Tensor>(::tensor_vmap_spread, self.get()); }
 
 // Begins forward-mode automatic differentiation in the calling thread, and returns its level, for
 // `jvp_end`. Tensors of `jvp_wrap` have tangents, and results computed from them have the
 // Jacobian-vector products as tangents. Transforms can be nested, with separate tangents.
-inline int64_t jvp_begin() {
-  return detail::make<int64_t>(::tensor_jvp_begin);
-}
+inline int64_t jvp_begin() { return detail::make<int64_t>(::tensor_jvp_begin); }
 
 // Ends forward-mode differentiation of a level, and all transforms inside of it. Tensors that
 // remain lose their tangents.
-inline void jvp_end(Int level) {
-  detail::check(::tensor_jvp_end(level));
-}
+inline void jvp_end(Int level) { detail::check(::tensor_jvp_end(level)); }
 
 // Returns a dual tensor of level `level` from `primal` and `tangent`, which must have its shape,
 // device and category of dtype. Shares memory with `primal`, and copies `tangent`.
-inline Tensor jvp_wrap(const Tensor &primal, const Tensor &tangent, Int level) {
-  return detail::make<Tensor>(::tensor_jvp_wrap, primal.get(), tangent.get(), level);
-}
+inline Tensor jvp_wrap(const Tensor &primal, const Tensor &tangent, Int level) { return detail::make<Tensor>(::tensor_jvp_wrap, primal.get(), tangent.get(), level); }
 
 // Returns `self` without its tangent of level `level`, sharing its memory.
-inline Tensor jvp_primal(const Tensor &self, Int level) {
-  return detail::make<Tensor>(::tensor_jvp_primal, self.get(), level);
-}
+inline Tensor jvp_primal(const Tensor &self, Int level) { return detail::make<Tensor>(::tensor_jvp_primal, self.get(), level); }
 
 // Returns the tangent of `self` of level `level`, sharing its memory; none if it has no tangent.
-inline std::optional<Tensor> jvp_tangent(const Tensor &self, Int level) {
-  return detail::make<std::optional<Tensor>>(::tensor_jvp_tangent, self.get(), level);
-}
+inline std::optional<Tensor> jvp_tangent(const Tensor &self, Int level) { return detail::make<std::optional<Tensor>>(::tensor_jvp_tangent, self.get(), level); }
 
 // Returns the innermost level at which `self` has a tangent; 0 for none.
-inline int64_t jvp_level(const Tensor &self) {
-  return detail::make<int64_t>(::tensor_jvp_level, self.get());
-}
+inline int64_t jvp_level(const Tensor &self) { return detail::make<int64_t>(::tensor_jvp_level, self.get()); }
 
 // Returns `self` detached from the autograd graph, with its tangents, sharing the memory of both.
 // `detach` drops tangents as well.
-inline Tensor jvp_detach(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_jvp_detach, self.get());
-}
+inline Tensor jvp_detach(const Tensor &self) { return detail::make<Tensor>(::tensor_jvp_detach, self.get()); }
 
 // Returns `self` as an input of differentiation, sharing its memory: a leaf, or, with `keep`, a
 // view that remains connected to its autograd graph. Keeps its tangents, with `keep` including
 // their autograd graph.
-inline Tensor jvp_input(const Tensor &self, Bool keep) {
-  return detail::make<Tensor>(::tensor_jvp_input, self.get(), keep);
-}
+inline Tensor jvp_input(const Tensor &self, Bool keep) { return detail::make<Tensor>(::tensor_jvp_input, self.get(), keep); }
 
 // Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. A
 // shape with another number of elements is an error, and so are strides that require a copy;
 // `reshape` copies in this case.
-inline Tensor view(const Tensor &self, const Ints &size) {
-  return detail::make<Tensor>(::tensor_view, self.get(), size.data(), size.size());
-}
+inline Tensor view(const Tensor &self, const Ints &size) { return detail::make<Tensor>(::tensor_view, self.get(), size.data(), size.size()); }
 
 // Reinterprets the bytes of `self` as elements of `dtype`, without a grad_fn. If the element sizes
 // differ, the last dimension must be contiguous, and its size, the other strides and the storage
 // offset must be divisible.
-inline Tensor view(const Tensor &self, Constant<Dtype> dtype) {
-  return detail::make<Tensor>(::tensor_view_dtype, self.get(), dtype);
-}
+inline Tensor view(const Tensor &self, Constant<Dtype> dtype) { return detail::make<Tensor>(::tensor_view_dtype, self.get(), dtype); }
 
 // Returns a view with the shape of `other`. Equivalent to `view(other.size())`.
-inline Tensor view_as(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_view_as, self.get(), other.get());
-}
+inline Tensor view_as(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_view_as, self.get(), other.get()); }
 
 // Returns a tensor with shape `shape` and the same elements, in row-major order: a view if the
 // strides allow it, otherwise a copy. One size may be -1 and is inferred. A shape with another
 // number of elements is an error.
-inline Tensor reshape(const Tensor &self, const Ints &shape) {
-  return detail::make<Tensor>(::tensor_reshape, self.get(), shape.data(), shape.size());
-}
+inline Tensor reshape(const Tensor &self, const Ints &shape) { return detail::make<Tensor>(::tensor_reshape, self.get(), shape.data(), shape.size()); }
 
 // Reshapes `self` to the shape of `other`. Equivalent to `reshape(other.size())`.
-inline Tensor reshape_as(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_reshape_as, self.get(), other.get());
-}
+inline Tensor reshape_as(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_reshape_as, self.get(), other.get()); }
 
 // Flattens dimensions `start_dim` to `end_dim` into one: a view if the strides allow it, otherwise
 // a copy. By default, all dimensions are flattened.
-inline Tensor flatten(const Tensor &self, Int start_dim = 0, Int end_dim = -1) {
-  return detail::make<Tensor>(::tensor_flatten, self.get(), start_dim, end_dim);
-}
+inline Tensor flatten(const Tensor &self, Int start_dim = 0, Int end_dim = -1) { return detail::make<Tensor>(::tensor_flatten, self.get(), start_dim, end_dim); }
 
 // Flattens dimensions `start_dim` to `end_dim` into one with the name `out_dim`.
-inline Tensor flatten(const Tensor &self, Int start_dim, Int end_dim, const Text &out_dim) {
-  return detail::make<Tensor>(::tensor_flatten_out_dim, self.get(), start_dim, end_dim, detail::text("flatten: out_dim", out_dim));
-}
+inline Tensor flatten(const Tensor &self, Int start_dim, Int end_dim, const Text &out_dim) { return detail::make<Tensor>(::tensor_flatten_out_dim, self.get(), start_dim, end_dim, detail::text("flatten: out_dim", out_dim)); }
 
 // Flattens the adjacent dimensions `dims` into one with the name `out_dim`.
-inline Tensor flatten(const Tensor &self, const Ints &dims, const Text &out_dim) {
-  return detail::make<Tensor>(::tensor_flatten_dims, self.get(), dims.data(), dims.size(), detail::text("flatten: out_dim", out_dim));
-}
+inline Tensor flatten(const Tensor &self, const Ints &dims, const Text &out_dim) { return detail::make<Tensor>(::tensor_flatten_dims, self.get(), dims.data(), dims.size(), detail::text("flatten: out_dim", out_dim)); }
 
 // Splits dimension `dim` into several dimensions of the given sizes; one of them may be -1 and is
 // inferred. Their product must be the size of the dimension.
-inline Tensor unflatten(const Tensor &self, Int dim, const Ints &sizes) {
-  return detail::make<Tensor>(::tensor_unflatten, self.get(), dim, sizes.data(), sizes.size());
-}
+inline Tensor unflatten(const Tensor &self, Int dim, const Ints &sizes) { return detail::make<Tensor>(::tensor_unflatten, self.get(), dim, sizes.data(), sizes.size()); }
 
 // Splits dimension `dim` into several dimensions of the given sizes and names.
-inline Tensor unflatten_names(const Tensor &self, Int dim, const Ints &sizes, const Strings &names) {
-  return detail::make<Tensor>(::tensor_unflatten_names, self.get(), dim, sizes.data(), sizes.size(), names.data("unflatten_names: names"), names.size());
-}
+inline Tensor unflatten_names(const Tensor &self, Int dim, const Ints &sizes, const Strings &names) { return detail::make<Tensor>(::tensor_unflatten_names, self.get(), dim, sizes.data(), sizes.size(), names.data("unflatten_names: names"), names.size()); }
 
 // Flattens `self` to a contiguous 1-D tensor: a view if `self` is contiguous, otherwise a copy.
-inline Tensor ravel(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_ravel, self.get());
-}
+inline Tensor ravel(const Tensor &self) { return detail::make<Tensor>(::tensor_ravel, self.get()); }
 
 // Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are an
 // error.
-inline Tensor t(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_t_matrix, self.get());
-}
-inline Tensor t_(const Tensor &self) {
-  return detail::checked(self, ::tensor_t_matrix_(self.get()));
-}
+inline Tensor t(const Tensor &self) { return detail::make<Tensor>(::tensor_t_matrix, self.get()); }
+inline Tensor t_(const Tensor &self) { return detail::checked(self, ::tensor_t_matrix_(self.get())); }
 
 // Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
-inline Tensor transpose(const Tensor &self, Int dim0, Int dim1) {
-  return detail::make<Tensor>(::tensor_transpose, self.get(), dim0, dim1);
-}
-inline Tensor transpose_(const Tensor &self, Int dim0, Int dim1) {
-  return detail::checked(self, ::tensor_transpose_(self.get(), dim0, dim1));
-}
+inline Tensor transpose(const Tensor &self, Int dim0, Int dim1) { return detail::make<Tensor>(::tensor_transpose, self.get(), dim0, dim1); }
+inline Tensor transpose_(const Tensor &self, Int dim0, Int dim1) { return detail::checked(self, ::tensor_transpose_(self.get(), dim0, dim1)); }
 
 // Transposes a tensor: swaps the dimensions `axis0` and `axis1`. Alias of `transpose`, with NumPy's
 // name.
-inline Tensor swapaxes(const Tensor &self, Int axis0, Int axis1) {
-  return detail::make<Tensor>(::tensor_swapaxes, self.get(), axis0, axis1);
-}
-inline Tensor swapaxes_(const Tensor &self, Int axis0, Int axis1) {
-  return detail::checked(self, ::tensor_swapaxes_(self.get(), axis0, axis1));
-}
+inline Tensor swapaxes(const Tensor &self, Int axis0, Int axis1) { return detail::make<Tensor>(::tensor_swapaxes, self.get(), axis0, axis1); }
+inline Tensor swapaxes_(const Tensor &self, Int axis0, Int axis1) { return detail::checked(self, ::tensor_swapaxes_(self.get(), axis0, axis1)); }
 
 // Transposes a tensor: swaps dimensions `dim0` and `dim1`. Returns a view.
 //
 // Alias of `transpose`.
-inline Tensor swapdims(const Tensor &self, Int dim0, Int dim1) {
-  return detail::make<Tensor>(::tensor_swapdims, self.get(), dim0, dim1);
-}
-inline Tensor swapdims_(const Tensor &self, Int dim0, Int dim1) {
-  return detail::checked(self, ::tensor_swapdims_(self.get(), dim0, dim1));
-}
+inline Tensor swapdims(const Tensor &self, Int dim0, Int dim1) { return detail::make<Tensor>(::tensor_swapdims, self.get(), dim0, dim1); }
+inline Tensor swapdims_(const Tensor &self, Int dim0, Int dim1) { return detail::checked(self, ::tensor_swapdims_(self.get(), dim0, dim1)); }
 
 // Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. Returns a
 // view. `dims` must contain each dimension once.
-inline Tensor permute(const Tensor &self, const Ints &dims) {
-  return detail::make<Tensor>(::tensor_permute, self.get(), dims.data(), dims.size());
-}
+inline Tensor permute(const Tensor &self, const Ints &dims) { return detail::make<Tensor>(::tensor_permute, self.get(), dims.data(), dims.size()); }
 
 // Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
-inline Tensor movedim(const Tensor &self, Int source, Int destination) {
-  return detail::make<Tensor>(::tensor_movedim, self.get(), source, destination);
-}
+inline Tensor movedim(const Tensor &self, Int source, Int destination) { return detail::make<Tensor>(::tensor_movedim, self.get(), source, destination); }
 
 // Moves the dimensions `source` to the positions `destination`; the others keep their order.
 // Returns a view.
-inline Tensor movedim_list(const Tensor &self, const Ints &source, const Ints &destination) {
-  return detail::make<Tensor>(::tensor_movedim_list, self.get(), source.data(), source.size(), destination.data(), destination.size());
-}
+inline Tensor movedim_list(const Tensor &self, const Ints &source, const Ints &destination) { return detail::make<Tensor>(::tensor_movedim_list, self.get(), source.data(), source.size(), destination.data(), destination.size()); }
 
 // Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
 //
 // Alias of `movedim`.
-inline Tensor moveaxis(const Tensor &self, Int source, Int destination) {
-  return detail::make<Tensor>(::tensor_moveaxis, self.get(), source, destination);
-}
+inline Tensor moveaxis(const Tensor &self, Int source, Int destination) { return detail::make<Tensor>(::tensor_moveaxis, self.get(), source, destination); }
 
 // Moves the dimensions `source` to the positions `destination`; the others keep their order.
 // Returns a view.
 //
 // Alias of `movedim`.
-inline Tensor moveaxis_list(const Tensor &self, const Ints &source, const Ints &destination) {
-  return detail::make<Tensor>(::tensor_moveaxis_list, self.get(), source.data(), source.size(), destination.data(), destination.size());
-}
+inline Tensor moveaxis_list(const Tensor &self, const Ints &source, const Ints &destination) { return detail::make<Tensor>(::tensor_moveaxis_list, self.get(), source.data(), source.size(), destination.data(), destination.size()); }
 
 // Reverses the order of dimensions (transpose). Returns a view.
-inline Tensor T(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_T, self.get());
-}
+inline Tensor T(const Tensor &self) { return detail::make<Tensor>(::tensor_T, self.get()); }
 
 // Transposes matrices: swaps the last two dimensions. Returns a view.
-inline Tensor mT(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_mT, self.get());
-}
+inline Tensor mT(const Tensor &self) { return detail::make<Tensor>(::tensor_mT, self.get()); }
 
 // Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
 // conjugates. Returns a view.
-inline Tensor mH(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_mH, self.get());
-}
+inline Tensor mH(const Tensor &self) { return detail::make<Tensor>(::tensor_mH, self.get()); }
 
 // Computes the adjoint (conjugate transpose) of a matrix. Returns a view, and a zero-dim tensor
 // unchanged.
-inline Tensor H(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_H, self.get());
-}
+inline Tensor H(const Tensor &self) { return detail::make<Tensor>(::tensor_H, self.get()); }
 
 // Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
 // conjugates. Returns a view (conjugated lazily).
-inline Tensor adjoint(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_adjoint, self.get());
-}
+inline Tensor adjoint(const Tensor &self) { return detail::make<Tensor>(::tensor_adjoint, self.get()); }
 
 // Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
 // copies. A size of -1 keeps that of the dimension. Returns a view. Other sizes than 1 cannot
 // change. `implicit` is ignored.
-inline Tensor expand(const Tensor &self, const Ints &size, Bool implicit = false) {
-  return detail::make<Tensor>(::tensor_expand, self.get(), size.data(), size.size(), implicit);
-}
+inline Tensor expand(const Tensor &self, const Ints &size, Bool implicit = false) { return detail::make<Tensor>(::tensor_expand, self.get(), size.data(), size.size(), implicit); }
 
 // Expands `self` to the shape of `other`. Equivalent to `expand(other.size())`.
-inline Tensor expand_as(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_expand_as, self.get(), other.get());
-}
+inline Tensor expand_as(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_expand_as, self.get(), other.get()); }
 
 // Broadcasts `self` to the shape `size`. Equivalent to `expand`.
-inline Tensor broadcast_to(const Tensor &self, const Ints &size) {
-  return detail::make<Tensor>(::tensor_broadcast_to, self.get(), size.data(), size.size());
-}
+inline Tensor broadcast_to(const Tensor &self, const Ints &size) { return detail::make<Tensor>(::tensor_broadcast_to, self.get(), size.data(), size.size()); }
 
 // Removes all dimensions of size 1. Returns a view.
-inline Tensor squeeze(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_squeeze, self.get());
-}
-inline Tensor squeeze_(const Tensor &self) {
-  return detail::checked(self, ::tensor_squeeze_(self.get()));
-}
+inline Tensor squeeze(const Tensor &self) { return detail::make<Tensor>(::tensor_squeeze, self.get()); }
+inline Tensor squeeze_(const Tensor &self) { return detail::checked(self, ::tensor_squeeze_(self.get())); }
 
 // Removes dimension `dim` if its size is 1. Returns a view.
-inline Tensor squeeze(const Tensor &self, Int dim) {
-  return detail::make<Tensor>(::tensor_squeeze_dim, self.get(), dim);
-}
-inline Tensor squeeze_(const Tensor &self, Int dim) {
-  return detail::checked(self, ::tensor_squeeze_dim_(self.get(), dim));
-}
+inline Tensor squeeze(const Tensor &self, Int dim) { return detail::make<Tensor>(::tensor_squeeze_dim, self.get(), dim); }
+inline Tensor squeeze_(const Tensor &self, Int dim) { return detail::checked(self, ::tensor_squeeze_dim_(self.get(), dim)); }
 
 // Removes the listed dimensions whose size is 1. Returns a view.
-inline Tensor squeeze_dims(const Tensor &self, const Ints &dim) {
-  return detail::make<Tensor>(::tensor_squeeze_dims, self.get(), dim.data(), dim.size());
-}
-inline Tensor squeeze_dims_(const Tensor &self, const Ints &dim) {
-  return detail::checked(self, ::tensor_squeeze_dims_(self.get(), dim.data(), dim.size()));
-}
+inline Tensor squeeze_dims(const Tensor &self, const Ints &dim) { return detail::make<Tensor>(::tensor_squeeze_dims, self.get(), dim.data(), dim.size()); }
+inline Tensor squeeze_dims_(const Tensor &self, const Ints &dim) { return detail::checked(self, ::tensor_squeeze_dims_(self.get(), dim.data(), dim.size())); }
 
 // Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
 // result. Returns a view.
-inline Tensor unsqueeze(const Tensor &self, Int dim) {
-  return detail::make<Tensor>(::tensor_unsqueeze, self.get(), dim);
-}
-inline Tensor unsqueeze_(const Tensor &self, Int dim) {
-  return detail::checked(self, ::tensor_unsqueeze_(self.get(), dim));
-}
+inline Tensor unsqueeze(const Tensor &self, Int dim) { return detail::make<Tensor>(::tensor_unsqueeze, self.get(), dim); }
+inline Tensor unsqueeze_(const Tensor &self, Int dim) { return detail::checked(self, ::tensor_unsqueeze_(self.get(), dim)); }
 
 // Returns the slice `start:start + length` of dimension `dim`, as a view. A slice that is out of
 // range is an error.
-inline Tensor narrow(const Tensor &self, Int dim, Int start, Int length) {
-  return detail::make<Tensor>(::tensor_narrow, self.get(), dim, start, length);
-}
+inline Tensor narrow(const Tensor &self, Int dim, Int start, Int length) { return detail::make<Tensor>(::tensor_narrow, self.get(), dim, start, length); }
 
 // Returns the slice `start:start + length` of dimension `dim`, as a view; `start` is a zero-dim
 // integer tensor.
-inline Tensor narrow(const Tensor &self, Int dim, const Tensor &start, Int length) {
-  return detail::make<Tensor>(::tensor_narrow_tensor, self.get(), dim, start.get(), length);
-}
+inline Tensor narrow(const Tensor &self, Int dim, const Tensor &start, Int length) { return detail::make<Tensor>(::tensor_narrow_tensor, self.get(), dim, start.get(), length); }
 
 // Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view. An
 // index out of range is an error; a negative one counts from the end.
-inline Tensor select(const Tensor &self, Int dim, Int index) {
-  return detail::make<Tensor>(::tensor_select, self.get(), dim, index);
-}
+inline Tensor select(const Tensor &self, Int dim, Int index) { return detail::make<Tensor>(::tensor_select, self.get(), dim, index); }
 
 // Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
 // end, and bounds are clamped to the size. `step` must be positive.
-inline Tensor slice(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
-  return detail::make<Tensor>(::tensor_slice, self.get(), dim, detail::get(start), detail::get(end), step);
-}
+inline Tensor slice(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) { return detail::make<Tensor>(::tensor_slice, self.get(), dim, detail::get(start), detail::get(end), step); }
 
 // Views the storage of `self` with the given shape `size`, strides (in elements) and storage
 // offset. Returns a view. A view that exceeds the storage is an error, and so are negative strides.
 // `storage_offset` defaults to that of `self`.
-inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
-  return detail::make<Tensor>(::tensor_as_strided, self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset));
-}
-inline Tensor as_strided_(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
-  return detail::checked(self, ::tensor_as_strided_(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)));
-}
+inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) { return detail::make<Tensor>(::tensor_as_strided, self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)); }
+inline Tensor as_strided_(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) { return detail::checked(self, ::tensor_as_strided_(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset))); }
 
 // Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step` elements
 // apart, as a view. The elements of a window are the last dimension of the result.
-inline Tensor unfold(const Tensor &self, Int dimension, Int size, Int step) {
-  return detail::make<Tensor>(::tensor_unfold, self.get(), dimension, size, step);
-}
+inline Tensor unfold(const Tensor &self, Int dimension, Int size, Int step) { return detail::make<Tensor>(::tensor_unfold, self.get(), dimension, size, step); }
 
 // Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
 // `dim2`, as a view; the diagonal is the last dimension of the result. Fewer than 2 dimensions are
 // an error.
-inline Tensor diagonal(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
-  return detail::make<Tensor>(::tensor_diagonal, self.get(), offset, dim1, dim2);
-}
+inline Tensor diagonal(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) { return detail::make<Tensor>(::tensor_diagonal, self.get(), offset, dim1, dim2); }
 
 // Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
 // dimension of the result, and has the name `outdim`.
-inline Tensor diagonal(const Tensor &self, const Text &outdim, Int dim1, Int dim2, Int offset = 0) {
-  return detail::make<Tensor>(::tensor_diagonal_outdim, self.get(), detail::text("diagonal: outdim", outdim), dim1, dim2, offset);
-}
+inline Tensor diagonal(const Tensor &self, const Text &outdim, Int dim1, Int dim2, Int offset = 0) { return detail::make<Tensor>(::tensor_diagonal_outdim, self.get(), detail::text("diagonal: outdim", outdim), dim1, dim2, offset); }
 
 // Returns a tensor that shares memory with `self`, detached from the autograd graph: it does not
 // require grad.
-inline Tensor detach(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_detach, self.get());
-}
+inline Tensor detach(const Tensor &self) { return detail::make<Tensor>(::tensor_detach, self.get()); }
 
 // Splits `self` into its slices along dimension `dim`, and removes the dimension. Returns views.
-inline std::vector<Tensor> unbind(const Tensor &self, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_unbind, self.get(), dim);
-}
+inline std::vector<Tensor> unbind(const Tensor &self, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_unbind, self.get(), dim); }
 
 // Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. A
 // `split_size` below 1 is an error. Returns views.
-inline std::vector<Tensor> split(const Tensor &self, Int split_size, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_split, self.get(), split_size, dim);
-}
+inline std::vector<Tensor> split(const Tensor &self, Int split_size, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_split, self.get(), split_size, dim); }
 
 // Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
 // views.
 //
 // Alias of `split_with_sizes`.
-inline std::vector<Tensor> split_sizes(const Tensor &self, const Ints &split_size, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_split_sizes, self.get(), split_size.data(), split_size.size(), dim);
-}
+inline std::vector<Tensor> split_sizes(const Tensor &self, const Ints &split_size, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_split_sizes, self.get(), split_size.data(), split_size.size(), dim); }
 
 // Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
 // views.
-inline std::vector<Tensor> split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_split_with_sizes, self.get(), split_sizes.data(), split_sizes.size(), dim);
-}
+inline std::vector<Tensor> split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_split_with_sizes, self.get(), split_sizes.data(), split_sizes.size(), dim); }
 
 // Splits dimension `dim` into at most `chunks` chunks of equal size; the last one may be smaller.
 // `chunks` below 1 is an error. Returns views.
-inline std::vector<Tensor> chunk(const Tensor &self, Int chunks, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_chunk, self.get(), chunks, dim);
-}
+inline std::vector<Tensor> chunk(const Tensor &self, Int chunks, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_chunk, self.get(), chunks, dim); }
 
 // Splits a dimension as `chunk` does, without the error when autograd is enabled and a chunk is
 // modified in place.
-inline std::vector<Tensor> unsafe_chunk(const Tensor &self, Int chunks, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_unsafe_chunk, self.get(), chunks, dim);
-}
+inline std::vector<Tensor> unsafe_chunk(const Tensor &self, Int chunks, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_unsafe_chunk, self.get(), chunks, dim); }
 
 // Splits a dimension as `split` does, without the error when autograd is enabled and a chunk is
 // modified in place.
-inline std::vector<Tensor> unsafe_split(const Tensor &self, Int split_size, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_unsafe_split, self.get(), split_size, dim);
-}
+inline std::vector<Tensor> unsafe_split(const Tensor &self, Int split_size, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_unsafe_split, self.get(), split_size, dim); }
 
 // Splits a dimension as `split_with_sizes` does, without the error when autograd is enabled and a
 // chunk is modified in place.
-inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_unsafe_split_with_sizes, self.get(), split_sizes.data(), split_sizes.size(), dim);
-}
+inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_unsafe_split_with_sizes, self.get(), split_sizes.data(), split_sizes.size(), dim); }
 
 // Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the larger ones
 // are first. Returns views.
-inline std::vector<Tensor> tensor_split(const Tensor &self, Int sections, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_tensor_split, self.get(), sections, dim);
-}
+inline std::vector<Tensor> tensor_split(const Tensor &self, Int sections, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_tensor_split, self.get(), sections, dim); }
 
 // Splits dimension `dim` before each index in `indices`; negative ones count from the end. Returns
 // views.
-inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_tensor_split_indices, self.get(), indices.data(), indices.size(), dim);
-}
+inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_tensor_split_indices, self.get(), indices.data(), indices.size(), dim); }
 
 // Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a 1-D
 // tensor contains the indices. See `tensor_split`.
-inline std::vector<Tensor> tensor_split(const Tensor &self, const Tensor &tensor_indices_or_sections, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_tensor_split_tensor, self.get(), tensor_indices_or_sections.get(), dim);
-}
+inline std::vector<Tensor> tensor_split(const Tensor &self, const Tensor &tensor_indices_or_sections, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_tensor_split_tensor, self.get(), tensor_indices_or_sections.get(), dim); }
 
 // Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
 // divisible by `sections` is an error, and so is a zero-dim tensor. Returns views.
-inline std::vector<Tensor> hsplit(const Tensor &self, Int sections) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_hsplit, self.get(), sections);
-}
+inline std::vector<Tensor> hsplit(const Tensor &self, Int sections) { return detail::make_list<std::vector<Tensor>>(::tensor_hsplit, self.get(), sections); }
 
 // Splits columns (dimension 1, or 0 of a vector) before each index in `indices`; negative ones
 // count from the end. Returns views.
-inline std::vector<Tensor> hsplit_indices(const Tensor &self, const Ints &indices) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_hsplit_indices, self.get(), indices.data(), indices.size());
-}
+inline std::vector<Tensor> hsplit_indices(const Tensor &self, const Ints &indices) { return detail::make_list<std::vector<Tensor>>(::tensor_hsplit_indices, self.get(), indices.data(), indices.size()); }
 
 // Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible by
 // `sections` is an error, and so are tensors of fewer than 2 dimensions. Returns views.
-inline std::vector<Tensor> vsplit(const Tensor &self, Int sections) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_vsplit, self.get(), sections);
-}
+inline std::vector<Tensor> vsplit(const Tensor &self, Int sections) { return detail::make_list<std::vector<Tensor>>(::tensor_vsplit, self.get(), sections); }
 
 // Splits rows (dimension 0) before each index in `indices`; negative ones count from the end.
 // Returns views.
-inline std::vector<Tensor> vsplit_indices(const Tensor &self, const Ints &indices) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_vsplit_indices, self.get(), indices.data(), indices.size());
-}
+inline std::vector<Tensor> vsplit_indices(const Tensor &self, const Ints &indices) { return detail::make_list<std::vector<Tensor>>(::tensor_vsplit_indices, self.get(), indices.data(), indices.size()); }
 
 // Splits dimension 2 into `sections` equal chunks. A size that is not divisible by `sections` is an
 // error, and so are tensors of fewer than 3 dimensions. Returns views.
-inline std::vector<Tensor> dsplit(const Tensor &self, Int sections) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_dsplit, self.get(), sections);
-}
+inline std::vector<Tensor> dsplit(const Tensor &self, Int sections) { return detail::make_list<std::vector<Tensor>>(::tensor_dsplit, self.get(), sections); }
 
 // Splits dimension 2 before each index in `indices`; negative ones count from the end. Returns
 // views.
-inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indices) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_dsplit_indices, self.get(), indices.data(), indices.size());
-}
+inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indices) { return detail::make_list<std::vector<Tensor>>(::tensor_dsplit_indices, self.get(), indices.data(), indices.size()); }
 
 // Computes `view` as a contiguous copy instead of a view.
 //
 // Returns a copy with shape `size` of the same elements; one size may be -1 and is inferred. A
 // shape with another number of elements is an error, and so are strides that require a copy;
 // `reshape` copies in this case.
-inline Tensor view_copy(const Tensor &self, const Ints &size) {
-  return detail::make<Tensor>(::tensor_view_copy, self.get(), size.data(), size.size());
-}
-inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &size) {
-  detail::check(::tensor_view_copy_out(self.get(), size.data(), size.size(), out.get()));
-}
+inline Tensor view_copy(const Tensor &self, const Ints &size) { return detail::make<Tensor>(::tensor_view_copy, self.get(), size.data(), size.size()); }
+inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &size) { detail::check(::tensor_view_copy_out(self.get(), size.data(), size.size(), out.get())); }
 
 // Computes `view` as a contiguous copy instead of a view.
 //
 // Reinterprets the bytes of `self` as elements of `dtype`, without a grad_fn. If the element sizes
 // differ, the last dimension must be contiguous, and its size, the other strides and the storage
 // offset must be divisible.
-inline Tensor view_copy(const Tensor &self, Constant<Dtype> dtype) {
-  return detail::make<Tensor>(::tensor_view_copy_dtype, self.get(), dtype);
-}
-inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype> dtype) {
-  detail::check(::tensor_view_copy_dtype_out(self.get(), dtype, out.get()));
-}
+inline Tensor view_copy(const Tensor &self, Constant<Dtype> dtype) { return detail::make<Tensor>(::tensor_view_copy_dtype, self.get(), dtype); }
+inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype> dtype) { detail::check(::tensor_view_copy_dtype_out(self.get(), dtype, out.get())); }
 
 // Computes `expand` as a contiguous copy instead of a view.
 //
 // Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
 // copies. A size of -1 keeps that of the dimension. Other sizes than 1 cannot change. `implicit` is
 // ignored.
-inline Tensor expand_copy(const Tensor &self, const Ints &size, Bool implicit = false) {
-  return detail::make<Tensor>(::tensor_expand_copy, self.get(), size.data(), size.size(), implicit);
-}
-inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &size, Bool implicit = false) {
-  detail::check(::tensor_expand_copy_out(self.get(), size.data(), size.size(), implicit, out.get()));
-}
+inline Tensor expand_copy(const Tensor &self, const Ints &size, Bool implicit = false) { return detail::make<Tensor>(::tensor_expand_copy, self.get(), size.data(), size.size(), implicit); }
+inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &size, Bool implicit = false) { detail::check(::tensor_expand_copy_out(self.get(), size.data(), size.size(), implicit, out.get())); }
 
 // Computes `permute` as a contiguous copy instead of a view.
 //
 // Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. `dims` must
 // contain each dimension once.
-inline Tensor permute_copy(const Tensor &self, const Ints &dims) {
-  return detail::make<Tensor>(::tensor_permute_copy, self.get(), dims.data(), dims.size());
-}
-inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &dims) {
-  detail::check(::tensor_permute_copy_out(self.get(), dims.data(), dims.size(), out.get()));
-}
+inline Tensor permute_copy(const Tensor &self, const Ints &dims) { return detail::make<Tensor>(::tensor_permute_copy, self.get(), dims.data(), dims.size()); }
+inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &dims) { detail::check(::tensor_permute_copy_out(self.get(), dims.data(), dims.size(), out.get())); }
 
 // Computes `transpose` as a contiguous copy instead of a view.
 //
 // Transposes a tensor: swaps dimensions `dim0` and `dim1`.
-inline Tensor transpose_copy(const Tensor &self, Int dim0, Int dim1) {
-  return detail::make<Tensor>(::tensor_transpose_copy, self.get(), dim0, dim1);
-}
-inline void transpose_copy_out(const Tensor &out, const Tensor &self, Int dim0, Int dim1) {
-  detail::check(::tensor_transpose_copy_out(self.get(), dim0, dim1, out.get()));
-}
+inline Tensor transpose_copy(const Tensor &self, Int dim0, Int dim1) { return detail::make<Tensor>(::tensor_transpose_copy, self.get(), dim0, dim1); }
+inline void transpose_copy_out(const Tensor &out, const Tensor &self, Int dim0, Int dim1) { detail::check(::tensor_transpose_copy_out(self.get(), dim0, dim1, out.get())); }
 
 // Computes `t` as a contiguous copy instead of a view.
 //
 // Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are an
 // error.
-inline Tensor t_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_t_copy, self.get());
-}
-inline void t_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_t_copy_out(self.get(), out.get()));
-}
+inline Tensor t_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_t_copy, self.get()); }
+inline void t_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_t_copy_out(self.get(), out.get())); }
 
 // Computes `squeeze` as a contiguous copy instead of a view.
 //
 // Removes all dimensions of size 1.
-inline Tensor squeeze_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_squeeze_copy, self.get());
-}
-inline void squeeze_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_squeeze_copy_out(self.get(), out.get()));
-}
+inline Tensor squeeze_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_squeeze_copy, self.get()); }
+inline void squeeze_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_squeeze_copy_out(self.get(), out.get())); }
 
 // Computes `squeeze` as a contiguous copy instead of a view.
 //
 // Removes dimension `dim` if its size is 1.
-inline Tensor squeeze_copy(const Tensor &self, Int dim) {
-  return detail::make<Tensor>(::tensor_squeeze_copy_dim, self.get(), dim);
-}
-inline void squeeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
-  detail::check(::tensor_squeeze_copy_dim_out(self.get(), dim, out.get()));
-}
+inline Tensor squeeze_copy(const Tensor &self, Int dim) { return detail::make<Tensor>(::tensor_squeeze_copy_dim, self.get(), dim); }
+inline void squeeze_copy_out(const Tensor &out, const Tensor &self, Int dim) { detail::check(::tensor_squeeze_copy_dim_out(self.get(), dim, out.get())); }
 
 // Computes `squeeze` as a contiguous copy instead of a view.
 //
 // Removes the listed dimensions whose size is 1.
-inline Tensor squeeze_copy_dims(const Tensor &self, const Ints &dim) {
-  return detail::make<Tensor>(::tensor_squeeze_copy_dims, self.get(), dim.data(), dim.size());
-}
-inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const Ints &dim) {
-  detail::check(::tensor_squeeze_copy_dims_out(self.get(), dim.data(), dim.size(), out.get()));
-}
+inline Tensor squeeze_copy_dims(const Tensor &self, const Ints &dim) { return detail::make<Tensor>(::tensor_squeeze_copy_dims, self.get(), dim.data(), dim.size()); }
+inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const Ints &dim) { detail::check(::tensor_squeeze_copy_dims_out(self.get(), dim.data(), dim.size(), out.get())); }
 
 // Computes `unsqueeze` as a contiguous copy instead of a view.
 //
 // Inserts a dimension of size 1 at position `dim`; a negative `dim` counts from the end of the
 // result.
-inline Tensor unsqueeze_copy(const Tensor &self, Int dim) {
-  return detail::make<Tensor>(::tensor_unsqueeze_copy, self.get(), dim);
-}
-inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
-  detail::check(::tensor_unsqueeze_copy_out(self.get(), dim, out.get()));
-}
+inline Tensor unsqueeze_copy(const Tensor &self, Int dim) { return detail::make<Tensor>(::tensor_unsqueeze_copy, self.get(), dim); }
+inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) { detail::check(::tensor_unsqueeze_copy_out(self.get(), dim, out.get())); }
 
 // Computes `narrow` as a contiguous copy instead of a view.
 //
 // Returns the slice `start:start + length` of dimension `dim`. A slice that is out of range is an
 // error.
-inline Tensor narrow_copy(const Tensor &self, Int dim, Int start, Int length) {
-  return detail::make<Tensor>(::tensor_narrow_copy, self.get(), dim, start, length);
-}
-inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int start, Int length) {
-  detail::check(::tensor_narrow_copy_out(self.get(), dim, start, length, out.get()));
-}
+inline Tensor narrow_copy(const Tensor &self, Int dim, Int start, Int length) { return detail::make<Tensor>(::tensor_narrow_copy, self.get(), dim, start, length); }
+inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int start, Int length) { detail::check(::tensor_narrow_copy_out(self.get(), dim, start, length, out.get())); }
 
 // Computes `select` as a contiguous copy instead of a view.
 //
 // Selects the slice at `index` of dimension `dim`, and removes the dimension. An index out of range
 // is an error; a negative one counts from the end.
-inline Tensor select_copy(const Tensor &self, Int dim, Int index) {
-  return detail::make<Tensor>(::tensor_select_copy, self.get(), dim, index);
-}
-inline void select_copy_out(const Tensor &out, const Tensor &self, Int dim, Int index) {
-  detail::check(::tensor_select_copy_out(self.get(), dim, index, out.get()));
-}
+inline Tensor select_copy(const Tensor &self, Int dim, Int index) { return detail::make<Tensor>(::tensor_select_copy, self.get(), dim, index); }
+inline void select_copy_out(const Tensor &out, const Tensor &self, Int dim, Int index) { detail::check(::tensor_select_copy_out(self.get(), dim, index, out.get())); }
 
 // Computes `slice` as a contiguous copy instead of a view.
 //
 // Returns the slice `start:end:step` of dimension `dim`. Negative bounds count from the end, and
 // bounds are clamped to the size. `step` must be positive.
-inline Tensor slice_copy(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
-  return detail::make<Tensor>(::tensor_slice_copy, self.get(), dim, detail::get(start), detail::get(end), step);
-}
-inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
-  detail::check(::tensor_slice_copy_out(self.get(), dim, detail::get(start), detail::get(end), step, out.get()));
-}
+inline Tensor slice_copy(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) { return detail::make<Tensor>(::tensor_slice_copy, self.get(), dim, detail::get(start), detail::get(end), step); }
+inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) { detail::check(::tensor_slice_copy_out(self.get(), dim, detail::get(start), detail::get(end), step, out.get())); }
 
 // Computes `as_strided` as a contiguous copy instead of a view.
 //
 // Views the storage of `self` with the given shape `size`, strides (in elements) and storage
 // offset. A view that exceeds the storage is an error, and so are negative strides.
 // `storage_offset` defaults to that of `self`.
-inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
-  return detail::make<Tensor>(::tensor_as_strided_copy, self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset));
-}
-inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
-  detail::check(::tensor_as_strided_copy_out(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.get()));
-}
+inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) { return detail::make<Tensor>(::tensor_as_strided_copy, self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)); }
+inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) { detail::check(::tensor_as_strided_copy_out(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.get())); }
 
 // Computes `unfold` as a contiguous copy instead of a view.
 //
 // Returns all sliding windows (slices) of `size` elements of dimension `dimension`, `step` elements
 // apart. The elements of a window are the last dimension of the result.
-inline Tensor unfold_copy(const Tensor &self, Int dimension, Int size, Int step) {
-  return detail::make<Tensor>(::tensor_unfold_copy, self.get(), dimension, size, step);
-}
-inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension, Int size, Int step) {
-  detail::check(::tensor_unfold_copy_out(self.get(), dimension, size, step, out.get()));
-}
+inline Tensor unfold_copy(const Tensor &self, Int dimension, Int size, Int step) { return detail::make<Tensor>(::tensor_unfold_copy, self.get(), dimension, size, step); }
+inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension, Int size, Int step) { detail::check(::tensor_unfold_copy_out(self.get(), dimension, size, step, out.get())); }
 
 // Computes `diagonal` as a contiguous copy instead of a view.
 //
 // Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
 // `dim2`; the diagonal is the last dimension of the result. Fewer than 2 dimensions are an error.
-inline Tensor diagonal_copy(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
-  return detail::make<Tensor>(::tensor_diagonal_copy, self.get(), offset, dim1, dim2);
-}
-inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
-  detail::check(::tensor_diagonal_copy_out(self.get(), offset, dim1, dim2, out.get()));
-}
+inline Tensor diagonal_copy(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) { return detail::make<Tensor>(::tensor_diagonal_copy, self.get(), offset, dim1, dim2); }
+inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) { detail::check(::tensor_diagonal_copy_out(self.get(), offset, dim1, dim2, out.get())); }
 
 // Computes `detach` as a contiguous copy instead of a view.
 //
 // Returns a copy of `self`, detached from the autograd graph: it does not require grad.
-inline Tensor detach_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_detach_copy, self.get());
-}
-inline void detach_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_detach_copy_out(self.get(), out.get()));
-}
+inline Tensor detach_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_detach_copy, self.get()); }
+inline void detach_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_detach_copy_out(self.get(), out.get())); }
 
 // Computes `unbind` as a contiguous copy instead of a view.
 //
 // Splits `self` into its slices along dimension `dim`, and removes the dimension.
-inline std::vector<Tensor> unbind_copy(const Tensor &self, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_unbind_copy, self.get(), dim);
-}
+inline std::vector<Tensor> unbind_copy(const Tensor &self, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_unbind_copy, self.get(), dim); }
 
 // Computes `split` as a contiguous copy instead of a view.
 //
 // Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. A
 // `split_size` below 1 is an error.
-inline std::vector<Tensor> split_copy(const Tensor &self, Int split_size, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_split_copy, self.get(), split_size, dim);
-}
+inline std::vector<Tensor> split_copy(const Tensor &self, Int split_size, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_split_copy, self.get(), split_size, dim); }
 
 // Computes `split_with_sizes` as a contiguous copy instead of a view.
 //
 // Splits dimension `dim` into chunks of the listed sizes, which must sum to its size.
-inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
-  return detail::make_list<std::vector<Tensor>>(::tensor_split_with_sizes_copy, self.get(), split_sizes.data(), split_sizes.size(), dim);
-}
+inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints &split_sizes, Int dim = 0) { return detail::make_list<std::vector<Tensor>>(::tensor_split_with_sizes_copy, self.get(), split_sizes.data(), split_sizes.size(), dim); }
 
 // Computes `view_as_real` as a contiguous copy instead of a view.
 //
 // Views complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view is an error.
-inline Tensor view_as_real_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_view_as_real_copy, self.get());
-}
-inline void view_as_real_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_view_as_real_copy_out(self.get(), out.get()));
-}
+inline Tensor view_as_real_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_view_as_real_copy, self.get()); }
+inline void view_as_real_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_view_as_real_copy_out(self.get(), out.get())); }
 
 // Computes `view_as_complex` as a contiguous copy instead of a view.
 //
 // Views pairs of real numbers, of shape (..., 2), as complex numbers. The last stride must be 1;
 // the other strides and the storage offset must be even.
-inline Tensor view_as_complex_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_view_as_complex_copy, self.get());
-}
-inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_view_as_complex_copy_out(self.get(), out.get()));
-}
+inline Tensor view_as_complex_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_view_as_complex_copy, self.get()); }
+inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_view_as_complex_copy_out(self.get(), out.get())); }
 
 // Computes `indices` as a contiguous copy instead of a view.
 //
 // Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Other layouts
 // are an error.
-inline Tensor indices_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_indices_copy, self.get());
-}
-inline void indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_indices_copy_out(self.get(), out.get()));
-}
+inline Tensor indices_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_indices_copy, self.get()); }
+inline void indices_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_indices_copy_out(self.get(), out.get())); }
 
 // Computes `values` as a contiguous copy instead of a view.
 //
 // Returns the values of a sparse tensor; a COO tensor must be coalesced. Strided tensors are an
 // error.
-inline Tensor values_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_values_copy, self.get());
-}
-inline void values_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_values_copy_out(self.get(), out.get()));
-}
+inline Tensor values_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_values_copy, self.get()); }
+inline void values_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_values_copy_out(self.get(), out.get())); }
 
 // Computes `crow_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
 // nnz. Other layouts are an error.
-inline Tensor crow_indices_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_crow_indices_copy, self.get());
-}
-inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_crow_indices_copy_out(self.get(), out.get()));
-}
+inline Tensor crow_indices_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_crow_indices_copy, self.get()); }
+inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_crow_indices_copy_out(self.get(), out.get())); }
 
 // Computes `col_indices` as a contiguous copy instead of a view.
 //
 // Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Other layouts are
 // an error.
-inline Tensor col_indices_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_col_indices_copy, self.get());
-}
-inline void col_indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_col_indices_copy_out(self.get(), out.get()));
-}
+inline Tensor col_indices_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_col_indices_copy, self.get()); }
+inline void col_indices_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_col_indices_copy_out(self.get(), out.get())); }
 
 // Computes `ccol_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
 // by nnz. Other layouts are an error.
-inline Tensor ccol_indices_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_ccol_indices_copy, self.get());
-}
-inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_ccol_indices_copy_out(self.get(), out.get()));
-}
+inline Tensor ccol_indices_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_ccol_indices_copy, self.get()); }
+inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_ccol_indices_copy_out(self.get(), out.get())); }
 
 // Computes `row_indices` as a contiguous copy instead of a view.
 //
 // Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Other layouts are an
 // error.
-inline Tensor row_indices_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_row_indices_copy, self.get());
-}
-inline void row_indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_row_indices_copy_out(self.get(), out.get()));
-}
+inline Tensor row_indices_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_row_indices_copy, self.get()); }
+inline void row_indices_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_row_indices_copy_out(self.get(), out.get())); }
 
 // Returns a contiguous copy of `self`.
-inline Tensor alias_copy(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_alias_copy, self.get());
-}
-inline void alias_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_alias_copy_out(self.get(), out.get()));
-}
+inline Tensor alias_copy(const Tensor &self) { return detail::make<Tensor>(::tensor_alias_copy, self.get()); }
+inline void alias_copy_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_alias_copy_out(self.get(), out.get())); }
 
 namespace fft {
 
@@ -8727,47 +5917,31 @@ namespace fft {
 // exp(-2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements along `dim`.
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
 // divides forward transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_fft, self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm));
-}
-inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.get()));
-}
+inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_fft, self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm)); }
+inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.get())); }
 
 // Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
 // k of Y[k] * exp(2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements
 // along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
 // n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_ifft, self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm));
-}
-inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.get()));
-}
+inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_ifft, self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm)); }
+inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.get())); }
 
 // Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
 // elements, of which the others are conjugates. Complex input is an error. `self` is truncated or
 // zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
 // divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides
 // both by sqrt(n).
-inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_rfft, self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm));
-}
-inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.get()));
-}
+inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_rfft, self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm)); }
+inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.get())); }
 
 // Computes the inverse of `rfft`: the real tensor of size `n` along `dim` (default: 2 * (size - 1))
 // from one-sided Hermitian input. `self` is truncated or zero-padded to n // 2 + 1 elements; the
 // imaginary parts of the first element, and of the last one for an even n, are ignored. `norm`
 // selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
 // divides forward transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_irfft, self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm));
-}
-inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.get()));
-}
+inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_irfft, self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm)); }
+inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.get())); }
 
 // Computes the one-dimensional discrete Fourier transform of a Hermitian signal, given by its first
 // half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `self` is truncated
@@ -8775,81 +5949,53 @@ inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional
 // one for an even n, are ignored. `norm` selects the normalization: "backward" (default) divides
 // inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
 // sqrt(n).
-inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_hfft, self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm));
-}
-inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.get()));
-}
+inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_hfft, self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm)); }
+inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.get())); }
 
 // Computes the inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real
 // input. Complex input is an error. `self` is truncated or zero-padded to `n` elements along `dim`.
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
 // divides forward transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_ihfft, self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm));
-}
-inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.get()));
-}
+inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_ihfft, self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm)); }
+inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.get())); }
 
 // Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists the
 // sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
 // the normalization: "backward" (default) divides inverse transforms by n, "forward" divides
 // forward transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_fft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm));
-}
-inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.get()));
-}
+inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_fft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm)); }
+inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.get())); }
 
 // Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim` defaults
 // to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
 // (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
 // divides both by sqrt(n).
-inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_fftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm));
-}
-inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.get()));
-}
+inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_fftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm)); }
+inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.get())); }
 
 // Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
 // `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a
 // size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
 // "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_ifft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm));
-}
-inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.get()));
-}
+inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_ifft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm)); }
+inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.get())); }
 
 // Computes the inverse of the n-dimensional discrete Fourier transform along the dimensions `dim`.
 // `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
 // normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
 // transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_ifftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm));
-}
-inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.get()));
-}
+inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_ifftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm)); }
+inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.get())); }
 
 // Computes the two-dimensional discrete Fourier transform of real input along the dimensions `dim`:
 // the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
 // normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
 // transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_rfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm));
-}
-inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.get()));
-}
+inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_rfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm)); }
+inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.get())); }
 
 // Computes the n-dimensional discrete Fourier transform of real input along the dimensions `dim`:
 // the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
@@ -8857,24 +6003,16 @@ inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
 // (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
 // divides both by sqrt(n).
-inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_rfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm));
-}
-inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.get()));
-}
+inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_rfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm)); }
+inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.get())); }
 
 // Computes the inverse of `rfft2`: a real tensor from one-sided Hermitian input, along the
 // dimensions `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded;
 // -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1). `norm`
 // selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
 // divides forward transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_irfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm));
-}
-inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.get()));
-}
+inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_irfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm)); }
+inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.get())); }
 
 // Computes the inverse of `rfftn`: a real tensor from one-sided Hermitian input, along the
 // dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
@@ -8882,12 +6020,8 @@ inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the normalization:
 // "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by n,
 // and "ortho" divides both by sqrt(n).
-inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_irfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm));
-}
-inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.get()));
-}
+inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_irfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm)); }
+inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.get())); }
 
 // Computes the two-dimensional discrete Fourier transform of a Hermitian signal, given by its first
 // half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to which
@@ -8895,12 +6029,8 @@ inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
 // inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
 // sqrt(n).
-inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_hfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm));
-}
-inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.get()));
-}
+inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_hfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm)); }
+inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.get())); }
 
 // Computes the n-dimensional discrete Fourier transform of a Hermitian signal, given by its first
 // half, along the dimensions `dim`; the result is real. `dim` defaults to all dimensions, or to the
@@ -8908,24 +6038,16 @@ inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
 // divides forward transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_hfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm));
-}
-inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.get()));
-}
+inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_hfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm)); }
+inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.get())); }
 
 // Computes the inverse of `hfft2`: the nonredundant half of the inverse transform of real input,
 // along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
 // normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
 // transforms by n, and "ortho" divides both by sqrt(n).
-inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_ihfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm));
-}
-inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.get()));
-}
+inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_ihfft2, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm)); }
+inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.get())); }
 
 // Computes the inverse of `hfftn`: the nonredundant half of the inverse transform of real input,
 // along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults to all
@@ -8933,128 +6055,78 @@ inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
 // (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
 // divides both by sqrt(n).
-inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_ihfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm));
-}
-inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.get()));
-}
+inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { return detail::make<Tensor>(::tensor_fft_ihfftn, self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm)); }
+inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) { detail::check(::tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.get())); }
 
 // Shifts the zero frequency to the center: rolls `self` by half of its size along `dim` (default:
 // all dimensions).
-inline Tensor fftshift(const Tensor &self, const Ints &dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_fftshift, self.get(), dim.data(), dim.size());
-}
+inline Tensor fftshift(const Tensor &self, const Ints &dim = std::nullopt) { return detail::make<Tensor>(::tensor_fft_fftshift, self.get(), dim.data(), dim.size()); }
 
 // Computes the inverse of `fftshift`.
-inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) {
-  return detail::make<Tensor>(::tensor_fft_ifftshift, self.get(), dim.data(), dim.size());
-}
+inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) { return detail::make<Tensor>(::tensor_fft_ifftshift, self.get(), dim.data(), dim.size()); }
 
 // Returns the frequencies of the elements of `fft` of `n` samples with spacing `d`: 0, 1, ..., (`n`
 // - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
-inline Tensor fftfreq(Int n, Real d = 1.0, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_fft_fftfreq, n, d, options.dtype, options.layout, options.device), options);
-}
-inline void fftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
-  detail::check(::tensor_fft_fftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor fftfreq(Int n, Real d = 1.0, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_fft_fftfreq, n, d, options.dtype, options.layout, options.device), options); }
+inline void fftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) { detail::check(::tensor_fft_fftfreq_out(n, d, options.dtype, options.layout, options.device, out.get())); }
 
 // Returns the frequencies of the elements of `rfft` of `n` samples with spacing `d`: 0, 1, ..., `n`
 // // 2, divided by `n` * `d`.
-inline Tensor rfftfreq(Int n, Real d = 1.0, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_fft_rfftfreq, n, d, options.dtype, options.layout, options.device), options);
-}
-inline void rfftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
-  detail::check(::tensor_fft_rfftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
-}
+inline Tensor rfftfreq(Int n, Real d = 1.0, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_fft_rfftfreq, n, d, options.dtype, options.layout, options.device), options); }
+inline void rfftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) { detail::check(::tensor_fft_rfftfreq_out(n, d, options.dtype, options.layout, options.device, out.get())); }
 }  // namespace fft
 
 namespace linalg {
 
 // Computes the matrix product of two tensors: (..., n, k) times (..., k, m) is (..., n, m), with
 // batch dimensions broadcast. The dtypes must be equal. Alias of `matmul`.
-inline Tensor matmul(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_linalg_matmul, self.get(), other.get());
-}
-inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_linalg_matmul_out(self.get(), other.get(), out.get()));
-}
+inline Tensor matmul(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_linalg_matmul, self.get(), other.get()); }
+inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_linalg_matmul_out(self.get(), other.get(), out.get())); }
 
 // Computes the cross product of 3-element vectors along `dim`; another size is an error. The other
 // dimensions are broadcast; both tensors must have the same number of dimensions.
-inline Tensor cross(const Tensor &self, const Tensor &other, Int dim = -1) {
-  return detail::make<Tensor>(::tensor_linalg_cross, self.get(), other.get(), dim);
-}
-inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dim = -1) {
-  detail::check(::tensor_linalg_cross_out(self.get(), other.get(), dim, out.get()));
-}
+inline Tensor cross(const Tensor &self, const Tensor &other, Int dim = -1) { return detail::make<Tensor>(::tensor_linalg_cross, self.get(), other.get(), dim); }
+inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dim = -1) { detail::check(::tensor_linalg_cross_out(self.get(), other.get(), dim, out.get())); }
 
 // Returns diagonal `offset` (0: the main diagonal; positive: above it) of dimensions `dim1` and
 // `dim2` (default: the last two), as a view; the diagonal is the last dimension of the result.
-inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
-  return detail::make<Tensor>(::tensor_linalg_diagonal, A.get(), offset, dim1, dim2);
-}
+inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 = -1) { return detail::make<Tensor>(::tensor_linalg_diagonal, A.get(), offset, dim1, dim2); }
 
 // Computes the dot product of vectors along `dim`: the sum of `conj(x) * y`. The other dimensions
 // are broadcast. The dtypes must be equal.
-inline Tensor vecdot(const Tensor &x, const Tensor &y, Int dim = -1) {
-  return detail::make<Tensor>(::tensor_linalg_vecdot, x.get(), y.get(), dim);
-}
-inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, Int dim = -1) {
-  detail::check(::tensor_linalg_vecdot_out(x.get(), y.get(), dim, out.get()));
-}
+inline Tensor vecdot(const Tensor &x, const Tensor &y, Int dim = -1) { return detail::make<Tensor>(::tensor_linalg_vecdot, x.get(), y.get(), dim); }
+inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, Int dim = -1) { detail::check(::tensor_linalg_vecdot_out(x.get(), y.get(), dim, out.get())); }
 
 // Computes the product of two or more matrices in the order with the fewest multiplications. The
 // dtypes must be equal. The first may be a vector (a row), and the last (a column).
-inline Tensor multi_dot(const Tensors &tensors) {
-  return detail::make<Tensor>(::tensor_linalg_multi_dot, tensors.data(), tensors.size());
-}
-inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(::tensor_linalg_multi_dot_out(tensors.data(), tensors.size(), out.get()));
-}
+inline Tensor multi_dot(const Tensors &tensors) { return detail::make<Tensor>(::tensor_linalg_multi_dot, tensors.data(), tensors.size()); }
+inline void multi_dot_out(const Tensor &out, const Tensors &tensors) { detail::check(::tensor_linalg_multi_dot_out(tensors.data(), tensors.size(), out.get())); }
 
 // Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
 // of the inverse, and require floating-point or complex matrices. Power 0 is the identity. Matrices
 // that are not square are an error.
-inline Tensor matrix_power(const Tensor &self, Int n) {
-  return detail::make<Tensor>(::tensor_linalg_matrix_power, self.get(), n);
-}
-inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
-  detail::check(::tensor_linalg_matrix_power_out(self.get(), n, out.get()));
-}
+inline Tensor matrix_power(const Tensor &self, Int n) { return detail::make<Tensor>(::tensor_linalg_matrix_power, self.get(), n); }
+inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) { detail::check(::tensor_linalg_matrix_power_out(self.get(), n, out.get())); }
 
 // Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Uses a Pade
 // approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method
 // for the matrix exponential revisited, 2005), in float64 or complex128. Matrices that are not
 // square are an error.
-inline Tensor matrix_exp(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_linalg_matrix_exp, self.get());
-}
+inline Tensor matrix_exp(const Tensor &self) { return detail::make<Tensor>(::tensor_linalg_matrix_exp, self.get()); }
 
 // Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
 // `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n.
-inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt) {
-  return detail::make<Tensor>(::tensor_linalg_vander, x.get(), detail::get(N));
-}
+inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt) { return detail::make<Tensor>(::tensor_linalg_vander, x.get(), detail::get(N)); }
 
 // Computes the inverse of a tensor for `tensordot` over `ind` dimensions. The product of the first
 // `ind` sizes must equal that of the others, which the result has first.
-inline Tensor tensorinv(const Tensor &self, Int ind = 2) {
-  return detail::make<Tensor>(::tensor_linalg_tensorinv, self.get(), ind);
-}
-inline void tensorinv_out(const Tensor &out, const Tensor &self, Int ind = 2) {
-  detail::check(::tensor_linalg_tensorinv_out(self.get(), ind, out.get()));
-}
+inline Tensor tensorinv(const Tensor &self, Int ind = 2) { return detail::make<Tensor>(::tensor_linalg_tensorinv, self.get(), ind); }
+inline void tensorinv_out(const Tensor &out, const Tensor &self, Int ind = 2) { detail::check(::tensor_linalg_tensorinv_out(self.get(), ind, out.get())); }
 
 // Solves tensordot(`self`, X) = `other` for X, summed over all dimensions of X. The shape of `self`
 // is that of `other` followed by that of X, after `dims` are moved to the end.
-inline Tensor tensorsolve(const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
-  return detail::make<Tensor>(::tensor_linalg_tensorsolve, self.get(), other.get(), dims.data(), dims.size());
-}
-inline void tensorsolve_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
-  detail::check(::tensor_linalg_tensorsolve_out(self.get(), other.get(), dims.data(), dims.size(), out.get()));
-}
+inline Tensor tensorsolve(const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) { return detail::make<Tensor>(::tensor_linalg_tensorsolve, self.get(), other.get(), dims.data(), dims.size()); }
+inline void tensorsolve_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) { detail::check(::tensor_linalg_tensorsolve_out(self.get(), other.get(), dims.data(), dims.size(), out.get())); }
 
 // Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
 // n), of which the lower triangle is read. `upper` returns U of A = U^H U, and reads the upper
@@ -9066,19 +6138,13 @@ inline linalg::LinalgCholeskyExResult cholesky_ex(const Tensor &self, Bool upper
   detail::check(::tensor_linalg_cholesky_ex(self.get(), upper, check_errors, L.put(), info.put()));
   return {L.take(), info.take()};
 }
-inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &self, Bool upper = false, Bool check_errors = false) {
-  detail::check(::tensor_linalg_cholesky_ex_out(self.get(), upper, check_errors, L.get(), info.get()));
-}
+inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &self, Bool upper = false, Bool check_errors = false) { detail::check(::tensor_linalg_cholesky_ex_out(self.get(), upper, check_errors, L.get(), info.get())); }
 
 // Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
 // n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error, which
 // contains its index in the batch. See `linalg.cholesky_ex`.
-inline Tensor cholesky(const Tensor &self, Bool upper = false) {
-  return detail::make<Tensor>(::tensor_linalg_cholesky, self.get(), upper);
-}
-inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = false) {
-  detail::check(::tensor_linalg_cholesky_out(self.get(), upper, out.get()));
-}
+inline Tensor cholesky(const Tensor &self, Bool upper = false) { return detail::make<Tensor>(::tensor_linalg_cholesky, self.get(), upper); }
+inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = false) { detail::check(::tensor_linalg_cholesky_out(self.get(), upper, out.get())); }
 
 // Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
 // form. `LU` contains U, and below its diagonal L, without its unit diagonal. `pivots`, int32 of
@@ -9092,9 +6158,7 @@ inline linalg::LinalgLuFactorExResult lu_factor_ex(const Tensor &A, Bool pivot =
   detail::check(::tensor_linalg_lu_factor_ex(A.get(), pivot, check_errors, LU.put(), pivots.put(), info.put()));
   return {LU.take(), pivots.take(), info.take()};
 }
-inline void lu_factor_ex_out(const Tensor &LU, const Tensor &pivots, const Tensor &info, const Tensor &A, Bool pivot = true, Bool check_errors = false) {
-  detail::check(::tensor_linalg_lu_factor_ex_out(A.get(), pivot, check_errors, LU.get(), pivots.get(), info.get()));
-}
+inline void lu_factor_ex_out(const Tensor &LU, const Tensor &pivots, const Tensor &info, const Tensor &A, Bool pivot = true, Bool check_errors = false) { detail::check(::tensor_linalg_lu_factor_ex_out(A.get(), pivot, check_errors, LU.get(), pivots.get(), info.get())); }
 
 // Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
 // form. A zero on the diagonal of U is an error. See `linalg.lu_factor_ex`.
@@ -9104,9 +6168,7 @@ inline linalg::LinalgLuFactorResult lu_factor(const Tensor &A, Bool pivot = true
   detail::check(::tensor_linalg_lu_factor(A.get(), pivot, LU.put(), pivots.put()));
   return {LU.take(), pivots.take()};
 }
-inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &A, Bool pivot = true) {
-  detail::check(::tensor_linalg_lu_factor_out(A.get(), pivot, LU.get(), pivots.get()));
-}
+inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &A, Bool pivot = true) { detail::check(::tensor_linalg_lu_factor_out(A.get(), pivot, LU.get(), pivots.get())); }
 
 // Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n): the
 // permutation P (..., m, m), the unit lower triangular L (..., m, k), and the upper triangular U
@@ -9118,9 +6180,7 @@ inline linalg::LinalgLuResult lu(const Tensor &A, Bool pivot = true) {
   detail::check(::tensor_linalg_lu(A.get(), pivot, P.put(), L.put(), U.put()));
   return {P.take(), L.take(), U.take()};
 }
-inline void lu_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &A, Bool pivot = true) {
-  detail::check(::tensor_linalg_lu_out(A.get(), pivot, P.get(), L.get(), U.get()));
-}
+inline void lu_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &A, Bool pivot = true) { detail::check(::tensor_linalg_lu_out(A.get(), pivot, P.get(), L.get(), U.get())); }
 
 // Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
 // `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 of shape (..., n), are
@@ -9134,9 +6194,7 @@ inline linalg::LinalgLdlFactorExResult ldl_factor_ex(const Tensor &self, Bool he
   detail::check(::tensor_linalg_ldl_factor_ex(self.get(), hermitian, check_errors, LD.put(), pivots.put(), info.put()));
   return {LD.take(), pivots.take(), info.take()};
 }
-inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tensor &info, const Tensor &self, Bool hermitian = false, Bool check_errors = false) {
-  detail::check(::tensor_linalg_ldl_factor_ex_out(self.get(), hermitian, check_errors, LD.get(), pivots.get(), info.get()));
-}
+inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tensor &info, const Tensor &self, Bool hermitian = false, Bool check_errors = false) { detail::check(::tensor_linalg_ldl_factor_ex_out(self.get(), hermitian, check_errors, LD.get(), pivots.get(), info.get())); }
 
 // Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
 // `hermitian`. A singular diagonal block of D is an error. Returns (LD, pivots);
@@ -9147,9 +6205,7 @@ inline linalg::LinalgLdlFactorResult ldl_factor(const Tensor &self, Bool hermiti
   detail::check(::tensor_linalg_ldl_factor(self.get(), hermitian, LD.put(), pivots.put()));
   return {LD.take(), pivots.take()};
 }
-inline void ldl_factor_out(const Tensor &LD, const Tensor &pivots, const Tensor &self, Bool hermitian = false) {
-  detail::check(::tensor_linalg_ldl_factor_out(self.get(), hermitian, LD.get(), pivots.get()));
-}
+inline void ldl_factor_out(const Tensor &LD, const Tensor &pivots, const Tensor &self, Bool hermitian = false) { detail::check(::tensor_linalg_ldl_factor_out(self.get(), hermitian, LD.get(), pivots.get())); }
 
 // Computes the QR decomposition A = Q R of matrices (..., m, n), with orthonormal columns of Q and
 // upper triangular R. `mode` "reduced" (default) returns Q (..., m, k) and R (..., k, n), with k =
@@ -9161,29 +6217,19 @@ inline linalg::LinalgQrResult qr(const Tensor &A, const Text &mode = "reduced") 
   detail::check(::tensor_linalg_qr(A.get(), detail::text("linalg.qr: mode", mode), Q.put(), R.put()));
   return {Q.take(), R.take()};
 }
-inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text &mode = "reduced") {
-  detail::check(::tensor_linalg_qr_out(A.get(), detail::text("linalg.qr: mode", mode), Q.get(), R.get()));
-}
+inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text &mode = "reduced") { detail::check(::tensor_linalg_qr_out(A.get(), detail::text("linalg.qr: mode", mode), Q.get(), R.get())); }
 
 // Computes the first n columns of the product of the Householder reflectors `1 - tau_i v_i v_i^H`,
 // where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf`
 // returns it. `tau` has the shape (..., k) with k <= n.
-inline Tensor householder_product(const Tensor &input, const Tensor &tau) {
-  return detail::make<Tensor>(::tensor_linalg_householder_product, input.get(), tau.get());
-}
-inline void householder_product_out(const Tensor &out, const Tensor &input, const Tensor &tau) {
-  detail::check(::tensor_linalg_householder_product_out(input.get(), tau.get(), out.get()));
-}
+inline Tensor householder_product(const Tensor &input, const Tensor &tau) { return detail::make<Tensor>(::tensor_linalg_householder_product, input.get(), tau.get()); }
+inline void householder_product_out(const Tensor &out, const Tensor &input, const Tensor &tau) { detail::check(::tensor_linalg_householder_product_out(input.get(), tau.get(), out.get())); }
 
 // Computes the square root of Hermitian positive-semidefinite matrices (..., n, n): the Hermitian
 // positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
 // rounding can cause, are treated as 0.
-inline Tensor matrix_sqrth(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_linalg_matrix_sqrth, self.get());
-}
-inline void matrix_sqrth_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_linalg_matrix_sqrth_out(self.get(), out.get()));
-}
+inline Tensor matrix_sqrth(const Tensor &self) { return detail::make<Tensor>(::tensor_linalg_matrix_sqrth, self.get()); }
+inline void matrix_sqrth_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_linalg_matrix_sqrth_out(self.get(), out.get())); }
 
 // Computes the polar decomposition A = U H of matrices (..., m, n), m >= n: U (..., m, n) with
 // orthonormal columns, and H (..., n, n) Hermitian positive-semidefinite.
@@ -9193,18 +6239,12 @@ inline linalg::LinalgPolarResult polar(const Tensor &A) {
   detail::check(::tensor_linalg_polar(A.get(), U.put(), H.put()));
   return {U.take(), H.take()};
 }
-inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) {
-  detail::check(::tensor_linalg_polar_out(A.get(), U.get(), H.get()));
-}
+inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) { detail::check(::tensor_linalg_polar_out(A.get(), U.get(), H.get())); }
 
 // Computes the determinant of square matrices (..., n, n), by an LU decomposition. Returns a tensor
 // of shape (...). Matrices that are not square are an error.
-inline Tensor det(const Tensor &A) {
-  return detail::make<Tensor>(::tensor_linalg_det, A.get());
-}
-inline void det_out(const Tensor &out, const Tensor &A) {
-  detail::check(::tensor_linalg_det_out(A.get(), out.get()));
-}
+inline Tensor det(const Tensor &A) { return detail::make<Tensor>(::tensor_linalg_det, A.get()); }
+inline void det_out(const Tensor &out, const Tensor &A) { detail::check(::tensor_linalg_det_out(A.get(), out.get())); }
 
 // Computes the sign and the natural logarithm of the absolute value of the determinant of square
 // matrices (..., n, n). Returns (`sign`, `logabsdet`), both of shape (...). The sign of a complex
@@ -9216,154 +6256,92 @@ inline linalg::LinalgSlogdetResult slogdet(const Tensor &A) {
   detail::check(::tensor_linalg_slogdet(A.get(), sign.put(), logabsdet.put()));
   return {sign.take(), logabsdet.take()};
 }
-inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &A) {
-  detail::check(::tensor_linalg_slogdet_out(A.get(), sign.get(), logabsdet.get()));
-}
+inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &A) { detail::check(::tensor_linalg_slogdet_out(A.get(), sign.get(), logabsdet.get())); }
 
 // Computes the vector norm over `dim` (default: all dimensions): `(sum of |x|**ord)**(1 / ord)`.
 // `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
 // elements. `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
-inline Tensor vector_norm(const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_linalg_vector_norm, self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_vector_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor vector_norm(const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_linalg_vector_norm, self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_linalg_vector_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes the norm of matrices in the two dimensions `dim`. `ord` is 2 (largest singular value), 1
 // (largest absolute column sum), infinity (largest absolute row sum), or one of these negated (the
 // smallest instead). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements
 // first.
-inline Tensor matrix_norm(const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_linalg_matrix_norm, self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_matrix_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor matrix_norm(const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_linalg_matrix_norm, self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_linalg_matrix_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes the norm of matrices in the two dimensions `dim`. `ord` is "fro" (Frobenius norm,
 // default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
 // values). `keepdim` keeps reduced dimensions with size 1, and `dtype` converts elements first.
-inline Tensor matrix_norm(const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_linalg_matrix_norm_str_ord, self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_matrix_norm_str_ord_out(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor matrix_norm(const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_linalg_matrix_norm_str_ord, self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_linalg_matrix_norm_str_ord_out(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes a vector or matrix norm. With `ord`, and one dimension in `dim` or a 1-D tensor, it is
 // `linalg.vector_norm`; with two dimensions in `dim` or a 2-D tensor, `linalg.matrix_norm`. Without
 // `ord` it is the 2-norm over `dim`, or of all elements. `keepdim` keeps reduced dimensions with
 // size 1, and `dtype` converts elements first.
-inline Tensor norm(const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_linalg_norm, self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_norm_out(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor norm(const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_linalg_norm, self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_linalg_norm_out(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
 // tensor. See `linalg.matrix_norm`.
-inline Tensor norm(const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_linalg_norm_ord_str, self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype));
-}
-inline void norm_out(const Tensor &out, const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_norm_ord_str_out(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
-}
+inline Tensor norm(const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_linalg_norm_ord_str, self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype)); }
+inline void norm_out(const Tensor &out, const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_linalg_norm_ord_str_out(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get())); }
 
 // Computes the condition number of matrices (..., m, n). By default and for `p` = 2 it is the ratio
 // of the largest to the smallest singular value, for -2 its reciprocal. For 1, -1, infinity and
 // -infinity matrices must be square, and it is the norm of the matrix times the norm of its
 // inverse: infinity for a singular matrix.
-inline Tensor cond(const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
-  return detail::make<Tensor>(::tensor_linalg_cond, self.get(), detail::get(p));
-}
-inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
-  detail::check(::tensor_linalg_cond_out(self.get(), detail::get(p), out.get()));
-}
+inline Tensor cond(const Tensor &self, const std::optional<Scalar> &p = std::nullopt) { return detail::make<Tensor>(::tensor_linalg_cond, self.get(), detail::get(p)); }
+inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt) { detail::check(::tensor_linalg_cond_out(self.get(), detail::get(p), out.get())); }
 
 // Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
 // `linalg.matrix_norm`.
-inline Tensor cond(const Tensor &self, const Text &p) {
-  return detail::make<Tensor>(::tensor_linalg_cond_p_str, self.get(), detail::text("linalg.cond: p", p));
-}
-inline void cond_out(const Tensor &out, const Tensor &self, const Text &p) {
-  detail::check(::tensor_linalg_cond_p_str_out(self.get(), detail::text("linalg.cond: p", p), out.get()));
-}
+inline Tensor cond(const Tensor &self, const Text &p) { return detail::make<Tensor>(::tensor_linalg_cond_p_str, self.get(), detail::text("linalg.cond: p", p)); }
+inline void cond_out(const Tensor &out, const Tensor &self, const Text &p) { detail::check(::tensor_linalg_cond_p_str_out(self.get(), detail::text("linalg.cond: p", p), out.get())); }
 
 // Computes the rank of matrices (..., m, n), int64 of shape (...): the number of singular values
 // greater than max(atol, rtol * largest). `atol` defaults to 0, and `rtol` to the machine epsilon
 // times max(m, n), or to 0 if `atol` is positive. `hermitian` counts absolute eigenvalues instead,
 // and reads the lower triangle.
-inline Tensor matrix_rank(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
-  return detail::make<Tensor>(::tensor_linalg_matrix_rank, self.get(), detail::get(atol), detail::get(rtol), hermitian);
-}
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(::tensor_linalg_matrix_rank_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
-}
+inline Tensor matrix_rank(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) { return detail::make<Tensor>(::tensor_linalg_matrix_rank, self.get(), detail::get(atol), detail::get(rtol), hermitian); }
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) { detail::check(::tensor_linalg_matrix_rank_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get())); }
 
 // Computes the rank of matrices with tolerances given as tensors, which are broadcast with the
 // batch. See `linalg.matrix_rank`.
-inline Tensor matrix_rank(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  return detail::make<Tensor>(::tensor_linalg_matrix_rank_atol_rtol_tensor, self.get(), detail::get(atol), detail::get(rtol), hermitian);
-}
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(::tensor_linalg_matrix_rank_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
-}
+inline Tensor matrix_rank(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) { return detail::make<Tensor>(::tensor_linalg_matrix_rank_atol_rtol_tensor, self.get(), detail::get(atol), detail::get(rtol), hermitian); }
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) { detail::check(::tensor_linalg_matrix_rank_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get())); }
 
 // Computes the rank of matrices with the absolute tolerance `tol` and a relative tolerance of 0.
 // See `linalg.matrix_rank`.
-inline Tensor matrix_rank(const Tensor &self, Real tol, Bool hermitian) {
-  return detail::make<Tensor>(::tensor_linalg_matrix_rank_tol, self.get(), tol, hermitian);
-}
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, Real tol, Bool hermitian) {
-  detail::check(::tensor_linalg_matrix_rank_tol_out(self.get(), tol, hermitian, out.get()));
-}
+inline Tensor matrix_rank(const Tensor &self, Real tol, Bool hermitian) { return detail::make<Tensor>(::tensor_linalg_matrix_rank_tol, self.get(), tol, hermitian); }
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, Real tol, Bool hermitian) { detail::check(::tensor_linalg_matrix_rank_tol_out(self.get(), tol, hermitian, out.get())); }
 
 // Computes the rank of matrices with the absolute tolerance `tol`, a tensor that is broadcast with
 // the batch, and a relative tolerance of 0. See `linalg.matrix_rank`.
-inline Tensor matrix_rank(const Tensor &self, const Tensor &tol, Bool hermitian) {
-  return detail::make<Tensor>(::tensor_linalg_matrix_rank_tol_tensor, self.get(), tol.get(), hermitian);
-}
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor &tol, Bool hermitian) {
-  detail::check(::tensor_linalg_matrix_rank_tol_tensor_out(self.get(), tol.get(), hermitian, out.get()));
-}
+inline Tensor matrix_rank(const Tensor &self, const Tensor &tol, Bool hermitian) { return detail::make<Tensor>(::tensor_linalg_matrix_rank_tol_tensor, self.get(), tol.get(), hermitian); }
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor &tol, Bool hermitian) { detail::check(::tensor_linalg_matrix_rank_tol_tensor_out(self.get(), tol.get(), hermitian, out.get())); }
 
 // Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
 // that are not greater than max(atol, rtol * largest) are treated as 0. The defaults and
 // `hermitian` are those of `linalg.matrix_rank`.
-inline Tensor pinv(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
-  return detail::make<Tensor>(::tensor_linalg_pinv, self.get(), detail::get(atol), detail::get(rtol), hermitian);
-}
-inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(::tensor_linalg_pinv_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
-}
+inline Tensor pinv(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) { return detail::make<Tensor>(::tensor_linalg_pinv, self.get(), detail::get(atol), detail::get(rtol), hermitian); }
+inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) { detail::check(::tensor_linalg_pinv_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get())); }
 
 // Computes the pseudoinverse of matrices with tolerances given as tensors, which are broadcast with
 // the batch. See `linalg.pinv`.
-inline Tensor pinv(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  return detail::make<Tensor>(::tensor_linalg_pinv_atol_rtol_tensor, self.get(), detail::get(atol), detail::get(rtol), hermitian);
-}
-inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(::tensor_linalg_pinv_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
-}
+inline Tensor pinv(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) { return detail::make<Tensor>(::tensor_linalg_pinv_atol_rtol_tensor, self.get(), detail::get(atol), detail::get(rtol), hermitian); }
+inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) { detail::check(::tensor_linalg_pinv_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get())); }
 
 // Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
-inline Tensor pinv(const Tensor &self, Real rcond, Bool hermitian) {
-  return detail::make<Tensor>(::tensor_linalg_pinv_rcond, self.get(), rcond, hermitian);
-}
-inline void pinv_out(const Tensor &out, const Tensor &self, Real rcond, Bool hermitian) {
-  detail::check(::tensor_linalg_pinv_rcond_out(self.get(), rcond, hermitian, out.get()));
-}
+inline Tensor pinv(const Tensor &self, Real rcond, Bool hermitian) { return detail::make<Tensor>(::tensor_linalg_pinv_rcond, self.get(), rcond, hermitian); }
+inline void pinv_out(const Tensor &out, const Tensor &self, Real rcond, Bool hermitian) { detail::check(::tensor_linalg_pinv_rcond_out(self.get(), rcond, hermitian, out.get())); }
 
 // Computes the pseudoinverse of matrices with the relative tolerance `rcond`, a tensor that is
 // broadcast with the batch. See `linalg.pinv`.
-inline Tensor pinv(const Tensor &self, const Tensor &rcond, Bool hermitian) {
-  return detail::make<Tensor>(::tensor_linalg_pinv_rcond_tensor, self.get(), rcond.get(), hermitian);
-}
-inline void pinv_out(const Tensor &out, const Tensor &self, const Tensor &rcond, Bool hermitian) {
-  detail::check(::tensor_linalg_pinv_rcond_tensor_out(self.get(), rcond.get(), hermitian, out.get()));
-}
+inline Tensor pinv(const Tensor &self, const Tensor &rcond, Bool hermitian) { return detail::make<Tensor>(::tensor_linalg_pinv_rcond_tensor, self.get(), rcond.get(), hermitian); }
+inline void pinv_out(const Tensor &out, const Tensor &self, const Tensor &rcond, Bool hermitian) { detail::check(::tensor_linalg_pinv_rcond_tensor_out(self.get(), rcond.get(), hermitian, out.get())); }
 
 // Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
 // n, n). B contains matrices, whose batch is broadcast with that of A, or vectors: its shape is
@@ -9375,18 +6353,12 @@ inline linalg::LinalgSolveExResult solve_ex(const Tensor &A, const Tensor &B, Bo
   detail::check(::tensor_linalg_solve_ex(A.get(), B.get(), left, check_errors, result.put(), info.put()));
   return {result.take(), info.take()};
 }
-inline void solve_ex_out(const Tensor &result, const Tensor &info, const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) {
-  detail::check(::tensor_linalg_solve_ex_out(A.get(), B.get(), left, check_errors, result.get(), info.get()));
-}
+inline void solve_ex_out(const Tensor &result, const Tensor &info, const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) { detail::check(::tensor_linalg_solve_ex_out(A.get(), B.get(), left, check_errors, result.get(), info.get())); }
 
 // Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
 // n, n). A singular A is an error, which contains its index in the batch. See `linalg.solve_ex`.
-inline Tensor solve(const Tensor &A, const Tensor &B, Bool left = true) {
-  return detail::make<Tensor>(::tensor_linalg_solve, A.get(), B.get(), left);
-}
-inline void solve_out(const Tensor &out, const Tensor &A, const Tensor &B, Bool left = true) {
-  detail::check(::tensor_linalg_solve_out(A.get(), B.get(), left, out.get()));
-}
+inline Tensor solve(const Tensor &A, const Tensor &B, Bool left = true) { return detail::make<Tensor>(::tensor_linalg_solve, A.get(), B.get(), left); }
+inline void solve_out(const Tensor &out, const Tensor &A, const Tensor &B, Bool left = true) { detail::check(::tensor_linalg_solve_out(A.get(), B.get(), left, out.get())); }
 
 // Computes the inverse of square matrices (..., n, n). `info`, int32 of shape (...), is 0, or the
 // 1-based position of the first zero pivot, for which the inverse is undefined; `check_errors`
@@ -9397,49 +6369,31 @@ inline linalg::LinalgInvExResult inv_ex(const Tensor &A, Bool check_errors = fal
   detail::check(::tensor_linalg_inv_ex(A.get(), check_errors, inverse.put(), info.put()));
   return {inverse.take(), info.take()};
 }
-inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &A, Bool check_errors = false) {
-  detail::check(::tensor_linalg_inv_ex_out(A.get(), check_errors, inverse.get(), info.get()));
-}
+inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &A, Bool check_errors = false) { detail::check(::tensor_linalg_inv_ex_out(A.get(), check_errors, inverse.get(), info.get())); }
 
 // Computes the inverse of square matrices (..., n, n). A singular matrix is an error, which
 // contains its index in the batch. Matrices that are not square are an error.
-inline Tensor inv(const Tensor &A) {
-  return detail::make<Tensor>(::tensor_linalg_inv, A.get());
-}
-inline void inv_out(const Tensor &out, const Tensor &A) {
-  detail::check(::tensor_linalg_inv_out(A.get(), out.get()));
-}
+inline Tensor inv(const Tensor &A) { return detail::make<Tensor>(::tensor_linalg_inv, A.get()); }
+inline void inv_out(const Tensor &out, const Tensor &A) { detail::check(::tensor_linalg_inv_out(A.get(), out.get())); }
 
 // Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
 // n); the other triangle is not read. B has the shape (..., n, k), or (..., k, n) if `left` is
 // false, and X has the shape of B. `upper` selects the triangle. `unitriangular` assumes a diagonal
 // of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
-inline Tensor solve_triangular(const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
-  return detail::make<Tensor>(::tensor_linalg_solve_triangular, self.get(), B.get(), upper, left, unitriangular);
-}
-inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
-  detail::check(::tensor_linalg_solve_triangular_out(self.get(), B.get(), upper, left, unitriangular, out.get()));
-}
+inline Tensor solve_triangular(const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) { return detail::make<Tensor>(::tensor_linalg_solve_triangular, self.get(), B.get(), upper, left, unitriangular); }
+inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) { detail::check(::tensor_linalg_solve_triangular_out(self.get(), B.get(), upper, left, unitriangular, out.get())); }
 
 // Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
 // that `linalg.lu_factor` returned; `adjoint` solves with A^H. A has the shape (..., n, n), and B
 // and X have the shape (..., n, k), or (..., k, n) if `left` is false. Batches are broadcast.
-inline Tensor lu_solve(const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
-  return detail::make<Tensor>(::tensor_linalg_lu_solve, LU.get(), pivots.get(), B.get(), left, adjoint);
-}
-inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
-  detail::check(::tensor_linalg_lu_solve_out(LU.get(), pivots.get(), B.get(), left, adjoint, out.get()));
-}
+inline Tensor lu_solve(const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) { return detail::make<Tensor>(::tensor_linalg_lu_solve, LU.get(), pivots.get(), B.get(), left, adjoint); }
+inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) { detail::check(::tensor_linalg_lu_solve_out(LU.get(), pivots.get(), B.get(), left, adjoint, out.get())); }
 
 // Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `linalg.ldl_factor`
 // returned, with the same `hermitian`. A has the shape (..., n, n), and B and X have the shape
 // (..., n, k). Batches are broadcast.
-inline Tensor ldl_solve(const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
-  return detail::make<Tensor>(::tensor_linalg_ldl_solve, LD.get(), pivots.get(), B.get(), hermitian);
-}
-inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
-  detail::check(::tensor_linalg_ldl_solve_out(LD.get(), pivots.get(), B.get(), hermitian, out.get()));
-}
+inline Tensor ldl_solve(const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) { return detail::make<Tensor>(::tensor_linalg_ldl_solve, LD.get(), pivots.get(), B.get(), hermitian); }
+inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) { detail::check(::tensor_linalg_ldl_solve_out(LD.get(), pivots.get(), B.get(), hermitian, out.get())); }
 
 // Solves linear least-squares problems: the X (..., n, k) that minimizes |A X - B|, with the
 // smallest norm if there are several, for matrices A (..., m, n) and B (..., m, k) or vectors (...,
@@ -9460,9 +6414,7 @@ inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, cons
   detail::check(::tensor_linalg_lstsq(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.put(), residuals.put(), rank.put(), singular_values.put()));
   return {solution.take(), residuals.take(), rank.take(), singular_values.take()};
 }
-inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
-  detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
-}
+inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) { detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.get(), residuals.get(), rank.get(), singular_values.get())); }
 
 // Computes the eigenvalues, real and in ascending order (..., n), and orthonormal eigenvectors, as
 // columns (..., n, n), of Hermitian matrices (..., n, n), of which the triangle `UPLO` ("L" or "U")
@@ -9474,18 +6426,12 @@ inline linalg::LinalgEighResult eigh(const Tensor &self, const Text &UPLO = "L")
   detail::check(::tensor_linalg_eigh(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.put(), eigenvectors.put()));
   return {eigenvalues.take(), eigenvectors.take()};
 }
-inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self, const Text &UPLO = "L") {
-  detail::check(::tensor_linalg_eigh_out(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.get(), eigenvectors.get()));
-}
+inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self, const Text &UPLO = "L") { detail::check(::tensor_linalg_eigh_out(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.get(), eigenvectors.get())); }
 
 // Computes the eigenvalues of Hermitian matrices (..., n, n), real and in ascending order (..., n).
 // See `linalg.eigh`.
-inline Tensor eigvalsh(const Tensor &self, const Text &UPLO = "L") {
-  return detail::make<Tensor>(::tensor_linalg_eigvalsh, self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO));
-}
-inline void eigvalsh_out(const Tensor &out, const Tensor &self, const Text &UPLO = "L") {
-  detail::check(::tensor_linalg_eigvalsh_out(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.get()));
-}
+inline Tensor eigvalsh(const Tensor &self, const Text &UPLO = "L") { return detail::make<Tensor>(::tensor_linalg_eigvalsh, self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO)); }
+inline void eigvalsh_out(const Tensor &out, const Tensor &self, const Text &UPLO = "L") { detail::check(::tensor_linalg_eigvalsh_out(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.get())); }
 
 // Computes the eigenvalues, of shape (..., n) and in LAPACK's order, and the eigenvectors, the
 // columns of matrices (..., n, n), of square matrices (..., n, n). The results are complex.
@@ -9497,17 +6443,11 @@ inline linalg::LinalgEigResult eig(const Tensor &self) {
   detail::check(::tensor_linalg_eig(self.get(), eigenvalues.put(), eigenvectors.put()));
   return {eigenvalues.take(), eigenvectors.take()};
 }
-inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self) {
-  detail::check(::tensor_linalg_eig_out(self.get(), eigenvalues.get(), eigenvectors.get()));
-}
+inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self) { detail::check(::tensor_linalg_eig_out(self.get(), eigenvalues.get(), eigenvectors.get())); }
 
 // Computes the complex eigenvalues (..., n) of square matrices (..., n, n). See `linalg.eig`.
-inline Tensor eigvals(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_linalg_eigvals, self.get());
-}
-inline void eigvals_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_linalg_eigvals_out(self.get(), out.get()));
-}
+inline Tensor eigvals(const Tensor &self) { return detail::make<Tensor>(::tensor_linalg_eigvals, self.get()); }
+inline void eigvals_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_linalg_eigvals_out(self.get(), out.get())); }
 
 // Computes the singular value decomposition (SVD) A = U diag(S) Vh of matrices (..., m, n): U (...,
 // m, m) and Vh (..., n, n) are unitary, and S (..., k), k = min(m, n), is real, nonnegative and in
@@ -9521,182 +6461,110 @@ inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, c
   detail::check(::tensor_linalg_svd(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.put(), S.put(), Vh.put()));
   return {U.take(), S.take(), Vh.take()};
 }
-inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) {
-  detail::check(::tensor_linalg_svd_out(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.get(), S.get(), Vh.get()));
-}
+inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) { detail::check(::tensor_linalg_svd_out(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.get(), S.get(), Vh.get())); }
 
 // Computes the singular values of matrices (..., m, n), in descending order, of shape (..., min(m,
 // n)). See `linalg.svd`.
-inline Tensor svdvals(const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
-  return detail::make<Tensor>(::tensor_linalg_svdvals, A.get(), detail::text("linalg.svdvals: driver", driver));
-}
-inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
-  detail::check(::tensor_linalg_svdvals_out(A.get(), detail::text("linalg.svdvals: driver", driver), out.get()));
-}
+inline Tensor svdvals(const Tensor &A, const std::optional<Text> &driver = std::nullopt) { return detail::make<Tensor>(::tensor_linalg_svdvals, A.get(), detail::text("linalg.svdvals: driver", driver)); }
+inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<Text> &driver = std::nullopt) { detail::check(::tensor_linalg_svdvals_out(A.get(), detail::text("linalg.svdvals: driver", driver), out.get())); }
 }  // namespace linalg
 
 namespace nn {
 
 // Applies the leaky rectified linear unit (leaky ReLU) element by element: `x` for x >= 0, and
 // `negative_slope * x` otherwise.
-inline Tensor leaky_relu(const Tensor &self, Real negative_slope = 0.01) {
-  return detail::make<Tensor>(::tensor_nn_leaky_relu, self.get(), negative_slope);
-}
-inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) {
-  return detail::checked(self, ::tensor_nn_leaky_relu_(self.get(), negative_slope));
-}
+inline Tensor leaky_relu(const Tensor &self, Real negative_slope = 0.01) { return detail::make<Tensor>(::tensor_nn_leaky_relu, self.get(), negative_slope); }
+inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) { return detail::checked(self, ::tensor_nn_leaky_relu_(self.get(), negative_slope)); }
 
 // Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. For
 // integer tensors, the fractions of `min_val` and `max_val` are truncated. A `min_val` greater than
 // `max_val` is an error.
-inline Tensor hardtanh(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
-  return detail::make<Tensor>(::tensor_nn_hardtanh, self.get(), min_val.get(), max_val.get());
-}
-inline Tensor hardtanh_(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
-  return detail::checked(self, ::tensor_nn_hardtanh_(self.get(), min_val.get(), max_val.get()));
-}
+inline Tensor hardtanh(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) { return detail::make<Tensor>(::tensor_nn_hardtanh, self.get(), min_val.get(), max_val.get()); }
+inline Tensor hardtanh_(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) { return detail::checked(self, ::tensor_nn_hardtanh_(self.get(), min_val.get(), max_val.get())); }
 
 // Applies ReLU6, the rectified linear unit limited to 6, to each element: `min(max(x, 0), 6)`. NaN
 // remains NaN.
-inline Tensor relu6(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nn_relu6, self.get());
-}
-inline Tensor relu6_(const Tensor &self) {
-  return detail::checked(self, ::tensor_nn_relu6_(self.get()));
-}
+inline Tensor relu6(const Tensor &self) { return detail::make<Tensor>(::tensor_nn_relu6, self.get()); }
+inline Tensor relu6_(const Tensor &self) { return detail::checked(self, ::tensor_nn_relu6_(self.get())); }
 
 // Applies soft shrinkage (soft thresholding) element by element: `x - lambd` for x > lambd, `x +
 // lambd` for x < -lambd, and 0 otherwise. A negative `lambd` is an error.
-inline Tensor softshrink(const Tensor &self, Real lambd = 0.5) {
-  return detail::make<Tensor>(::tensor_nn_softshrink, self.get(), lambd);
-}
-inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) {
-  detail::check(::tensor_nn_softshrink_out(self.get(), lambd, out.get()));
-}
+inline Tensor softshrink(const Tensor &self, Real lambd = 0.5) { return detail::make<Tensor>(::tensor_nn_softshrink, self.get(), lambd); }
+inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) { detail::check(::tensor_nn_softshrink_out(self.get(), lambd, out.get())); }
 
 // Applies the hard sigmoid, a piecewise linear approximation of the sigmoid, to each element:
 // `min(max(x + 3, 0), 6) / 6`.
-inline Tensor hardsigmoid(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nn_hardsigmoid, self.get());
-}
-inline Tensor hardsigmoid_(const Tensor &self) {
-  return detail::checked(self, ::tensor_nn_hardsigmoid_(self.get()));
-}
+inline Tensor hardsigmoid(const Tensor &self) { return detail::make<Tensor>(::tensor_nn_hardsigmoid, self.get()); }
+inline Tensor hardsigmoid_(const Tensor &self) { return detail::checked(self, ::tensor_nn_hardsigmoid_(self.get())); }
 
 // Applies the hard swish to each element: `x * min(max(x + 3, 0), 6) / 6`.
-inline Tensor hardswish(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nn_hardswish, self.get());
-}
-inline Tensor hardswish_(const Tensor &self) {
-  return detail::checked(self, ::tensor_nn_hardswish_(self.get()));
-}
+inline Tensor hardswish(const Tensor &self) { return detail::make<Tensor>(::tensor_nn_hardswish, self.get()); }
+inline Tensor hardswish_(const Tensor &self) { return detail::checked(self, ::tensor_nn_hardswish_(self.get())); }
 
 // Applies the exponential linear unit (ELU) element by element: `x` for x > 0, and `alpha * (exp(x)
 // - 1)` otherwise.
-inline Tensor elu(const Tensor &self, Real alpha = 1.0) {
-  return detail::make<Tensor>(::tensor_nn_elu, self.get(), alpha);
-}
-inline Tensor elu_(const Tensor &self, Real alpha = 1.0) {
-  return detail::checked(self, ::tensor_nn_elu_(self.get(), alpha));
-}
+inline Tensor elu(const Tensor &self, Real alpha = 1.0) { return detail::make<Tensor>(::tensor_nn_elu, self.get(), alpha); }
+inline Tensor elu_(const Tensor &self, Real alpha = 1.0) { return detail::checked(self, ::tensor_nn_elu_(self.get(), alpha)); }
 
 // Applies softplus, a smooth approximation of ReLU, to each element: `log(1 + exp(beta * x)) /
 // beta`. Returns x where `beta * x` exceeds `threshold`.
-inline Tensor softplus(const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
-  return detail::make<Tensor>(::tensor_nn_softplus, self.get(), beta, threshold);
-}
-inline void softplus_out(const Tensor &out, const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
-  detail::check(::tensor_nn_softplus_out(self.get(), beta, threshold, out.get()));
-}
+inline Tensor softplus(const Tensor &self, Real beta = 1.0, Real threshold = 20.0) { return detail::make<Tensor>(::tensor_nn_softplus, self.get(), beta, threshold); }
+inline void softplus_out(const Tensor &out, const Tensor &self, Real beta = 1.0, Real threshold = 20.0) { detail::check(::tensor_nn_softplus_out(self.get(), beta, threshold, out.get())); }
 
 // Computes the logarithm of the sigmoid (log-sigmoid) of each element: `-log(1 + exp(-x))`, without
 // overflow.
-inline Tensor logsigmoid(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nn_logsigmoid, self.get());
-}
-inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_nn_logsigmoid_out(self.get(), out.get()));
-}
+inline Tensor logsigmoid(const Tensor &self) { return detail::make<Tensor>(::tensor_nn_logsigmoid, self.get()); }
+inline void logsigmoid_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_nn_logsigmoid_out(self.get(), out.get())); }
 
 // Applies the Gaussian error linear unit (GELU) to each element: `x * Phi(x)`, where Phi is the
 // cumulative distribution function of the standard normal distribution. `approximate` "tanh"
 // computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
 // "none".
-inline Tensor gelu(const Tensor &self, const Text &approximate = "none") {
-  return detail::make<Tensor>(::tensor_nn_gelu, self.get(), detail::text("nn.gelu: approximate", approximate));
-}
-inline void gelu_out(const Tensor &out, const Tensor &self, const Text &approximate = "none") {
-  detail::check(::tensor_nn_gelu_out(self.get(), detail::text("nn.gelu: approximate", approximate), out.get()));
-}
+inline Tensor gelu(const Tensor &self, const Text &approximate = "none") { return detail::make<Tensor>(::tensor_nn_gelu, self.get(), detail::text("nn.gelu: approximate", approximate)); }
+inline void gelu_out(const Tensor &out, const Tensor &self, const Text &approximate = "none") { detail::check(::tensor_nn_gelu_out(self.get(), detail::text("nn.gelu: approximate", approximate), out.get())); }
 
 // Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`, that is `x / (1
 // + exp(-x))`.
-inline Tensor silu(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nn_silu, self.get());
-}
-inline Tensor silu_(const Tensor &self) {
-  return detail::checked(self, ::tensor_nn_silu_(self.get()));
-}
+inline Tensor silu(const Tensor &self) { return detail::make<Tensor>(::tensor_nn_silu, self.get()); }
+inline Tensor silu_(const Tensor &self) { return detail::checked(self, ::tensor_nn_silu_(self.get())); }
 
 // Applies the Mish activation to each element: `x * tanh(log(1 + exp(x)))`.
-inline Tensor mish(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nn_mish, self.get());
-}
-inline Tensor mish_(const Tensor &self) {
-  return detail::checked(self, ::tensor_nn_mish_(self.get()));
-}
+inline Tensor mish(const Tensor &self) { return detail::make<Tensor>(::tensor_nn_mish, self.get()); }
+inline Tensor mish_(const Tensor &self) { return detail::checked(self, ::tensor_nn_mish_(self.get())); }
 
 // Applies the tanh shrinkage to each element: `x - tanh(x)`.
-inline Tensor tanhshrink(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nn_tanhshrink, self.get());
-}
+inline Tensor tanhshrink(const Tensor &self) { return detail::make<Tensor>(::tensor_nn_tanhshrink, self.get()); }
 
 // Applies the softsign function to each element: `x / (1 + |x|)`.
-inline Tensor softsign(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_nn_softsign, self.get());
-}
+inline Tensor softsign(const Tensor &self) { return detail::make<Tensor>(::tensor_nn_softsign, self.get()); }
 
 // Applies the gated linear unit (GLU): `a * sigmoid(b)`, where a and b are the first and the second
 // half of `self` along `dim`. An odd size of `dim` is an error.
-inline Tensor glu(const Tensor &self, Int dim = -1) {
-  return detail::make<Tensor>(::tensor_nn_glu, self.get(), dim);
-}
+inline Tensor glu(const Tensor &self, Int dim = -1) { return detail::make<Tensor>(::tensor_nn_glu, self.get(), dim); }
 
 // Computes `softmax(-self)` along `dim`. `dtype` converts the elements first.
-inline Tensor softmin(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_softmin, self.get(), dim, detail::get(dtype));
-}
+inline Tensor softmin(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_nn_softmin, self.get(), dim, detail::get(dtype)); }
 
 // Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
 // maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
 // and bool require it.
 //
 // Alias of `softmax`.
-inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_softmax, self.get(), dim, detail::get(dtype));
-}
-inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_nn_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_nn_softmax, self.get(), dim, detail::get(dtype)); }
+inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_nn_softmax_out(self.get(), dim, detail::get(dtype), out.get())); }
 
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
 // overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 //
 // Alias of `log_softmax`.
-inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_log_softmax, self.get(), dim, detail::get(dtype));
-}
-inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_nn_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_nn_log_softmax, self.get(), dim, detail::get(dtype)); }
+inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_nn_log_softmax_out(self.get(), dim, detail::get(dtype), out.get())); }
 
 // Samples from the Gumbel-softmax (concrete) distribution with logits `self` along `dim`:
 // `softmax((self + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
 // one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
 // gradient of the soft samples (straight-through estimator). `eps` is ignored.
-inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = false, Real eps = 1e-10, Int dim = -1, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_gumbel_softmax, self.get(), tau, hard, eps, dim, detail::get(generator));
-}
+inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = false, Real eps = 1e-10, Int dim = -1, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_nn_gumbel_softmax, self.get(), tau, hard, eps, dim, detail::get(generator)); }
 
 // Computes scaled dot-product attention: `softmax(scale * query @ key^T + attn_mask) @ value`, for
 // `query` of shape (..., L, E), `key` (..., S, E) and `value` (..., S, Ev). Returns a tensor of
@@ -9709,9 +6577,7 @@ inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = fal
 // zeros. `dropout_p` is the probability that a weight is set to 0. `enable_gqa` (grouped-query
 // attention) allows fewer heads (dimension -3) of `key` and `value`: adjacent query heads share
 // one.
-inline Tensor scaled_dot_product_attention(const Tensor &query, const Tensor &key, const Tensor &value, const std::optional<Tensor> &attn_mask = std::nullopt, Real dropout_p = 0.0, Bool is_causal = false, const std::optional<Real> &scale = std::nullopt, Bool enable_gqa = false) {
-  return detail::make<Tensor>(::tensor_nn_scaled_dot_product_attention, query.get(), key.get(), value.get(), detail::get(attn_mask), dropout_p, is_causal, detail::get(scale), enable_gqa);
-}
+inline Tensor scaled_dot_product_attention(const Tensor &query, const Tensor &key, const Tensor &value, const std::optional<Tensor> &attn_mask = std::nullopt, Real dropout_p = 0.0, Bool is_causal = false, const std::optional<Real> &scale = std::nullopt, Bool enable_gqa = false) { return detail::make<Tensor>(::tensor_nn_scaled_dot_product_attention, query.get(), key.get(), value.get(), detail::get(attn_mask), dropout_p, is_causal, detail::get(scale), enable_gqa); }
 
 // Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
 // `query` has the shape (L, N, E), `key` and `value` (S, N, E); N may be missing.
@@ -9738,94 +6604,60 @@ inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const 
 // Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
 // others by 1 - `p`, if `training` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
 // error, and so are integer and bool tensors in training unless `p` is 0.
-inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_dropout, self.get(), p, training, detail::get(generator));
-}
-inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_nn_dropout_(self.get(), p, training, detail::get(generator)));
-}
+inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_nn_dropout, self.get(), p, training, detail::get(generator)); }
+inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_nn_dropout_(self.get(), p, training, detail::get(generator))); }
 
 // Applies dropout to whole channels of sequences `self` of shape (N, C, L) or (C, L), if `training`
 // is true, and otherwise returns `self`: each channel is set to 0 with probability `p`, and the
 // others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer and bool
 // tensors in training unless `p` is 0.
-inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_dropout1d, self.get(), p, training, detail::get(generator));
-}
-inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_nn_dropout1d_(self.get(), p, training, detail::get(generator)));
-}
+inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_nn_dropout1d, self.get(), p, training, detail::get(generator)); }
+inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_nn_dropout1d_(self.get(), p, training, detail::get(generator))); }
 
 // Applies dropout to whole channels of images `self` of shape (N, C, H, W), if `training` is true,
 // and otherwise returns `self`: each channel is set to 0 with probability `p`, and the others are
 // divided by 1 - `p`. In tensors with another number of dimensions, 3 included, the first two are N
 // and C. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training
 // unless `p` is 0.
-inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_dropout2d, self.get(), p, training, detail::get(generator));
-}
-inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_nn_dropout2d_(self.get(), p, training, detail::get(generator)));
-}
+inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_nn_dropout2d, self.get(), p, training, detail::get(generator)); }
+inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_nn_dropout2d_(self.get(), p, training, detail::get(generator))); }
 
 // Applies dropout to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), if
 // `training` is true, and otherwise returns `self`: each channel is set to 0 with probability `p`,
 // and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer
 // and bool tensors in training unless `p` is 0.
-inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_dropout3d, self.get(), p, training, detail::get(generator));
-}
-inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_nn_dropout3d_(self.get(), p, training, detail::get(generator)));
-}
+inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_nn_dropout3d, self.get(), p, training, detail::get(generator)); }
+inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_nn_dropout3d_(self.get(), p, training, detail::get(generator))); }
 
 // Applies alpha dropout, for networks of SELU activations, if `training` is true, and otherwise
 // returns `self`. It replaces each element by the minimum of SELU with probability `p`, and applies
 // an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all elements
 // to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training unless
 // `p` is 0.
-inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_alpha_dropout, self.get(), p, training, detail::get(generator));
-}
-inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_nn_alpha_dropout_(self.get(), p, training, detail::get(generator)));
-}
+inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_nn_alpha_dropout, self.get(), p, training, detail::get(generator)); }
+inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_nn_alpha_dropout_(self.get(), p, training, detail::get(generator))); }
 
 // Applies alpha dropout to whole channels, if `training` is true, and otherwise returns `self`: all
 // elements with the same indices in the first two dimensions are replaced together. See
 // `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
 // training unless `p` is 0.
-inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_feature_alpha_dropout, self.get(), p, training, detail::get(generator));
-}
-inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::checked(self, ::tensor_nn_feature_alpha_dropout_(self.get(), p, training, detail::get(generator)));
-}
+inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_nn_feature_alpha_dropout, self.get(), p, training, detail::get(generator)); }
+inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) { return detail::checked(self, ::tensor_nn_feature_alpha_dropout_(self.get(), p, training, detail::get(generator))); }
 
 // Applies a linear transformation (fully connected layer): `self @ weight.T + bias`. `self` has the
 // shape (..., K), `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
 // The dtypes must be equal.
-inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_linear, self.get(), weight.get(), detail::get(bias));
-}
-inline void linear_out(const Tensor &out, const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
-  detail::check(::tensor_nn_linear_out(self.get(), weight.get(), detail::get(bias), out.get()));
-}
+inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) { return detail::make<Tensor>(::tensor_nn_linear, self.get(), weight.get(), detail::get(bias)); }
+inline void linear_out(const Tensor &out, const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) { detail::check(::tensor_nn_linear_out(self.get(), weight.get(), detail::get(bias), out.get())); }
 
 // Normalizes vectors along `dim`: divides them by their `p`-norm, `x / max(norm(x), eps)`.
-inline Tensor normalize(const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
-  return detail::make<Tensor>(::tensor_nn_normalize, self.get(), p, dim.data(), dim.size(), eps);
-}
-inline void normalize_out(const Tensor &out, const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
-  detail::check(::tensor_nn_normalize_out(self.get(), p, dim.data(), dim.size(), eps, out.get()));
-}
+inline Tensor normalize(const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) { return detail::make<Tensor>(::tensor_nn_normalize, self.get(), p, dim.data(), dim.size(), eps); }
+inline void normalize_out(const Tensor &out, const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) { detail::check(::tensor_nn_normalize_out(self.get(), p, dim.data(), dim.size(), eps, out.get())); }
 
 // Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
 // with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
 // largest index. Negative indices, and indices of at least `num_classes`, are an error.
-inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
-  return detail::make<Tensor>(::tensor_nn_one_hot, self.get(), num_classes);
-}
+inline Tensor one_hot(const Tensor &self, Int num_classes = -1) { return detail::make<Tensor>(::tensor_nn_one_hot, self.get(), num_classes); }
 
 // Pads the last dimensions of `self`. `pad` lists the number of elements added before and after the
 // last dimension, then those of the dimension before it, and so on; negative numbers crop.
@@ -9833,9 +6665,7 @@ inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
 // `mode` is "constant" (default), which fills with `value` (default 0), "reflect", which mirrors
 // without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
 // around. The last three pad the last 1 to 3 dimensions of a batch with channels.
-inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "constant", const std::optional<Real> &value = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_pad, self.get(), pad.data(), pad.size(), detail::text("nn.pad: mode", mode), detail::get(value));
-}
+inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "constant", const std::optional<Real> &value = std::nullopt) { return detail::make<Tensor>(::tensor_nn_pad, self.get(), pad.data(), pad.size(), detail::text("nn.pad: mode", mode), detail::get(value)); }
 
 // Looks up the rows of `weight` of shape (V, D) at the indices `self`. Returns a tensor of shape
 // (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows of `weight`
@@ -9843,9 +6673,7 @@ inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "const
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
 // tensor. The indices are int32 or int64; an index out of range is an error. `weight` may have any
 // dtype.
-inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::optional<Int> &padding_idx = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, Bool sparse = false) {
-  return detail::make<Tensor>(::tensor_nn_embedding, self.get(), weight.get(), detail::get(padding_idx), detail::get(max_norm), norm_type, scale_grad_by_freq, sparse);
-}
+inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::optional<Int> &padding_idx = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, Bool sparse = false) { return detail::make<Tensor>(::tensor_nn_embedding, self.get(), weight.get(), detail::get(padding_idx), detail::get(max_norm), norm_type, scale_grad_by_freq, sparse); }
 
 // Reduces bags of rows of `weight`, looked up at the indices `self`, by their sum, mean (default)
 // or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
@@ -9856,18 +6684,14 @@ inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::opt
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
 // tensor. The indices are int32 or int64; an index out of range is an error. `weight` is
 // floating-point.
-inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const Text &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_embedding_bag, self.get(), weight.get(), detail::get(offsets), detail::get(max_norm), norm_type, scale_grad_by_freq, detail::text("nn.embedding_bag: mode", mode), sparse, detail::get(per_sample_weights), include_last_offset, detail::get(padding_idx));
-}
+inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const Text &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) { return detail::make<Tensor>(::tensor_nn_embedding_bag, self.get(), weight.get(), detail::get(offsets), detail::get(max_norm), norm_type, scale_grad_by_freq, detail::text("nn.embedding_bag: mode", mode), sparse, detail::get(per_sample_weights), include_last_offset, detail::get(padding_idx)); }
 
 // Computes the mean absolute error (MAE, L1 loss): `weight * |self - target|`. A mean is divided by
 // the sum of `weight`, if given.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_l1_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.l1_loss: reduction", reduction), detail::get(weight));
-}
+inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) { return detail::make<Tensor>(::tensor_nn_l1_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.l1_loss: reduction", reduction), detail::get(weight)); }
 
 // Computes the mean squared error (MSE, L2 loss): `(self - target)**2`, multiplied by `weight` if
 // given. A mean is the sum divided by the sum of `weight`, or by the number of elements without
@@ -9875,27 +6699,21 @@ inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optio
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_mse_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.mse_loss: reduction", reduction), detail::get(weight));
-}
+inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) { return detail::make<Tensor>(::tensor_nn_mse_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.mse_loss: reduction", reduction), detail::get(weight)); }
 
 // Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
 // elsewhere, with d = `self - target`. With `beta` 0 it is the L1 loss; a negative one is an error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real beta = 1.0) {
-  return detail::make<Tensor>(::tensor_nn_smooth_l1_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.smooth_l1_loss: reduction", reduction), beta);
-}
+inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real beta = 1.0) { return detail::make<Tensor>(::tensor_nn_smooth_l1_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.smooth_l1_loss: reduction", reduction), beta); }
 
 // Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
 // elsewhere, with d = `self - target`, multiplied by `weight`. A `delta` that is not positive is an
 // error.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_huber_loss, self.get(), target.get(), detail::text("nn.huber_loss: reduction", reduction), delta, detail::get(weight));
-}
+inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) { return detail::make<Tensor>(::tensor_nn_huber_loss, self.get(), target.get(), detail::text("nn.huber_loss: reduction", reduction), delta, detail::get(weight)); }
 
 // Computes the Kullback-Leibler divergence of log probabilities `self` from probabilities `target`:
 // `target * (log(target) - self)`. With `log_target`, `target` contains log probabilities.
@@ -9903,9 +6721,7 @@ inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &r
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Bool log_target = false) {
-  return detail::make<Tensor>(::tensor_nn_kl_div, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.kl_div: reduction", reduction), log_target);
-}
+inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Bool log_target = false) { return detail::make<Tensor>(::tensor_nn_kl_div, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.kl_div: reduction", reduction), log_target); }
 
 // Computes the negative log-likelihood loss for classification: `-weight[y] * x[y]` for log
 // probabilities x, `self` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
@@ -9916,9 +6732,7 @@ inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::option
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_nll_loss, self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.nll_loss: reduction", reduction));
-}
+inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_nll_loss, self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.nll_loss: reduction", reduction)); }
 
 // Computes the cross-entropy loss for classification from unnormalized logits `self` of shape (C),
 // (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
@@ -9929,9 +6743,7 @@ inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::opti
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real label_smoothing = 0.0) {
-  return detail::make<Tensor>(::tensor_nn_cross_entropy, self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.cross_entropy: reduction", reduction), label_smoothing);
-}
+inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real label_smoothing = 0.0) { return detail::make<Tensor>(::tensor_nn_cross_entropy, self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.cross_entropy: reduction", reduction), label_smoothing); }
 
 // Computes the binary cross-entropy (BCE) of probabilities `self` and targets `target` of the same
 // shape: `-weight * (target * log(self) + (1 - target) * log(1 - self))`. `weight` (default: 1) is
@@ -9940,9 +6752,7 @@ inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std:
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_binary_cross_entropy, self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy: reduction", reduction));
-}
+inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_binary_cross_entropy, self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy: reduction", reduction)); }
 
 // Computes the binary cross-entropy of logits `self` in a numerically stable form:
 // `binary_cross_entropy(sigmoid(self), target)`. `weight` multiplies the loss, and `pos_weight` the
@@ -9950,9 +6760,7 @@ inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, con
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &pos_weight = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_binary_cross_entropy_with_logits, self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy_with_logits: reduction", reduction), detail::get(pos_weight));
-}
+inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &pos_weight = std::nullopt) { return detail::make<Tensor>(::tensor_nn_binary_cross_entropy_with_logits, self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy_with_logits: reduction", reduction), detail::get(pos_weight)); }
 
 // Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
 // - target * self`, where `self` is the log rate, or `self - target * log(self + eps)` if
@@ -9961,9 +6769,7 @@ inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor 
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, Real eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_poisson_nll_loss, self.get(), target.get(), log_input, full, detail::get(size_average), eps, detail::get(reduce), detail::text("nn.poisson_nll_loss: reduction", reduction));
-}
+inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, Real eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_poisson_nll_loss, self.get(), target.get(), log_input, full, detail::get(size_average), eps, detail::get(reduce), detail::text("nn.poisson_nll_loss: reduction", reduction)); }
 
 // Computes the negative log-likelihood of `target` under normal distributions with mean `self` and
 // variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
@@ -9971,36 +6777,28 @@ inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool lo
 // shape of `self`, lacks its last dimension, or has size 1 in one dimension.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
-inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const Text &reduction = "mean") {
-  return var.is_number() ? detail::make<Tensor>(::tensor_nn_gaussian_nll_loss_scalar, self.get(), target.get(), var.number(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction)) : detail::make<Tensor>(::tensor_nn_gaussian_nll_loss, self.get(), target.get(), var.get(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction));
-}
+inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const Text &reduction = "mean") { return var.is_number() ? detail::make<Tensor>(::tensor_nn_gaussian_nll_loss_scalar, self.get(), target.get(), var.number(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction)) : detail::make<Tensor>(::tensor_nn_gaussian_nll_loss, self.get(), target.get(), var.get(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction)); }
 
 // Computes the hinge embedding loss of distances `self`: `x` where `target` is 1, and `max(0,
 // margin - x)` where it is -1.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Real margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_hinge_embedding_loss, self.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.hinge_embedding_loss: reduction", reduction));
-}
+inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Real margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_hinge_embedding_loss, self.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.hinge_embedding_loss: reduction", reduction)); }
 
 // Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
 // where `input1` should be ranked higher, and -1 where `input2` should be.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_margin_ranking_loss, input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.margin_ranking_loss: reduction", reduction));
-}
+inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_margin_ranking_loss, input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.margin_ranking_loss: reduction", reduction)); }
 
 // Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
 // labels 1 and -1.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_soft_margin_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.soft_margin_loss: reduction", reduction));
-}
+inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_soft_margin_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.soft_margin_loss: reduction", reduction)); }
 
 // Computes the multi-class hinge loss: for a sample x of shape (C), a row of `self`, of class y,
 // `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2. `target`
@@ -10008,9 +6806,7 @@ inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const s
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p = 1, Real margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_multi_margin_loss, self.get(), target.get(), p, margin, detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multi_margin_loss: reduction", reduction));
-}
+inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p = 1, Real margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_multi_margin_loss, self.get(), target.get(), p, margin, detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multi_margin_loss: reduction", reduction)); }
 
 // Computes the multi-label hinge loss: for a sample x of shape (C), a row of `self`, the sum of
 // `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
@@ -10019,27 +6815,21 @@ inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p 
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_multilabel_margin_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_margin_loss: reduction", reduction));
-}
+inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_multilabel_margin_loss, self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_margin_loss: reduction", reduction)); }
 
 // Computes the multi-label one-versus-all loss: the mean of `binary_cross_entropy_with_logits` over
 // the classes (the last dimension) of each sample, each class multiplied by its `weight`.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_multilabel_soft_margin_loss, self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_soft_margin_loss: reduction", reduction));
-}
+inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_multilabel_soft_margin_loss, self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_soft_margin_loss: reduction", reduction)); }
 
 // Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
 // cos(input1, input2) - margin)` where it is -1. The inputs have the shape (N, D) or (D).
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_cosine_embedding_loss, input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.cosine_embedding_loss: reduction", reduction));
-}
+inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_cosine_embedding_loss, input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.cosine_embedding_loss: reduction", reduction)); }
 
 // Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
 // where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
@@ -10047,9 +6837,7 @@ inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, 
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
-inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
-  return detail::make<Tensor>(::tensor_nn_triplet_margin_loss, anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction));
-}
+inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") { return detail::make<Tensor>(::tensor_nn_triplet_margin_loss, anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction)); }
 
 // Computes the connectionist temporal classification (CTC) loss: the negative log probability of
 // the target sequences, summed over all alignments to the T time steps, where the class `blank`
@@ -10063,15 +6851,11 @@ inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, 
 // lengths (default), or "sum".
 //
 // The gradient includes that of `log_softmax`.
-inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
-  return detail::make<Tensor>(::tensor_nn_ctc_loss, log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity);
-}
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) { return detail::make<Tensor>(::tensor_nn_ctc_loss, log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity); }
 
 // Computes the connectionist temporal classification (CTC) loss, with lengths given as tensors of
 // integers.
-inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
-  return detail::make<Tensor>(::tensor_nn_ctc_loss_tensor, log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity);
-}
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) { return detail::make<Tensor>(::tensor_nn_ctc_loss_tensor, log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity); }
 
 // Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
 // cross-entropy loss, fused. Rows of `linear_weight` correspond to classes; with further
@@ -10081,33 +6865,25 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ten
 // recomputed in the backward pass. `label_smoothing` and further dimensions disable this.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
-inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weight, const Tensor &target, const std::optional<Tensor> &linear_bias = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const Text &reduction = "mean", const std::optional<Int> &ignore_index = std::nullopt, Real label_smoothing = 0.0, const std::optional<Int> &batch_chunk_size = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_linear_cross_entropy, self.get(), linear_weight.get(), target.get(), detail::get(linear_bias), detail::get(weight), detail::text("nn.linear_cross_entropy: reduction", reduction), detail::get(ignore_index), label_smoothing, detail::get(batch_chunk_size));
-}
+inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weight, const Tensor &target, const std::optional<Tensor> &linear_bias = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const Text &reduction = "mean", const std::optional<Int> &ignore_index = std::nullopt, Real label_smoothing = 0.0, const std::optional<Int> &batch_chunk_size = std::nullopt) { return detail::make<Tensor>(::tensor_nn_linear_cross_entropy, self.get(), linear_weight.get(), target.get(), detail::get(linear_bias), detail::get(weight), detail::text("nn.linear_cross_entropy: reduction", reduction), detail::get(ignore_index), label_smoothing, detail::get(batch_chunk_size)); }
 
 // Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
 // mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias` have
 // the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
-inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
-  return detail::make<Tensor>(::tensor_nn_layer_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps);
-}
+inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) { return detail::make<Tensor>(::tensor_nn_layer_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps); }
 
 // Applies root mean square normalization over the last dimensions, whose sizes are
 // `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
 // of the dtype of the computation, which is float32 for 16-bit floats.
 //
 // Alias of `rms_norm`.
-inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_rms_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps));
-}
+inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) { return detail::make<Tensor>(::tensor_nn_rms_norm, self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps)); }
 
 // Applies group normalization to `self` of shape (N, C, ...): divides the C channels into
 // `num_groups` groups, which must divide C, and computes `(x - mean) / sqrt(variance + eps) *
 // weight + bias` over each group of each sample. `weight` and `bias` have the shape (C), and the
 // dtype of `self`, or float32 if that has 16 bits. A group of a single element is an error.
-inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
-  return detail::make<Tensor>(::tensor_nn_group_norm, self.get(), num_groups, detail::get(weight), detail::get(bias), eps);
-}
+inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) { return detail::make<Tensor>(::tensor_nn_group_norm, self.get(), num_groups, detail::get(weight), detail::get(bias), eps); }
 
 // Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
 // weight + bias` for each channel. In training, mean and variance are those of the batch, and the
@@ -10116,23 +6892,17 @@ inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional
 // have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. A channel with a
 // single element is an error in training. Without `training`, `running_mean` and `running_var` are
 // required.
-inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool training = false, Real momentum = 0.1, Real eps = 1e-05) {
-  return detail::make<Tensor>(::tensor_nn_batch_norm, self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), training, momentum, eps);
-}
+inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool training = false, Real momentum = 0.1, Real eps = 1e-05) { return detail::make<Tensor>(::tensor_nn_batch_norm, self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), training, momentum, eps); }
 
 // Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
 // each sample separately. Running statistics are updated with the mean of the statistics of the
 // samples. A channel with a single element is an error.
-inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &running_mean = std::nullopt, const std::optional<Tensor> &running_var = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool use_input_stats = true, Real momentum = 0.1, Real eps = 1e-05) {
-  return detail::make<Tensor>(::tensor_nn_instance_norm, self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), use_input_stats, momentum, eps);
-}
+inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &running_mean = std::nullopt, const std::optional<Tensor> &running_var = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool use_input_stats = true, Real momentum = 0.1, Real eps = 1e-05) { return detail::make<Tensor>(::tensor_nn_instance_norm, self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), use_input_stats, momentum, eps); }
 
 // Applies local response normalization over adjacent channels (dimension 1): divides by `(k + alpha
 // * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor are
 // treated as 0.
-inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0001, Real beta = 0.75, Real k = 1.0) {
-  return detail::make<Tensor>(::tensor_nn_local_response_norm, self.get(), size, alpha, beta, k);
-}
+inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0001, Real beta = 0.75, Real k = 1.0) { return detail::make<Tensor>(::tensor_nn_local_response_norm, self.get(), size, alpha, beta, k); }
 
 // Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W), and returns
 // (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (H, W)
@@ -10160,36 +6930,24 @@ inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &se
 // `divisor_override` divides the sum of each window instead of its number of elements. The other
 // arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width). The
 // result is in channels-last memory format if `self` is. A `divisor_override` of 0 is an error.
-inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_avg_pool2d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override));
-}
-inline void avg_pool2d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
-  detail::check(::tensor_nn_avg_pool2d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
-}
+inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) { return detail::make<Tensor>(::tensor_nn_avg_pool2d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override)); }
+inline void avg_pool2d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) { detail::check(::tensor_nn_avg_pool2d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get())); }
 
 // Applies 3-D average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
 // arguments are those of `avg_pool2d`, with one number for all dimensions, or (depth, height,
 // width). The result is contiguous.
-inline Tensor avg_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_avg_pool3d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override));
-}
-inline void avg_pool3d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
-  detail::check(::tensor_nn_avg_pool3d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
-}
+inline Tensor avg_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) { return detail::make<Tensor>(::tensor_nn_avg_pool3d, self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override)); }
+inline void avg_pool3d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) { detail::check(::tensor_nn_avg_pool3d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get())); }
 
 // Applies 2-D adaptive average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
 // `output_size` is one number for both dimensions, or (height, width); windows are those of
 // `adaptive_avg_pool1d`. The result is in channels-last memory format if `self` is.
-inline Tensor adaptive_avg_pool2d(const Tensor &self, const Ints &output_size) {
-  return detail::make<Tensor>(::tensor_nn_adaptive_avg_pool2d, self.get(), output_size.data(), output_size.size());
-}
+inline Tensor adaptive_avg_pool2d(const Tensor &self, const Ints &output_size) { return detail::make<Tensor>(::tensor_nn_adaptive_avg_pool2d, self.get(), output_size.data(), output_size.size()); }
 
 // Applies 3-D adaptive average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
 // `output_size` is one number for all dimensions, or (depth, height, width); windows are those of
 // `adaptive_avg_pool1d`.
-inline Tensor adaptive_avg_pool3d(const Tensor &self, const Ints &output_size) {
-  return detail::make<Tensor>(::tensor_nn_adaptive_avg_pool3d, self.get(), output_size.data(), output_size.size());
-}
+inline Tensor adaptive_avg_pool3d(const Tensor &self, const Ints &output_size) { return detail::make<Tensor>(::tensor_nn_adaptive_avg_pool3d, self.get(), output_size.data(), output_size.size()); }
 
 // Applies 2-D adaptive max pooling to images `self` of shape (N, C, H, W) or (C, H, W), with the
 // windows of `adaptive_avg_pool2d`. Returns (`values`, `indices`): the maxima, and their flat
@@ -10216,44 +6974,32 @@ inline nn::NnAdaptiveMaxPool3dWithIndicesResult adaptive_max_pool3d_with_indices
 // `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
 // are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
 // each missing element is treated as the mean of the powers of the others.
-inline Tensor lp_pool1d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
-  return detail::make<Tensor>(::tensor_nn_lp_pool1d, self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode);
-}
+inline Tensor lp_pool1d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) { return detail::make<Tensor>(::tensor_nn_lp_pool1d, self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode); }
 
 // Applies 2-D power-average (Lp) pooling to images `self` of shape (N, C, H, W) or (C, H, W):
 // `lp_pool1d` over windows of two dimensions. The arguments are those of `lp_pool1d`, with one
 // number for both dimensions, or (height, width).
-inline Tensor lp_pool2d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
-  return detail::make<Tensor>(::tensor_nn_lp_pool2d, self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode);
-}
+inline Tensor lp_pool2d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) { return detail::make<Tensor>(::tensor_nn_lp_pool2d, self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode); }
 
 // Applies 3-D power-average (Lp) pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H,
 // W): `lp_pool1d` over windows of three dimensions. The arguments are those of `lp_pool1d`, with
 // one number for all dimensions, or (depth, height, width).
-inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
-  return detail::make<Tensor>(::tensor_nn_lp_pool3d, self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode);
-}
+inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) { return detail::make<Tensor>(::tensor_nn_lp_pool3d, self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode); }
 
 // Computes a partial inverse of `max_pool1d`: writes the elements of `self` of shape (N, C, L) or
 // (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of zeros.
 // `output_size` selects one of the lengths that pooling maps to L, as the length alone or as the
 // whole shape. An index out of range is an error. If several elements have the same index, the last
 // one is stored, but each receives the gradient of that position.
-inline Tensor max_unpool1d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_max_unpool1d, self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size());
-}
+inline Tensor max_unpool1d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) { return detail::make<Tensor>(::tensor_nn_max_unpool1d, self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size()); }
 
 // Computes a partial inverse of `max_pool2d`: writes the elements of `self` to the positions
 // `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See `max_unpool1d`.
-inline Tensor max_unpool2d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_max_unpool2d, self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size());
-}
+inline Tensor max_unpool2d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) { return detail::make<Tensor>(::tensor_nn_max_unpool2d, self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size()); }
 
 // Computes a partial inverse of `max_pool3d`: writes the elements of `self` to the positions
 // `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See `max_unpool1d`.
-inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_max_unpool3d, self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size());
-}
+inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) { return detail::make<Tensor>(::tensor_nn_max_unpool3d, self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size()); }
 
 // Applies 2-D fractional max pooling to images `self` of shape (N, C, H, W) or (C, H, W): the
 // maximum of each window of `kernel_size` elements, where the steps between windows alternate
@@ -10262,9 +7008,7 @@ inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints
 // The output has the size `output_size`, or `output_ratio` times the size of the image; one of them
 // is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the steps; by
 // default they are drawn from `generator`. NaN is treated as the maximum.
-inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_fractional_max_pool2d, self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator));
-}
+inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_nn_fractional_max_pool2d, self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator)); }
 
 // Applies 2-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
 // row-major int64 index of each in its (H, W) plane. See `fractional_max_pool2d`.
@@ -10279,9 +7023,7 @@ inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_ind
 // `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
 // or `output_ratio` is required. The random samples have the shape (N, C, 3). See
 // `fractional_max_pool2d`.
-inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_fractional_max_pool3d, self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator));
-}
+inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) { return detail::make<Tensor>(::tensor_nn_fractional_max_pool3d, self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator)); }
 
 // Applies 3-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
 // row-major int64 index of each in its (D, H, W) volume. See `fractional_max_pool3d`.
@@ -10297,15 +7039,11 @@ inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_ind
 // row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
 // `dilation` that between kernel elements, and `padding` the number of zeros added on each side. L
 // is the number of windows; at least one must fit.
-inline Tensor unfold(const Tensor &self, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
-  return detail::make<Tensor>(::tensor_nn_unfold, self.get(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size());
-}
+inline Tensor unfold(const Tensor &self, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) { return detail::make<Tensor>(::tensor_nn_unfold, self.get(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size()); }
 
 // Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W) (col2im),
 // where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are added.
-inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
-  return detail::make<Tensor>(::tensor_nn_fold, self.get(), output_size.data(), output_size.size(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size());
-}
+inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) { return detail::make<Tensor>(::tensor_nn_fold, self.get(), output_size.data(), output_size.size(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size()); }
 
 // Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes (N,
 // C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
@@ -10318,9 +7056,7 @@ inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kern
 // `recompute_scale_factor`, from the sizes. `antialias` widens the filter of bilinear and bicubic
 // downsampling to the scale; lanczos requires it. uint8 images are supported in some modes, and
 // rounded.
-inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) {
-  return detail::make<Tensor>(::tensor_nn_interpolate, self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.interpolate: mode", mode), detail::get(align_corners), detail::get(recompute_scale_factor), antialias);
-}
+inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) { return detail::make<Tensor>(::tensor_nn_interpolate, self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.interpolate: mode", mode), detail::get(align_corners), detail::get(recompute_scale_factor), antialias); }
 
 // Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
 // 2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
@@ -10330,122 +7066,84 @@ inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, c
 // the centers of the corner elements. `mode` is "bilinear" (default, trilinear for volumes),
 // "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default) reads 0, "border"
 // the closest edge element, and "reflection" mirrors the position.
-inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mode = "bilinear", const Text &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_grid_sample, self.get(), grid.get(), detail::text("nn.grid_sample: mode", mode), detail::text("nn.grid_sample: padding_mode", padding_mode), detail::get(align_corners));
-}
+inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mode = "bilinear", const Text &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) { return detail::make<Tensor>(::tensor_nn_grid_sample, self.get(), grid.get(), detail::text("nn.grid_sample: mode", mode), detail::text("nn.grid_sample: padding_mode", padding_mode), detail::get(align_corners)); }
 
 // Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H, W)
 // and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and (N,
 // 3, 4), one of shape (N, D, H, W, 3). `align_corners` must be that of `grid_sample`.
-inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::optional<Bool> &align_corners = std::nullopt) {
-  return detail::make<Tensor>(::tensor_nn_affine_grid, theta.get(), size.data(), size.size(), detail::get(align_corners));
-}
+inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::optional<Bool> &align_corners = std::nullopt) { return detail::make<Tensor>(::tensor_nn_affine_grid, theta.get(), size.data(), size.size(), detail::get(align_corners)); }
 }  // namespace nn
 
 namespace quantized {
 
 // Computes the sum of two tensors quantized per tensor, with the same dtype, and quantizes it with
 // `scale` and `zero_point`.
-inline Tensor add(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  return detail::make<Tensor>(::tensor_quantized_add, qa.get(), qb.get(), scale, zero_point);
-}
+inline Tensor add(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) { return detail::make<Tensor>(::tensor_quantized_add, qa.get(), qb.get(), scale, zero_point); }
 
 // Computes the ReLU of the sum of two tensors quantized per tensor, with the same dtype, and
 // quantizes it with `scale` and `zero_point`.
-inline Tensor add_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  return detail::make<Tensor>(::tensor_quantized_add_relu, qa.get(), qb.get(), scale, zero_point);
-}
+inline Tensor add_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) { return detail::make<Tensor>(::tensor_quantized_add_relu, qa.get(), qb.get(), scale, zero_point); }
 
 // Computes the product of two tensors quantized per tensor, with the same dtype, and quantizes it
 // with `scale` and `zero_point`.
-inline Tensor mul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  return detail::make<Tensor>(::tensor_quantized_mul, qa.get(), qb.get(), scale, zero_point);
-}
+inline Tensor mul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) { return detail::make<Tensor>(::tensor_quantized_mul, qa.get(), qb.get(), scale, zero_point); }
 
 // Computes the ReLU of the product of two tensors quantized per tensor, with the same dtype, and
 // quantizes it with `scale` and `zero_point`.
-inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  return detail::make<Tensor>(::tensor_quantized_mul_relu, qa.get(), qb.get(), scale, zero_point);
-}
+inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) { return detail::make<Tensor>(::tensor_quantized_mul_relu, qa.get(), qb.get(), scale, zero_point); }
 
 // Adds a scalar, rounded to a multiple of the scale, to a quantized tensor, by a change of its zero
 // point, and of its scale if the zero point would be out of range.
-inline Tensor add_scalar(const Tensor &qa, const Scalar &b) {
-  return detail::make<Tensor>(::tensor_quantized_add_scalar, qa.get(), b.get());
-}
+inline Tensor add_scalar(const Tensor &qa, const Scalar &b) { return detail::make<Tensor>(::tensor_quantized_add_scalar, qa.get(), b.get()); }
 
 // Computes the ReLU of `quantized.add_scalar`.
-inline Tensor add_scalar_relu(const Tensor &qa, const Scalar &b) {
-  return detail::make<Tensor>(::tensor_quantized_add_scalar_relu, qa.get(), b.get());
-}
+inline Tensor add_scalar_relu(const Tensor &qa, const Scalar &b) { return detail::make<Tensor>(::tensor_quantized_add_scalar_relu, qa.get(), b.get()); }
 
 // Multiplies a quantized tensor by a scalar, by a change of its scale, and for a negative scalar
 // also of its integers and zero point.
-inline Tensor mul_scalar(const Tensor &qa, const Scalar &b) {
-  return detail::make<Tensor>(::tensor_quantized_mul_scalar, qa.get(), b.get());
-}
+inline Tensor mul_scalar(const Tensor &qa, const Scalar &b) { return detail::make<Tensor>(::tensor_quantized_mul_scalar, qa.get(), b.get()); }
 
 // Computes the ReLU of `quantized.mul_scalar`.
-inline Tensor mul_scalar_relu(const Tensor &qa, const Scalar &b) {
-  return detail::make<Tensor>(::tensor_quantized_mul_scalar_relu, qa.get(), b.get());
-}
+inline Tensor mul_scalar_relu(const Tensor &qa, const Scalar &b) { return detail::make<Tensor>(::tensor_quantized_mul_scalar_relu, qa.get(), b.get()); }
 
 // Applies ReLU6 to a quantized tensor: clamps it to the range [0, 6].
-inline Tensor relu6(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_quantized_relu6, self.get());
-}
+inline Tensor relu6(const Tensor &self) { return detail::make<Tensor>(::tensor_quantized_relu6, self.get()); }
 
 // Concatenates quantized tensors along `dim`, quantized with `scale` and `zero_point` (default:
 // those of the first tensor).
-inline Tensor cat(const Tensors &tensors, Int dim, const std::optional<Real> &scale = std::nullopt, const std::optional<Int> &zero_point = std::nullopt) {
-  return detail::make<Tensor>(::tensor_quantized_cat, tensors.data(), tensors.size(), dim, detail::get(scale), detail::get(zero_point));
-}
+inline Tensor cat(const Tensors &tensors, Int dim, const std::optional<Real> &scale = std::nullopt, const std::optional<Int> &zero_point = std::nullopt) { return detail::make<Tensor>(::tensor_quantized_cat, tensors.data(), tensors.size(), dim, detail::get(scale), detail::get(zero_point)); }
 
 // Computes the matrix product of two tensors quantized per tensor, with the same dtype, quantized
 // with `scale` and `zero_point`. Vectors and batches are supported as in `matmul`. 8-bit integers
 // are accumulated in int32.
-inline Tensor matmul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
-  return detail::make<Tensor>(::tensor_quantized_matmul, qa.get(), qb.get(), scale, zero_point);
-}
+inline Tensor matmul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) { return detail::make<Tensor>(::tensor_quantized_matmul, qa.get(), qb.get(), scale, zero_point); }
 
 // Packs the integers of a qint8 `weight` of shape (out, in) in the order in which matrix products
 // read them. The result is the argument `packed` of `quantized.linear`, which then skips this step:
 // a tensor of bytes for this CPU. It does not follow later changes of `weight`.
-inline Tensor linear_pack(const Tensor &weight) {
-  return detail::make<Tensor>(::tensor_quantized_linear_pack, weight.get());
-}
+inline Tensor linear_pack(const Tensor &weight) { return detail::make<Tensor>(::tensor_quantized_linear_pack, weight.get()); }
 
 // Applies a linear transformation to a quint8 or qint8 tensor of shape (..., in) with a qint8
 // `weight` of shape (out, in) and a float32 `bias` of shape (out), quantized with `scale` and
 // `zero_point` in the dtype of `self`. `weight` is quantized per tensor, or per row. Products are
 // accumulated in int32. `packed` is the result of `quantized.linear_pack`, if available.
-inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
-  return detail::make<Tensor>(::tensor_quantized_linear, self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed));
-}
+inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) { return detail::make<Tensor>(::tensor_quantized_linear, self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed)); }
 
 // Applies `quantized.linear`, followed by ReLU.
-inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
-  return detail::make<Tensor>(::tensor_quantized_linear_relu, self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed));
-}
+inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) { return detail::make<Tensor>(::tensor_quantized_linear_relu, self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed)); }
 
 // Applies `quantized.linear` to a float32 tensor, which is quantized to quint8 as
 // `quantize_per_tensor_dynamic` does. The result is float32.
-inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Bool reduce_range = false, const std::optional<Tensor> &packed = std::nullopt) {
-  return detail::make<Tensor>(::tensor_quantized_linear_dynamic, self.get(), weight.get(), detail::get(bias), reduce_range, detail::get(packed));
-}
+inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Bool reduce_range = false, const std::optional<Tensor> &packed = std::nullopt) { return detail::make<Tensor>(::tensor_quantized_linear_dynamic, self.get(), weight.get(), detail::get(bias), reduce_range, detail::get(packed)); }
 
 // Applies a 2-D convolution to a quint8 or qint8 tensor of shape (N, C_in, H, W) with a qint8
 // `weight` of shape (C_out, C_in / groups, kH, kW), quantized per tensor or per output channel, and
 // a float32 `bias` of shape (C_out), quantized with `scale` and `zero_point` in the dtype of
 // `self`. The convolution is computed in float32.
-inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) {
-  return detail::make<Tensor>(::tensor_quantized_conv2d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point);
-}
+inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) { return detail::make<Tensor>(::tensor_quantized_conv2d, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point); }
 
 // Applies `quantized.conv2d`, followed by ReLU.
-inline Tensor conv2d_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) {
-  return detail::make<Tensor>(::tensor_quantized_conv2d_relu, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point);
-}
+inline Tensor conv2d_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) { return detail::make<Tensor>(::tensor_quantized_conv2d_relu, self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point); }
 }  // namespace quantized
 
 namespace signal::windows {
@@ -10453,151 +7151,109 @@ namespace signal::windows {
 // Computes the Bartlett (triangular) window `1 - abs(x)` with x from -1 to 1. The window has `M`
 // samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
 // samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
-inline Tensor bartlett(Int M, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_bartlett, M, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor bartlett(Int M, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_bartlett, M, sym, options.dtype, options.layout, options.device), options); }
 
 // Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x)` with x from
 // 0 to 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a
 // symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
 // the default dtype.
-inline Tensor blackman(Int M, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_blackman, M, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor blackman(Int M, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_blackman, M, sym, options.dtype, options.layout, options.device), options); }
 
 // Computes the cosine (sine) window `sin(pi * x)` with x from 1 / (2 * `M`) to 1 - 1 / (2 * `M`).
 // The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
 // window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
 // dtype.
-inline Tensor cosine(Int M, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_cosine, M, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor cosine(Int M, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_cosine, M, sym, options.dtype, options.layout, options.device), options); }
 
 // Computes the exponential window `exp(-abs(i - center) / tau)` with i from 0 to `M` - 1. `center`
 // defaults to the middle, and must not be set for a symmetric window. The window has `M` samples.
 // With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is
 // omitted. `dtype` is float32 or float64, and defaults to the default dtype.
-inline Tensor exponential(Int M, const std::optional<Real> &center = std::nullopt, Real tau = 1.0, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_exponential, M, detail::get(center), tau, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor exponential(Int M, const std::optional<Real> &center = std::nullopt, Real tau = 1.0, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_exponential, M, detail::get(center), tau, sym, options.dtype, options.layout, options.device), options); }
 
 // Computes the Gaussian window `exp(-(x / std)**2 / 2)`, where x is the distance of a sample from
 // the middle. The window has `M` samples. With `sym` false it is periodic: the last sample of a
 // symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
 // the default dtype.
-inline Tensor gaussian(Int M, Real std = 1.0, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_gaussian, M, std, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor gaussian(Int M, Real std = 1.0, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_gaussian, M, std, sym, options.dtype, options.layout, options.device), options); }
 
 // Computes a sum of cosines window: `coefficients[0] - coefficients[1] * cos(2 * pi * x) +
 // coefficients[2] * cos(4 * pi * x) - ...` with x from 0 to 1. The window has `M` samples. With
 // `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
 // `dtype` is float32 or float64, and defaults to the default dtype.
-inline Tensor general_cosine(Int M, const Doubles &coefficients, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_general_cosine, M, coefficients.data(), coefficients.size(), sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor general_cosine(Int M, const Doubles &coefficients, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_general_cosine, M, coefficients.data(), coefficients.size(), sym, options.dtype, options.layout, options.device), options); }
 
 // Computes the generalized Hamming window `alpha - (1 - alpha) * cos(2 * pi * x)` with x from 0 to
 // 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
 // window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
 // dtype.
-inline Tensor general_hamming(Int M, Real alpha = 0.54, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_general_hamming, M, alpha, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor general_hamming(Int M, Real alpha = 0.54, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_general_hamming, M, alpha, sym, options.dtype, options.layout, options.device), options); }
 
 // Computes the Hamming window `0.54 - 0.46 * cos(2 * pi * x)` with x from 0 to 1. The window has
 // `M` samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
 // samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
-inline Tensor hamming(Int M, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_hamming, M, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor hamming(Int M, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_hamming, M, sym, options.dtype, options.layout, options.device), options); }
 
 // Computes the Hann window `0.5 - 0.5 * cos(2 * pi * x)` with x from 0 to 1. The window has `M`
 // samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
 // samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
-inline Tensor hann(Int M, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_hann, M, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor hann(Int M, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_hann, M, sym, options.dtype, options.layout, options.device), options); }
 
 // Computes the Kaiser window `I0(beta * sqrt(1 - x**2)) / I0(beta)`, with the modified Bessel
 // function I0 and x from -1 to 1. The window has `M` samples. With `sym` false it is periodic: the
 // last sample of a symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64,
 // and defaults to the default dtype.
-inline Tensor kaiser(Int M, Real beta = 12.0, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_kaiser, M, beta, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor kaiser(Int M, Real beta = 12.0, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_kaiser, M, beta, sym, options.dtype, options.layout, options.device), options); }
 
 // Computes the Nuttall window `0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi *
 // x) - 0.0106411 * cos(6 * pi * x)` with x from 0 to 1. The window has `M` samples. With `sym`
 // false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
 // `dtype` is float32 or float64, and defaults to the default dtype.
-inline Tensor nuttall(Int M, Bool sym = true, const Options &options = {}) {
-  return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_nuttall, M, sym, options.dtype, options.layout, options.device), options);
-}
+inline Tensor nuttall(Int M, Bool sym = true, const Options &options = {}) { return detail::tracked(detail::make<Tensor>(::tensor_signal_windows_nuttall, M, sym, options.dtype, options.layout, options.device), options); }
 }  // namespace signal::windows
 
 namespace sparse {
 
 // Computes the sum of all elements of a sparse tensor, or of those along `dim`. The result is
 // strided if no sparse dimension remains, otherwise COO.
-inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_sparse_sum, self.get(), dim.data(), dim.size(), detail::get(dtype));
-}
+inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_sparse_sum, self.get(), dim.data(), dim.size(), detail::get(dtype)); }
 
 // Computes the matrix product of two matrices, at least one of them sparse. The result is strided
 // unless both are sparse; then it has the layout COO or CSC if both have, otherwise CSR. The dtypes
 // must be equal.
-inline Tensor mm(const Tensor &self, const Tensor &mat2) {
-  return detail::make<Tensor>(::tensor_sparse_mm, self.get(), mat2.get());
-}
+inline Tensor mm(const Tensor &self, const Tensor &mat2) { return detail::make<Tensor>(::tensor_sparse_mm, self.get(), mat2.get()); }
 
 // Computes the product of a sparse and a strided matrix with another reduction: each element is the
 // "sum", "mean", "amax" or "amin" (`reduce`) of the products of the entries of a row, and 0 for an
 // empty row.
-inline Tensor mm(const Tensor &self, const Tensor &mat2, const Text &reduce) {
-  return detail::make<Tensor>(::tensor_sparse_mm_reduce, self.get(), mat2.get(), detail::text("sparse.mm: reduce", reduce));
-}
+inline Tensor mm(const Tensor &self, const Tensor &mat2, const Text &reduce) { return detail::make<Tensor>(::tensor_sparse_mm_reduce, self.get(), mat2.get(), detail::text("sparse.mm: reduce", reduce)); }
 
 // Computes the product of a sparse and a strided matrix and adds it to a matrix: `beta * self +
 // alpha * (mat1 @ mat2)` for a sparse `mat1`.
-inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_sparse_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
-}
+inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_sparse_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()); }
 
 // Computes a sampled dense-dense matrix product (SDDMM): `beta * self + alpha * (mat1 @ mat2)` at
 // the entries of the sparse `self`, for strided `mat1` and `mat2`. All, or `mat1` and `mat2` alone,
 // may have the same batch dimensions.
-inline Tensor sampled_addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  return detail::make<Tensor>(::tensor_sparse_sampled_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get());
-}
-inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(::tensor_sparse_sampled_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
-}
+inline Tensor sampled_addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { return detail::make<Tensor>(::tensor_sparse_sampled_addmm, self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()); }
+inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) { detail::check(::tensor_sparse_sampled_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get())); }
 
 // Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries are
 // treated as minus infinity. `dtype` converts the entries first. Strided tensors are an error; see
 // `softmax`.
-inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_sparse_softmax, self.get(), dim, detail::get(dtype));
-}
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_sparse_softmax, self.get(), dim, detail::get(dtype)); }
 
 // Computes the logarithm of the softmax function over the entries of a sparse tensor along `dim`.
 // See `sparse.softmax`.
-inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_sparse_log_softmax, self.get(), dim, detail::get(dtype));
-}
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_sparse_log_softmax, self.get(), dim, detail::get(dtype)); }
 
 // Creates a sparse matrix of shape `shape` from its diagonals: row i of `diagonals` is diagonal
 // `offsets[i]`, and element j of it is stored in column j. `layout` is COO (default), CSR or CSC.
-inline Tensor spdiags(const Tensor &diagonals, const Tensor &offsets, const Ints &shape, const std::optional<Layout> &layout = std::nullopt) {
-  return detail::make<Tensor>(::tensor_sparse_spdiags, diagonals.get(), offsets.get(), shape.data(), shape.size(), detail::get(layout));
-}
+inline Tensor spdiags(const Tensor &diagonals, const Tensor &offsets, const Ints &shape, const std::optional<Layout> &layout = std::nullopt) { return detail::make<Tensor>(::tensor_sparse_spdiags, diagonals.get(), offsets.get(), shape.data(), shape.size(), detail::get(layout)); }
 
 // Solves the linear equations `self @ x = other` for a square sparse matrix. The matrix is
 // converted to a strided one.
-inline Tensor spsolve(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_sparse_spsolve, self.get(), other.get());
-}
+inline Tensor spsolve(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_sparse_spsolve, self.get(), other.get()); }
 }  // namespace sparse
 
 namespace special {
@@ -10605,561 +7261,337 @@ namespace special {
 // Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 //
 // Alias of `sigmoid`.
-inline Tensor expit(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_expit, self.get());
-}
-inline void expit_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_expit_out(self.get(), out.get()));
-}
+inline Tensor expit(const Tensor &self) { return detail::make<Tensor>(::tensor_special_expit, self.get()); }
+inline void expit_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_expit_out(self.get(), out.get())); }
 
 // Computes 2 to the power of each element: `2**x`.
 //
 // Alias of `exp2`.
-inline Tensor exp2(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_exp2, self.get());
-}
-inline void exp2_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_exp2_out(self.get(), out.get()));
-}
+inline Tensor exp2(const Tensor &self) { return detail::make<Tensor>(::tensor_special_exp2, self.get()); }
+inline void exp2_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_exp2_out(self.get(), out.get())); }
 
 // Computes `exp(x) - 1` of each element, accurate for x near 0.
 //
 // Alias of `expm1`.
-inline Tensor expm1(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_expm1, self.get());
-}
-inline void expm1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_expm1_out(self.get(), out.get()));
-}
+inline Tensor expm1(const Tensor &self) { return detail::make<Tensor>(::tensor_special_expm1, self.get()); }
+inline void expm1_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_expm1_out(self.get(), out.get())); }
 
 // Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
 // below -1.
 //
 // Alias of `log1p`.
-inline Tensor log1p(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_log1p, self.get());
-}
-inline void log1p_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_log1p_out(self.get(), out.get()));
-}
+inline Tensor log1p(const Tensor &self) { return detail::make<Tensor>(::tensor_special_log1p, self.get()); }
+inline void log1p_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_log1p_out(self.get(), out.get())); }
 
 // Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
 // from 0 to x.
 //
 // Alias of `erf`.
-inline Tensor erf(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_erf, self.get());
-}
-inline void erf_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_erf_out(self.get(), out.get()));
-}
+inline Tensor erf(const Tensor &self) { return detail::make<Tensor>(::tensor_special_erf, self.get()); }
+inline void erf_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_erf_out(self.get(), out.get())); }
 
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
 //
 // Alias of `erfc`.
-inline Tensor erfc(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_erfc, self.get());
-}
-inline void erfc_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_erfc_out(self.get(), out.get()));
-}
+inline Tensor erfc(const Tensor &self) { return detail::make<Tensor>(::tensor_special_erfc, self.get()); }
+inline void erfc_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_erfc_out(self.get(), out.get())); }
 
 // Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
 // -1, inf for 1, and NaN outside of [-1, 1].
 //
 // Alias of `erfinv`.
-inline Tensor erfinv(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_erfinv, self.get());
-}
-inline void erfinv_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_erfinv_out(self.get(), out.get()));
-}
+inline Tensor erfinv(const Tensor &self) { return detail::make<Tensor>(::tensor_special_erfinv, self.get()); }
+inline void erfinv_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_erfinv_out(self.get(), out.get())); }
 
 // Computes the natural logarithm of the absolute value of the gamma function of each element:
 // `log(|gamma(x)|)`; inf for 0 and negative integers.
 //
 // Alias of `lgamma`.
-inline Tensor gammaln(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_gammaln, self.get());
-}
-inline void gammaln_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_gammaln_out(self.get(), out.get()));
-}
+inline Tensor gammaln(const Tensor &self) { return detail::make<Tensor>(::tensor_special_gammaln, self.get()); }
+inline void gammaln_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_gammaln_out(self.get(), out.get())); }
 
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
 // element; -inf for 0, and NaN for negative integers.
 //
 // Alias of `digamma`.
-inline Tensor digamma(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_digamma, self.get());
-}
-inline void digamma_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_digamma_out(self.get(), out.get()));
-}
+inline Tensor digamma(const Tensor &self) { return detail::make<Tensor>(::tensor_special_digamma, self.get()); }
+inline void digamma_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_digamma_out(self.get(), out.get())); }
 
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
 // element; -inf for 0, and NaN for negative integers.
 //
 // Alias of `digamma`.
-inline Tensor psi(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_psi, self.get());
-}
-inline void psi_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_psi_out(self.get(), out.get()));
-}
+inline Tensor psi(const Tensor &self) { return detail::make<Tensor>(::tensor_special_psi, self.get()); }
+inline void psi_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_psi_out(self.get(), out.get())); }
 
 // Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
 // of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 //
 // Alias of `i0`.
-inline Tensor i0(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_i0, self.get());
-}
-inline void i0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_i0_out(self.get(), out.get()));
-}
+inline Tensor i0(const Tensor &self) { return detail::make<Tensor>(::tensor_special_i0, self.get()); }
+inline void i0_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_i0_out(self.get(), out.get())); }
 
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
 //
 // Alias of `sinc`.
-inline Tensor sinc(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_sinc, self.get());
-}
-inline void sinc_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_sinc_out(self.get(), out.get()));
-}
+inline Tensor sinc(const Tensor &self) { return detail::make<Tensor>(::tensor_special_sinc, self.get()); }
+inline void sinc_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_sinc_out(self.get(), out.get())); }
 
 // Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
 // negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
 // `decimals` must be 0 for them.
 //
 // Alias of `round`.
-inline Tensor round(const Tensor &self, Int decimals = 0) {
-  return detail::make<Tensor>(::tensor_special_round, self.get(), decimals);
-}
-inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
-  detail::check(::tensor_special_round_out(self.get(), decimals, out.get()));
-}
+inline Tensor round(const Tensor &self, Int decimals = 0) { return detail::make<Tensor>(::tensor_special_round, self.get(), decimals); }
+inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) { detail::check(::tensor_special_round_out(self.get(), decimals, out.get())); }
 
 // Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
 // elements are clamped to [eps, 1 - eps] first.
 //
 // Alias of `logit`.
-inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
-  return detail::make<Tensor>(::tensor_special_logit, self.get(), detail::get(eps));
-}
-inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
-  detail::check(::tensor_special_logit_out(self.get(), detail::get(eps), out.get()));
-}
+inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) { return detail::make<Tensor>(::tensor_special_logit, self.get(), detail::get(eps)); }
+inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) { detail::check(::tensor_special_logit_out(self.get(), detail::get(eps), out.get())); }
 
 // Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
 // >= 0.
 //
 // Alias of `polygamma`.
-inline Tensor polygamma(Int n, const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_polygamma, n, self.get());
-}
-inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
-  detail::check(::tensor_special_polygamma_out(n, self.get(), out.get()));
-}
+inline Tensor polygamma(Int n, const Tensor &self) { return detail::make<Tensor>(::tensor_special_polygamma, n, self.get()); }
+inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) { detail::check(::tensor_special_polygamma_out(n, self.get(), out.get())); }
 
 // Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
 // element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
 // - 1.
 //
 // Alias of `mvlgamma`.
-inline Tensor multigammaln(const Tensor &self, Int p) {
-  return detail::make<Tensor>(::tensor_special_multigammaln, self.get(), p);
-}
-inline void multigammaln_out(const Tensor &out, const Tensor &self, Int p) {
-  detail::check(::tensor_special_multigammaln_out(self.get(), p, out.get()));
-}
+inline Tensor multigammaln(const Tensor &self, Int p) { return detail::make<Tensor>(::tensor_special_multigammaln, self.get(), p); }
+inline void multigammaln_out(const Tensor &out, const Tensor &self, Int p) { detail::check(::tensor_special_multigammaln_out(self.get(), p, out.get())); }
 
 // Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element:
 // the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
 // negative arguments. Shapes are broadcast.
 //
 // Alias of `igamma`.
-inline Tensor gammainc(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_special_gammainc, self.get(), other.get());
-}
-inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_special_gammainc_out(self.get(), other.get(), out.get()));
-}
+inline Tensor gammainc(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_special_gammainc, self.get(), other.get()); }
+inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_special_gammainc_out(self.get(), other.get(), out.get())); }
 
 // Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
 // `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
 //
 // Alias of `igammac`.
-inline Tensor gammaincc(const Tensor &self, const Tensor &other) {
-  return detail::make<Tensor>(::tensor_special_gammaincc, self.get(), other.get());
-}
-inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(::tensor_special_gammaincc_out(self.get(), other.get(), out.get()));
-}
+inline Tensor gammaincc(const Tensor &self, const Tensor &other) { return detail::make<Tensor>(::tensor_special_gammaincc, self.get(), other.get()); }
+inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &other) { detail::check(::tensor_special_gammaincc_out(self.get(), other.get(), out.get())); }
 
 // Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other` is
 // not NaN. Shapes are broadcast.
 //
 // Alias of `xlogy`.
-inline Tensor xlogy(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_special_xlogy_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_xlogy, self.get(), other.get());
-}
-inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_special_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlogy_out(self.get(), other.get(), out.get()));
-}
+inline Tensor xlogy(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_special_xlogy_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_xlogy, self.get(), other.get()); }
+inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_special_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlogy_out(self.get(), other.get(), out.get())); }
 
 // Computes x log(1 + y), element by element: `self * log1p(other)`, and 0 where `self` is 0 and
 // `other` is not NaN. Shapes are broadcast.
-inline Tensor xlog1py(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_special_xlog1py_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_xlog1py, self.get(), other.get());
-}
-inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_special_xlog1py_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlog1py_out(self.get(), other.get(), out.get()));
-}
+inline Tensor xlog1py(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_special_xlog1py_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_xlog1py, self.get(), other.get()); }
+inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_special_xlog1py_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlog1py_out(self.get(), other.get(), out.get())); }
 
 // Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k >=
 // 0; inf for `self` = 1, and NaN for `self` < 1. Shapes are broadcast.
-inline Tensor zeta(const Operand &self, const Operand &other) {
-  return other.is_number() ? detail::make<Tensor>(::tensor_special_zeta_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_zeta, self.get(), other.get());
-}
-inline void zeta_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? ::tensor_special_zeta_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_zeta_out(self.get(), other.get(), out.get()));
-}
+inline Tensor zeta(const Operand &self, const Operand &other) { return other.is_number() ? detail::make<Tensor>(::tensor_special_zeta_scalar, self.get(), other.number()) : detail::make<Tensor>(::tensor_special_zeta, self.get(), other.get()); }
+inline void zeta_out(const Tensor &out, const Operand &self, const Operand &other) { detail::check(other.is_number() ? ::tensor_special_zeta_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_zeta_out(self.get(), other.get(), out.get())); }
 
 // Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
 // maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first; integers
 // and bool require it.
 //
 // Alias of `softmax`.
-inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_special_softmax, self.get(), dim, detail::get(dtype));
-}
-inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_special_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_special_softmax, self.get(), dim, detail::get(dtype)); }
+inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_special_softmax_out(self.get(), dim, detail::get(dtype), out.get())); }
 
 // Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
 // overflow or cancellation. `dtype` converts elements first; integers and bool require it.
 //
 // Alias of `log_softmax`.
-inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  return detail::make<Tensor>(::tensor_special_log_softmax, self.get(), dim, detail::get(dtype));
-}
-inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_special_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
-}
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { return detail::make<Tensor>(::tensor_special_log_softmax, self.get(), dim, detail::get(dtype)); }
+inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) { detail::check(::tensor_special_log_softmax_out(self.get(), dim, detail::get(dtype), out.get())); }
 
 // Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
 // overflow: `log(sum(exp(x)))`. `keepdim` keeps reduced dimensions with size 1.
 //
 // Alias of `logsumexp`.
-inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  return detail::make<Tensor>(::tensor_special_logsumexp, self.get(), dim.data(), dim.size(), keepdim);
-}
-inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::check(::tensor_special_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
-}
+inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) { return detail::make<Tensor>(::tensor_special_logsumexp, self.get(), dim.data(), dim.size(), keepdim); }
+inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) { detail::check(::tensor_special_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get())); }
 
 // Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative numbers.
-inline Tensor entr(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_entr, self.get());
-}
-inline void entr_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_entr_out(self.get(), out.get()));
-}
+inline Tensor entr(const Tensor &self) { return detail::make<Tensor>(::tensor_special_entr, self.get()); }
+inline void entr_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_entr_out(self.get(), out.get())); }
 
 // Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
-inline Tensor erfcx(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_erfcx, self.get());
-}
-inline void erfcx_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_erfcx_out(self.get(), out.get()));
-}
+inline Tensor erfcx(const Tensor &self) { return detail::make<Tensor>(::tensor_special_erfcx, self.get()); }
+inline void erfcx_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_erfcx_out(self.get(), out.get())); }
 
 // Computes the cumulative distribution function of the standard normal distribution for each
 // element: `(1 + erf(x / sqrt(2))) / 2`.
-inline Tensor ndtr(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_ndtr, self.get());
-}
-inline void ndtr_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_ndtr_out(self.get(), out.get()));
-}
+inline Tensor ndtr(const Tensor &self) { return detail::make<Tensor>(::tensor_special_ndtr, self.get()); }
+inline void ndtr_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_ndtr_out(self.get(), out.get())); }
 
 // Computes the logarithm of the cumulative distribution function of the standard normal
 // distribution for each element, `log(ndtr(x))`, accurate in both tails.
-inline Tensor log_ndtr(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_log_ndtr, self.get());
-}
-inline void log_ndtr_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_log_ndtr_out(self.get(), out.get()));
-}
+inline Tensor log_ndtr(const Tensor &self) { return detail::make<Tensor>(::tensor_special_log_ndtr, self.get()); }
+inline void log_ndtr_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_log_ndtr_out(self.get(), out.get())); }
 
 // Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
 // each element: -inf for 0, inf for 1, NaN outside of [0, 1].
-inline Tensor ndtri(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_ndtri, self.get());
-}
-inline void ndtri_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_ndtri_out(self.get(), out.get()));
-}
+inline Tensor ndtri(const Tensor &self) { return detail::make<Tensor>(::tensor_special_ndtri, self.get()); }
+inline void ndtri_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_ndtri_out(self.get(), out.get())); }
 
 // Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
 // element: `exp(-|x|) * i0(x)`.
-inline Tensor i0e(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_i0e, self.get());
-}
-inline void i0e_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_i0e_out(self.get(), out.get()));
-}
+inline Tensor i0e(const Tensor &self) { return detail::make<Tensor>(::tensor_special_i0e, self.get()); }
+inline void i0e_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_i0e_out(self.get(), out.get())); }
 
 // Computes the modified Bessel function of the first kind of order 1, I1, of each element.
-inline Tensor i1(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_i1, self.get());
-}
-inline void i1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_i1_out(self.get(), out.get()));
-}
+inline Tensor i1(const Tensor &self) { return detail::make<Tensor>(::tensor_special_i1, self.get()); }
+inline void i1_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_i1_out(self.get(), out.get())); }
 
 // Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
 // element: `exp(-|x|) * i1(x)`.
-inline Tensor i1e(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_i1e, self.get());
-}
-inline void i1e_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_i1e_out(self.get(), out.get()));
-}
+inline Tensor i1e(const Tensor &self) { return detail::make<Tensor>(::tensor_special_i1e, self.get()); }
+inline void i1e_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_i1e_out(self.get(), out.get())); }
 
 // Computes the Bessel function of the first kind of order 0, J0, of each element.
-inline Tensor bessel_j0(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_bessel_j0, self.get());
-}
-inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_bessel_j0_out(self.get(), out.get()));
-}
+inline Tensor bessel_j0(const Tensor &self) { return detail::make<Tensor>(::tensor_special_bessel_j0, self.get()); }
+inline void bessel_j0_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_bessel_j0_out(self.get(), out.get())); }
 
 // Computes the Bessel function of the first kind of order 1, J1, of each element.
-inline Tensor bessel_j1(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_bessel_j1, self.get());
-}
-inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_bessel_j1_out(self.get(), out.get()));
-}
+inline Tensor bessel_j1(const Tensor &self) { return detail::make<Tensor>(::tensor_special_bessel_j1, self.get()); }
+inline void bessel_j1_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_bessel_j1_out(self.get(), out.get())); }
 
 // Computes the Bessel function of the second kind of order 0, Y0, of each element; -inf for 0, NaN
 // for negative numbers.
-inline Tensor bessel_y0(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_bessel_y0, self.get());
-}
-inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_bessel_y0_out(self.get(), out.get()));
-}
+inline Tensor bessel_y0(const Tensor &self) { return detail::make<Tensor>(::tensor_special_bessel_y0, self.get()); }
+inline void bessel_y0_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_bessel_y0_out(self.get(), out.get())); }
 
 // Computes the Bessel function of the second kind of order 1, Y1, of each element; -inf for 0, NaN
 // for negative numbers.
-inline Tensor bessel_y1(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_bessel_y1, self.get());
-}
-inline void bessel_y1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_bessel_y1_out(self.get(), out.get()));
-}
+inline Tensor bessel_y1(const Tensor &self) { return detail::make<Tensor>(::tensor_special_bessel_y1, self.get()); }
+inline void bessel_y1_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_bessel_y1_out(self.get(), out.get())); }
 
 // Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
 // of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 //
 // Alias of `i0`.
-inline Tensor modified_bessel_i0(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_modified_bessel_i0, self.get());
-}
-inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_modified_bessel_i0_out(self.get(), out.get()));
-}
+inline Tensor modified_bessel_i0(const Tensor &self) { return detail::make<Tensor>(::tensor_special_modified_bessel_i0, self.get()); }
+inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_modified_bessel_i0_out(self.get(), out.get())); }
 
 // Computes the modified Bessel function of the first kind of order 1, I1, of each element.
 //
 // Alias of `special.i1`.
-inline Tensor modified_bessel_i1(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_modified_bessel_i1, self.get());
-}
-inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_modified_bessel_i1_out(self.get(), out.get()));
-}
+inline Tensor modified_bessel_i1(const Tensor &self) { return detail::make<Tensor>(::tensor_special_modified_bessel_i1, self.get()); }
+inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_modified_bessel_i1_out(self.get(), out.get())); }
 
 // Computes the modified Bessel function of the second kind of order 0, K0, of each element; inf for
 // 0, NaN for negative numbers.
-inline Tensor modified_bessel_k0(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_modified_bessel_k0, self.get());
-}
-inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_modified_bessel_k0_out(self.get(), out.get()));
-}
+inline Tensor modified_bessel_k0(const Tensor &self) { return detail::make<Tensor>(::tensor_special_modified_bessel_k0, self.get()); }
+inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_modified_bessel_k0_out(self.get(), out.get())); }
 
 // Computes the modified Bessel function of the second kind of order 1, K1, of each element; inf for
 // 0, NaN for negative numbers.
-inline Tensor modified_bessel_k1(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_modified_bessel_k1, self.get());
-}
-inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_modified_bessel_k1_out(self.get(), out.get()));
-}
+inline Tensor modified_bessel_k1(const Tensor &self) { return detail::make<Tensor>(::tensor_special_modified_bessel_k1, self.get()); }
+inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_modified_bessel_k1_out(self.get(), out.get())); }
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
 // element: `exp(x) * K0(x)`; inf for 0, NaN for negative numbers.
-inline Tensor scaled_modified_bessel_k0(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_scaled_modified_bessel_k0, self.get());
-}
-inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_scaled_modified_bessel_k0_out(self.get(), out.get()));
-}
+inline Tensor scaled_modified_bessel_k0(const Tensor &self) { return detail::make<Tensor>(::tensor_special_scaled_modified_bessel_k0, self.get()); }
+inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_scaled_modified_bessel_k0_out(self.get(), out.get())); }
 
 // Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
 // element: `exp(x) * K1(x)`; inf for 0, NaN for negative numbers.
-inline Tensor scaled_modified_bessel_k1(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_scaled_modified_bessel_k1, self.get());
-}
-inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_scaled_modified_bessel_k1_out(self.get(), out.get()));
-}
+inline Tensor scaled_modified_bessel_k1(const Tensor &self) { return detail::make<Tensor>(::tensor_special_scaled_modified_bessel_k1, self.get()); }
+inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_scaled_modified_bessel_k1_out(self.get(), out.get())); }
 
 // Computes the spherical Bessel function of the first kind of order 0, j0, of each element: `sin(x)
 // / x`, and 1 for 0.
-inline Tensor spherical_bessel_j0(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_spherical_bessel_j0, self.get());
-}
-inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_spherical_bessel_j0_out(self.get(), out.get()));
-}
+inline Tensor spherical_bessel_j0(const Tensor &self) { return detail::make<Tensor>(::tensor_special_spherical_bessel_j0, self.get()); }
+inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_spherical_bessel_j0_out(self.get(), out.get())); }
 
 // Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
 // represented.
-inline Tensor airy_ai(const Tensor &self) {
-  return detail::make<Tensor>(::tensor_special_airy_ai, self.get());
-}
-inline void airy_ai_out(const Tensor &out, const Tensor &self) {
-  detail::check(::tensor_special_airy_ai_out(self.get(), out.get()));
-}
+inline Tensor airy_ai(const Tensor &self) { return detail::make<Tensor>(::tensor_special_airy_ai, self.get()); }
+inline void airy_ai_out(const Tensor &out, const Tensor &self) { detail::check(::tensor_special_airy_ai_out(self.get(), out.get())); }
 
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element:
 // `cos(n * acos(x))` for |x| <= 1. `n` is truncated to an integer; negative degrees return 0.
 // Shapes are broadcast.
-inline Tensor chebyshev_polynomial_t(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_t_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_t, x.get(), n.get());
-}
-inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
-}
+inline Tensor chebyshev_polynomial_t(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_t_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_t, x.get(), n.get()); }
+inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_t_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element:
 // `sin((n + 1) * t) / sin(t)` with t = acos(x), for |x| <= 1. `n` is truncated to an integer;
 // negative degrees return 0. Shapes are broadcast.
-inline Tensor chebyshev_polynomial_u(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_u_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_u, x.get(), n.get());
-}
-inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
-}
+inline Tensor chebyshev_polynomial_u(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_u_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_u, x.get(), n.get()); }
+inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_u_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element:
 // `cos((n + 1 / 2) * t) / cos(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
 // integer; negative degrees return 0. Shapes are broadcast.
-inline Tensor chebyshev_polynomial_v(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_v_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_v, x.get(), n.get());
-}
-inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
-}
+inline Tensor chebyshev_polynomial_v(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_v_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_v, x.get(), n.get()); }
+inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_v_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element:
 // `sin((n + 1 / 2) * t) / sin(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
 // integer; negative degrees return 0. Shapes are broadcast.
-inline Tensor chebyshev_polynomial_w(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_w_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_w, x.get(), n.get());
-}
-inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
-}
+inline Tensor chebyshev_polynomial_w(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_chebyshev_polynomial_w_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_chebyshev_polynomial_w, x.get(), n.get()); }
+inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_w_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
 // 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
 // to an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of
 // the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes
 // are broadcast.
-inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_hermite_polynomial_h_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_hermite_polynomial_h, x.get(), n.get());
-}
-inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_h_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_h_out(x.get(), n.get(), out.get()));
-}
+inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_hermite_polynomial_h_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_hermite_polynomial_h, x.get(), n.get()); }
+inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_h_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_h_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element: `He_n(x)
 // = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is truncated to
 // an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of the
 // polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes are
 // broadcast.
-inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_hermite_polynomial_he_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_hermite_polynomial_he, x.get(), n.get());
-}
-inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_he_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_he_out(x.get(), n.get(), out.get()));
-}
+inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_hermite_polynomial_he_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_hermite_polynomial_he, x.get(), n.get()); }
+inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_he_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_he_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the Laguerre polynomial of degree `n` at `x`, element by element: `n * L_n(x) = (2 * n
 // - 1 - x) * L_(n - 1)(x) - (n - 1) * L_(n - 2)(x)`, with L_0 = 1 and L_1 = 1 - x. `n` is truncated
 //   to an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
 //   accurate. Shapes are broadcast.
-inline Tensor laguerre_polynomial_l(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_laguerre_polynomial_l_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_laguerre_polynomial_l, x.get(), n.get());
-}
-inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_laguerre_polynomial_l_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_laguerre_polynomial_l_out(x.get(), n.get(), out.get()));
-}
+inline Tensor laguerre_polynomial_l(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_laguerre_polynomial_l_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_laguerre_polynomial_l, x.get(), n.get()); }
+inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_laguerre_polynomial_l_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_laguerre_polynomial_l_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the Legendre polynomial of degree `n` at `x`, element by element: `n * P_n(x) = (2 * n
 // - 1) * x * P_(n - 1)(x) - (n - 1) * P_(n - 2)(x)`, with P_0 = 1 and P_1 = x. `n` is truncated to
 //   an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
 //   are broadcast.
-inline Tensor legendre_polynomial_p(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_legendre_polynomial_p_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_legendre_polynomial_p, x.get(), n.get());
-}
-inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_legendre_polynomial_p_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_legendre_polynomial_p_out(x.get(), n.get(), out.get()));
-}
+inline Tensor legendre_polynomial_p(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_legendre_polynomial_p_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_legendre_polynomial_p, x.get(), n.get()); }
+inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_legendre_polynomial_p_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_legendre_polynomial_p_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-inline Tensor shifted_chebyshev_polynomial_t(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_t_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_t, x.get(), n.get());
-}
-inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
-}
+inline Tensor shifted_chebyshev_polynomial_t(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_t_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_t, x.get(), n.get()); }
+inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_t_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-inline Tensor shifted_chebyshev_polynomial_u(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_u_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_u, x.get(), n.get());
-}
-inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
-}
+inline Tensor shifted_chebyshev_polynomial_u(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_u_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_u, x.get(), n.get()); }
+inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_u_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-inline Tensor shifted_chebyshev_polynomial_v(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_v_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_v, x.get(), n.get());
-}
-inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
-}
+inline Tensor shifted_chebyshev_polynomial_v(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_v_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_v, x.get(), n.get()); }
+inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_v_out(x.get(), n.get(), out.get())); }
 
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
-inline Tensor shifted_chebyshev_polynomial_w(const Operand &x, const Operand &n) {
-  return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_w_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_w, x.get(), n.get());
-}
-inline void shifted_chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
-}
+inline Tensor shifted_chebyshev_polynomial_w(const Operand &x, const Operand &n) { return n.is_number() ? detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_w_scalar, x.get(), n.number()) : detail::make<Tensor>(::tensor_special_shifted_chebyshev_polynomial_w, x.get(), n.get()); }
+inline void shifted_chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) { detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_w_out(x.get(), n.get(), out.get())); }
 }  // namespace special
 
 // ----------------------------------------------------------------------------------------------------- methods

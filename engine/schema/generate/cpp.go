@@ -327,9 +327,9 @@ func (f *cppFunction) gatherResults() string {
 }
 
 func (f *cppFunction) cppDefinition() string {
-	head := fmt.Sprintf("inline %s %s(%s) {\n", f.returnType(), f.name, f.declaredParams(0, true))
+	head := fmt.Sprintf("inline %s %s(%s) {", f.returnType(), f.name, f.declaredParams(0, true))
 	if f.mode == "function" && len(f.op.Returns) > 1 {
-		return head + f.gatherResults() + "}\n"
+		return head + "\n" + f.gatherResults() + "}\n"
 	}
 	result := f.resultOf(false)
 	if forms := listForms(f.op); slices.ContainsFunc(forms, func(g cForm) bool { return g.mode == f.mode && g.scalar }) {
@@ -346,7 +346,7 @@ func (f *cppFunction) cppDefinition() string {
 	default:
 		result = "return " + result
 	}
-	return fmt.Sprintf("%s  %s;\n}\n", head, result)
+	return fmt.Sprintf("%s %s; }\n", head, result)
 }
 
 // isMethod reports whether the function is a method of Tensor, too.
