@@ -162,6 +162,25 @@ def test_schemas_of_overloads():
         _ = aten._flash_attention_backward.default._schema
 
 
+def test_overloads_are_those_of_libtensor():
+    count = 0
+    for name in dir(aten):
+        packet = getattr(aten, name)
+        for overload in packet.overloads():
+            op = getattr(packet, overload)
+            qualified = f"aten::{name}" + ("" if overload == "default" else f".{overload}")
+            assert (op.name(), op._name, op._opname, op._overloadname) == (qualified, qualified, name, overload)
+            assert op.namespace == op._namespace == "aten" and op.overloadpacket is packet and not op._defined_in_python
+            assert op._schema.name == f"aten::{name}" and op._schema.overload_name == ("" if overload == "default" else overload)
+            assert op.is_view == any(a.alias_info for a in op._schema.arguments) and not op._schema.is_mutable or not op.is_view
+            count += 1
+        assert packet._overload_names == ["" if overload == "default" else overload for overload in packet.overloads()]
+    assert count > 2000 and aten._flash_attention_backward.overloads() == []
+    assert {"Tensor", "Scalar", "out"} <= set(aten.add.overloads()) and "int_float" not in aten.add.overloads()
+    views = [aten.view.default, aten.split.Tensor, aten.reshape.default, aten.add.Tensor, aten.add_.Tensor, aten.relu.default]
+    assert [op.is_view for op in views] == [True, True, True, False, False, False]
+
+
 def test_all_operators_are_attributes():
     for name in HAVE:
         base, _, overload = name.partition(".")

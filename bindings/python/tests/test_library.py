@@ -41,6 +41,10 @@ def test_calls_by_every_name(name):
         assert torch.equal(call(x, factor=2, flag=False), call(x, 2))
     assert str(op_of(name).default._schema) == f"{name}(Tensor x, SymInt factor=1, *, bool flag=True) -> Tensor"
     assert op_of(name).overloads() == ["default"]
+    overload = op_of(name).default
+    assert (overload.name(), overload._name, overload._opname, overload._overloadname) == (name, name, name.partition("::")[2], "default")
+    assert overload.overloadpacket is op_of(name) and overload._namespace == overload.namespace == name.partition("::")[0]
+    assert overload._defined_in_python and not overload.is_view
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,7 @@ class AtenOverload(OpOverload):
         self.namespace, self.op_name = "aten", packet.__name__
         self.__name__ = f"{self.op_name}.{overload}"
         self.__module__ = "torch._ops.aten"
+        self.definition = None
 
     @functools.cached_property
     def _schema(self) -> Schema:
@@ -155,9 +156,15 @@ class AtenPacket(OpOverloadPacket):
             args = (kwargs.pop("self"), *args)
         return found(*args, **kwargs)
 
+    def overloads(self) -> list[str]:
+        """Returns the names of the overloads that libtensor has. Those that PyTorch has beside them are attributes, whose calls raise
+        NotImplementedError if no function of the operator's name has such arguments."""
+        known = {op.overload for op in self._callable}
+        return [name for name in self._overloads if name in known]
+
     @functools.cached_property
     def _callable(self) -> list[OpOverload]:
-        """The overloads that the library has."""
+        """The overloads that the library has, in the order in which a call tries them."""
         names = [info.name.decode().partition(".")[2] or "default" for info in calls.describe(self._qualified_op_name)]
         return [self._overloads[name] for name in names if name in self._overloads]
 

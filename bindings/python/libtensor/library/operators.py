@@ -262,6 +262,7 @@ class OpOverload:
         self.disabled: set[str] = set()
         self.is_alias_checked = is_alias_checked
         self.definition: int | None = None  # in the library's table
+        self.overloadpacket: OpOverloadPacket | None = None
         self.is_fixed = False  # registrations are ignored: the operator is libtensor's, in place of a package's
         self.namespace, _, self.op_name = qualname.partition("::")
         self.__name__ = f"{self.op_name}.{overload}"
@@ -277,6 +278,28 @@ class OpOverload:
     @property
     def _overloadname(self) -> str:
         return self.overload
+
+    @property
+    def _opname(self) -> str:
+        return self.op_name
+
+    @property
+    def _namespace(self) -> str:
+        return self.namespace
+
+    @property
+    def _name(self) -> str:
+        return self.name()
+
+    @property
+    def _defined_in_python(self) -> bool:
+        return self.definition is not None
+
+    @property
+    def is_view(self) -> bool:
+        """Whether results share memory with arguments, and the operator writes to none."""
+        aliased = [a.alias_info for a in self._schema.arguments if a.alias_info is not None]
+        return bool(aliased) and not any(info.is_write for info in aliased)
 
     def name(self) -> str:
         """Returns the name with its namespace, such as `ns::op`."""
@@ -448,6 +471,10 @@ class OpOverloadPacket:
         """Returns the names of the overloads."""
         return list(self._overloads)
 
+    @property
+    def _overload_names(self) -> list[str]:
+        return ["" if name == "default" else name for name in self.overloads()]
+
     def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
         return self
 
@@ -526,6 +553,7 @@ def define(qualname: str, overload: str, schema: Schema, is_alias_checked: bool)
     before = packet._overloads.get(overload)
     if before is not None:
         withdraw(before.definition)
+    op.overloadpacket = packet
     op.definition = publish(f"{qualname}{'' if overload == 'default' else '.' + overload}{schema.signature()}", op.call)
     packet._overloads[overload] = op
     return op

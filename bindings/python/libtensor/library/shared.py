@@ -52,6 +52,8 @@ class SharedPacket(OpOverloadPacket):
         super().__init__(qualname)
         made = [SharedOverload(info.name.decode(), info.schema.decode()) for info in infos]
         self._overloads = {op.overload: op for op in made}
+        for op in made:
+            op.overloadpacket = self
 
 
 def find_shared(qualname: str) -> SharedPacket | None:
