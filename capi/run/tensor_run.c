@@ -326,6 +326,21 @@ static int run(const options *o, const tensor_program_t *program, double loading
 
 static void append(list *to, const char *item) { to->items[to->count++] = item; }
 
+// Rejects options that others make useless. Returns 0 to go on, or the exit status plus 1.
+static int check_options(const options *o) {
+  if (o->inspect && o->inputs.count)
+    return 1 + misuse("--inspect runs nothing, so omit --input ", o->inputs.items[0]);
+  if (o->inspect && o->outputs.count)
+    return 1 + misuse("--inspect runs nothing, so omit --output ", o->outputs.items[0]);
+  if (o->inspect && o->sizes.count)
+    return 1 + misuse("--inspect runs nothing, so omit --size ", o->sizes.items[0]);
+  if (o->inspect && o->bench)
+    return 1 + misuse("--inspect runs nothing, so omit --bench, or call tensor-run twice", "");
+  if (o->bench && o->outputs.count)
+    return 1 + misuse("--bench saves no outputs, so omit --output ", o->outputs.items[0]);
+  return 0;
+}
+
 // Returns 0 to go on, or the exit status plus 1.
 static int read_options(int argc, char **argv, options *o) {
   static const struct option names[] = {
@@ -375,10 +390,8 @@ static int read_options(int argc, char **argv, options *o) {
   }
   if (optind == argc) return 1 + misuse("the path of a program is missing", "");
   if (optind + 1 < argc) return 1 + misuse("there is one program, so what is ", argv[optind + 1]);
-  if (o->inspect && o->inputs.count)
-    return 1 + misuse("--inspect runs nothing, so omit --input ", o->inputs.items[0]);
   o->model = argv[optind];
-  return 0;
+  return check_options(o);
 }
 
 // Loads the program of the options, and inspects or runs it.

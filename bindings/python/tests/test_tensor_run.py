@@ -85,6 +85,10 @@ def test_times_list_each_operator(program):
         (["a.pt2", "--threads", "0"], "--threads takes a positive number, not 0"),
         (["a.pt2", "--nonsense"], "--nonsense"),
         (["a.pt2", "--inspect", "-i", "x.npy"], "--inspect runs nothing, so omit --input x.npy"),
+        (["a.pt2", "--inspect", "-o", "y.npy"], "--inspect runs nothing, so omit --output y.npy"),
+        (["a.pt2", "--size", "s0=3", "--inspect"], "--inspect runs nothing, so omit --size s0=3"),
+        (["a.pt2", "--bench", "--inspect"], "--inspect runs nothing, so omit --bench, or call tensor-run twice"),
+        (["a.pt2", "--bench", "-o", "y.npy"], "--bench saves no outputs, so omit --output y.npy"),
     ],
 )
 def test_wrong_options_exit_with_2(options, fact):
