@@ -3,6 +3,8 @@
 #include "program_numbers.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "../engine/program/plan.h"
 
@@ -191,8 +193,19 @@ static long double widen(const tensor_value *v) {
   return v->kind == TENSOR_VALUE_FLOAT ? v->as.f : (long double)lt_number_to_int(v);
 }
 
+// Returns a number rounded to decimal digits, as Python's round() does: exactly, and ties to even
+// digits.
+static bool round_digits(const tensor_value *a, int64_t digits, tensor_value *to) {
+  char text[512];
+  if (a->kind != TENSOR_VALUE_FLOAT) return *to = lt_make_int(lt_number_to_int(a)), true;
+  if (!isfinite(a->as.f)) return *to = *a, true;
+  const int n = snprintf(text, sizeof text, "%.*f", (int)digits, a->as.f);
+  return n > 0 && n < (int)sizeof text && (*to = lt_make_float(strtod(text, NULL)), true);
+}
+
 bool lt_compute_pair(int64_t code, const tensor_value *a, const tensor_value *b, tensor_value *to) {
   if (!lt_is_number(a) || !lt_is_number(b)) return false;
+  if (code == LT_SYM_ROUND_TO) return round_digits(a, lt_number_to_int(b), to);
   const long double x = widen(a), y = widen(b);
   switch (code) {
     case LT_SYM_EQ:
@@ -232,6 +245,8 @@ bool lt_compute_one(int64_t code, const tensor_value *a, tensor_value *to) {
       return *to = lt_make_bool(!lt_number_to_bool(a)), true;
     case LT_SYM_FLOAT:
       return *to = lt_make_float(lt_number_to_float(a)), true;
+    case LT_SYM_LOG2:
+      return lt_number_to_float(a) > 0 && (*to = lt_make_float(log2(lt_number_to_float(a))), true);
     case LT_SYM_SQRT:
       return lt_number_to_float(a) >= 0 && (*to = lt_make_float(sqrt(lt_number_to_float(a))), true);
   }

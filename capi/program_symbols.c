@@ -33,9 +33,11 @@ static const char *const symbolic_names[] = {"add",
                                              "int",
                                              "float",
                                              "sqrt",
+                                             "log2",
                                              "floor",
                                              "ceil",
                                              "trunc",
+                                             "round",
                                              "round",
                                              "ite",
                                              "sym_size",
@@ -262,6 +264,8 @@ static const char *explain_failure(int64_t code, const tensor_value *a, const te
       break;
     case LT_SYM_SQRT:
       return ": the operand is negative";
+    case LT_SYM_LOG2:
+      return ": the operand is not positive";
     case LT_SYM_AND:
     case LT_SYM_OR:
     case LT_SYM_XOR:

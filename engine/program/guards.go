@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,16 +31,24 @@ var (
 	factors      = [][2]string{{"*", "mul"}, {"//", "floordiv"}, {"/", "truediv"}, {"%", "mod"}}
 )
 
+// logical are the operators whose result is a bool for operands that are bools.
+var logical = []string{"or_", "xor", "and_"}
+
 // guardFunctions are the functions that guards call, with their number of operands.
 var guardFunctions = map[string]int{
 	"math.trunc": 1, "math.floor": 1, "math.ceil": 1, "math.sqrt": 1, "torch._sym_sqrt": 1, "torch.sym_float": 1, "torch.sym_int": 1,
-	"torch.sym_not": 1, "torch.sym_max": 2, "torch.sym_min": 2, "round": 1, "abs": 1,
+	"torch.sym_not": 1, "torch.sym_max": 2, "torch.sym_min": 2, "round": 1, "abs": 1, "math.log2": 1, "torch._sym_log2": 1,
 }
+
+// roundTo is the name of Python's function round with a number of digits.
+const roundTo = "round_to"
+
+const mostDigits = 22 // of roundTo; those beyond change no float64 of guards
 
 // partialFunctions are the functions that have no result for some operands, besides overflow.
 var partialFunctions = map[string]bool{
 	"_operator.floordiv": true, "_operator.truediv": true, "_operator.mod": true, "_operator.pow": true, "_operator.lshift": true,
-	"_operator.rshift": true, "math.sqrt": true, "torch._sym_sqrt": true,
+	"_operator.rshift": true, "math.sqrt": true, "torch._sym_sqrt": true, "math.log2": true, "torch._sym_log2": true,
 }
 
 // guardCost is at least the memory of the nodes of a guard.
@@ -267,7 +276,10 @@ func (p *guardParser) parseChain(symbols [][2]string, parseOperand func() arg) a
 		if name == "" {
 			break
 		}
-		value = p.call("_operator."+name, value, parseOperand())
+		left := value
+		right := parseOperand()
+		value = p.call("_operator."+name, left, right)
+		p.bools[value.text] = slices.Contains(logical, name) && p.isBool(left) && p.isBool(right)
 	}
 	return value
 }
@@ -348,6 +360,11 @@ func (p *guardParser) parseFunction() arg {
 		if !p.skip(",") {
 			break
 		}
+	}
+	if name == "round" && len(values) == 2 {
+		name, operands = roundTo, 2
+		digits := values[1]
+		p.unknown = p.unknown || digits.kind != argInt || digits.i < 0 || digits.i > mostDigits
 	}
 	if p.require(")"); p.unknown || len(values) != operands {
 		p.unknown = true

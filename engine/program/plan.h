@@ -74,10 +74,12 @@ enum {
   LT_SYM_INT,
   LT_SYM_FLOAT,
   LT_SYM_SQRT,
+  LT_SYM_LOG2,
   LT_SYM_FLOOR,
   LT_SYM_CEIL,
   LT_SYM_TRUNC,
   LT_SYM_ROUND,
+  LT_SYM_ROUND_TO,  // a number, and the number of decimal digits
   LT_SYM_ITE,
   LT_SYM_SIZE,
   LT_SYM_STRIDE,

@@ -43,6 +43,7 @@ BINARY = ("add", "sub", "mul", "floordiv", "mod", "truediv", "pow", "eq", "ne", 
 NUMBERS: dict[str, Callable[..., Any]] = {name: getattr(operator, name) for name in (*BINARY, "neg", "pos", "not_")}
 NUMBERS |= {"sym_max": sym_max, "sym_min": sym_min, "max": sym_max, "min": sym_min, "sym_not": operator.not_, "sym_float": lambda x: x * 1.0}
 NUMBERS |= {"sym_sqrt": _sym_sqrt, "_sym_sqrt": _sym_sqrt, "sqrt": _sym_sqrt, "sym_ite": sym_ite, "sym_sum": sum}
+NUMBERS |= dict.fromkeys(("_sym_log2", "log2"), math.log2)
 NUMBERS |= {"floor": round_number(math.floor), "ceil": round_number(math.ceil), "round": round_number(round)}
 NUMBERS |= {"trunc": round_number(math.trunc), "sym_int": round_number(math.trunc)}
 
