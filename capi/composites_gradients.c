@@ -184,6 +184,48 @@ tensor_status lt_compute_native_layer_norm_backward(lt_value *a, lt_value *r) {
   return lt_finish(&t, r);
 }
 
+// grad_out, input, normalized_shape, rstd, weight, output_mask. Floats of 16 bits are computed in
+// the dtype of rstd, float32.
+tensor_status lt_compute__fused_rms_norm_backward(lt_value *a, lt_value *r) {
+  enum { MOST = 64 };
+  tensor_t *const rstd = a[3].pointer, *const weight = a[4].pointer;
+  const tensor_dtype dtype = tensor_get_dtype(a[1].pointer), wide = tensor_get_dtype(rstd);
+  const int64_t dims = tensor_dim(a[1].pointer), n = a[2].list.length, outer = dims - n;
+  const bool *mask = a[5].list.data;
+  int64_t inner[MOST], rest[MOST];
+  if (a[5].list.length != 2 || n < 1 || outer < 0 || dims > MOST)
+    return lt_reject(TENSOR_ERROR_RUNTIME,
+                     "argument 'normalized_shape' has %lld items for a tensor of %lld dimensions, "
+                     "and 'output_mask' %lld; 2 are required",
+                     (long long)n, (long long)dims, (long long)a[5].list.length);
+  for (int64_t i = 0; i < n; i++) inner[i] = outer + i;
+  for (int64_t i = 0; i < outer; i++) rest[i] = i;
+  lt_temporaries t = {0};
+  tensor_t *g = NULL, *x = NULL, *product = NULL, *mean = NULL, *by_input = NULL, *by_weight = NULL;
+  RUN(&t, g, lt_convert_dtype(a[0].pointer, wide, &g));
+  RUN(&t, x, lt_convert_dtype(a[1].pointer, wide, &x));
+  RUN(&t, x, tensor_mul(x, rstd, &x));
+  RUN(&t, product, tensor_mul(g, x, &product));
+  if (mask[1] && weight) {
+    by_weight = product;
+    if (outer)
+      RUN(&t, by_weight, tensor_sum(product, rest, outer, false, TENSOR_DTYPE_NONE, &by_weight));
+    RUN(&t, by_weight, lt_convert_dtype(by_weight, tensor_get_dtype(weight), &by_weight));
+  }
+  if (mask[0]) {
+    if (weight) RUN(&t, g, tensor_mul(g, weight, &g));
+    RUN(&t, product, tensor_mul(g, x, &product));
+    RUN(&t, mean, tensor_mean(product, inner, n, true, TENSOR_DTYPE_NONE, &mean));
+    RUN(&t, product, tensor_mul(x, mean, &product));
+    RUN(&t, by_input, tensor_sub(g, product, tensor_int(1), &by_input));
+    RUN(&t, by_input, tensor_mul(by_input, rstd, &by_input));
+    RUN(&t, by_input, lt_convert_dtype(by_input, dtype, &by_input));
+  }
+  lt_return(&t, by_input, r);
+  lt_return(&t, by_weight, r + 1);
+  return lt_finish(&t, r);
+}
+
 // grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask
 tensor_status lt_compute_native_group_norm_backward(lt_value *a, lt_value *r) {
   const int64_t N = a[5].i, C = a[6].i, inner = a[7].i, groups = a[8].i;
@@ -306,14 +348,29 @@ tensor_status lt_compute_threshold_backward(lt_value *a, lt_value *r) {
 }
 
 // With a result the slope decides in the same way, since it is not negative.
-tensor_status lt_compute_leaky_relu_backward(lt_value *a, lt_value *r) {
+static tensor_status scale_negative(const tensor_t *gradient, const tensor_t *self,
+                                    tensor_scalar slope, lt_value *r) {
   lt_temporaries t = {0};
   tensor_t *positive = NULL, *low = NULL, *made = NULL;
-  RUN(&t, positive, tensor_gt_scalar(a[1].pointer, tensor_int(0), &positive));
-  RUN(&t, low, tensor_mul_scalar(a[0].pointer, a[2].scalar, &low));
-  RUN(&t, made, tensor_where(positive, a[0].pointer, low, &made));
+  RUN(&t, positive, tensor_gt_scalar(self, tensor_int(0), &positive));
+  RUN(&t, low, tensor_mul_scalar(gradient, slope, &low));
+  RUN(&t, made, tensor_where(positive, gradient, low, &made));
   lt_return(&t, made, r);
   return lt_finish(&t, r);
+}
+
+tensor_status lt_compute_leaky_relu_backward(lt_value *a, lt_value *r) {
+  return scale_negative(a[0].pointer, a[1].pointer, a[2].scalar, r);
+}
+
+// grad_output, self, noise, lower, upper, training, self_is_result. In training the noise has the
+// slopes of all elements.
+tensor_status lt_compute_rrelu_with_noise_backward(lt_value *a, lt_value *r) {
+  if (!a[5].i) {
+    const double slope = (real_of(a + 3) + real_of(a + 4)) / 2;
+    return scale_negative(a[0].pointer, a[1].pointer, tensor_float(slope), r);
+  }
+  RETURN_TENSOR(tensor_mul(a[0].pointer, a[2].pointer, &made));
 }
 
 // grad_output, alpha, scale, input_scale, is_result, self_or_result

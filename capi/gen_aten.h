@@ -20,6 +20,7 @@ enum {
   LT_COMPOSITE__fft_r2c,
   LT_COMPOSITE__functional_assert_scalar,
   LT_COMPOSITE__fused_rms_norm,
+  LT_COMPOSITE__fused_rms_norm_backward,
   LT_COMPOSITE__is_all_true,
   LT_COMPOSITE__is_any_true,
   LT_COMPOSITE__linalg_check_errors,
@@ -106,6 +107,7 @@ enum {
   LT_COMPOSITE_quantized_decomposed_quantize_per_tensor_tensor2,
   LT_COMPOSITE_quantized_decomposed_quantize_per_token,
   LT_COMPOSITE_rrelu_with_noise,
+  LT_COMPOSITE_rrelu_with_noise_backward,
   LT_COMPOSITE_rrelu_with_noise_functional,
   LT_COMPOSITE_select_backward,
   LT_COMPOSITE_sigmoid_backward,
@@ -157,6 +159,7 @@ tensor_status lt_compute__fft_c2r(lt_value *a, lt_value *r);
 tensor_status lt_compute__fft_r2c(lt_value *a, lt_value *r);
 tensor_status lt_compute__functional_assert_scalar(lt_value *a, lt_value *r);
 tensor_status lt_compute__fused_rms_norm(lt_value *a, lt_value *r);
+tensor_status lt_compute__fused_rms_norm_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute__is_all_true(lt_value *a, lt_value *r);
 tensor_status lt_compute__is_any_true(lt_value *a, lt_value *r);
 tensor_status lt_compute__linalg_check_errors(lt_value *a, lt_value *r);
@@ -243,6 +246,7 @@ tensor_status lt_compute_quantized_decomposed_quantize_per_tensor_tensor(lt_valu
 tensor_status lt_compute_quantized_decomposed_quantize_per_tensor_tensor2(lt_value *a, lt_value *r);
 tensor_status lt_compute_quantized_decomposed_quantize_per_token(lt_value *a, lt_value *r);
 tensor_status lt_compute_rrelu_with_noise(lt_value *a, lt_value *r);
+tensor_status lt_compute_rrelu_with_noise_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_rrelu_with_noise_functional(lt_value *a, lt_value *r);
 tensor_status lt_compute_select_backward(lt_value *a, lt_value *r);
 tensor_status lt_compute_sigmoid_backward(lt_value *a, lt_value *r);

@@ -238,6 +238,37 @@ def test_fused_rms_norm_returns_the_scale(dtype, eps):
     torch.testing.assert_close(rstd, (wide.square().mean((1, 2), keepdim=True) + least).rsqrt())
 
 
+@pytest.mark.parametrize("is_result", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_gradients_of_rrelu(training, is_result):
+    x, grad = torch.randn(3, 4, dtype=torch.float64, requires_grad=True), torch.randn(3, 4, dtype=torch.float64)
+    noise = torch.where(x > 0, 1.0, torch.rand(3, 4, dtype=torch.float64)).detach()
+    y = x * noise if training else torch.nn.functional.leaky_relu(x, 0.2)
+    (expected,) = torch.autograd.grad(y, x, grad)
+    arguments = grad, (y if is_result else x).detach(), noise, 0.1, 0.3, training, is_result
+    torch.testing.assert_close(aten.rrelu_with_noise_backward.default(*arguments), expected)
+    out = torch.empty(0, dtype=torch.float64)
+    assert aten.rrelu_with_noise_backward.out(*arguments, out=out) is out
+    torch.testing.assert_close(out, expected)
+
+
+@pytest.mark.parametrize("mask", [[True, True], [True, False], [False, True], [False, False]])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape, count", [((4, 2, 3), 2), ((4, 5), 1), ((3,), 1)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_gradients_of_fused_rms_norm(dtype, shape, count, weighted, mask):
+    x, normalized = torch.randn(shape, dtype=dtype), list(shape[-count:])
+    weight, grad = torch.randn(normalized, dtype=dtype) if weighted else None, torch.randn(shape, dtype=dtype)
+    _, rstd = aten._fused_rms_norm.default(x, normalized, weight, 0.1)
+    found = aten._fused_rms_norm_backward.default(grad, x, normalized, rstd, weight, mask)
+    leaves = [None if t is None else t.to(rstd.dtype).requires_grad_() for t in (x, weight)]
+    torch.rms_norm(leaves[0], normalized, leaves[1], 0.1).backward(grad.to(rstd.dtype))
+    for given, leaf, wanted in zip(found, leaves, mask, strict=True):
+        assert (given is None) == (not wanted or leaf is None)
+        if given is not None:
+            torch.testing.assert_close(given, leaf.grad.to(dtype))
+
+
 def test_results_and_written_arguments():
     x = torch.tensor([1.0, 2.0, 3.0])
     assert aten.add.Tensor(x, x, alpha=2).tolist() == [3, 6, 9]
