@@ -98,7 +98,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acos(f.findOutput(0), f.readTensor(0))) },
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.Acosh(f.findOutput(0), f.readTensor(0))) },
 	func(c dispatch.Context, f frame) error {
-		r0, r1, err := c.ArchiveLoad(f.readStr(0), f.readBool(1))
+		r0, r1, err := ops.ArchiveLoad(f.readStr(0), f.readBool(1))
 		return f.setMixed(err, r0, r1)
 	},
 	func(c dispatch.Context, f frame) error {
@@ -230,7 +230,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Bucketize(f.findOutput(0), f.readOperand(0), f.readTensor(1), f.readBool(2), f.readBool(3)))
 	},
-	func(c dispatch.Context, f frame) error { return f.setBool(c.CanCast(f.readDtype(0), f.readDtype(1))) },
+	func(c dispatch.Context, f frame) error { return f.setBool(ops.CanCast(f.readDtype(0), f.readDtype(1))) },
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.CartesianProd(f.readTensors(0))) },
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.Cat(f.findOutput(0), f.readTensors(0), f.readInt(1)))
@@ -1070,13 +1070,13 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensor(c.FrobeniusNorm(f.findOutput(0), f.readTensor(0), f.readInts(1), f.readBool(2)))
 	},
 	func(c dispatch.Context, f frame) error {
-		return f.setTensor(c.FromBlob(f.readPointer(0), f.readInt(1), f.readDtype(2), f.readInts(3), f.readInts(4), f.readPointer(5), f.readPointer(6), f.readBool(7)))
+		return f.setTensor(ops.FromBlob(f.readPointer(0), f.readInt(1), f.readDtype(2), f.readInts(3), f.readInts(4), f.readPointer(5), f.readPointer(6), f.readBool(7)))
 	},
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FromBlobOn(f.readDevice(0), f.readPointer(1), f.readInt(2), f.readDtype(3), f.readInts(4), f.readInts(5), f.readPointer(6), f.readPointer(7), f.readBool(8)))
 	},
 	func(c dispatch.Context, f frame) error {
-		return f.setTensor(c.FromData(f.readPointer(0), f.readInts(1), f.readDtype(2)))
+		return f.setTensor(ops.FromData(f.readPointer(0), f.readInts(1), f.readDtype(2)))
 	},
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.FromFile(f.readStr(0), f.readBoolOptional(1), f.readIntOptional(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
@@ -1156,7 +1156,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setMixed(err, r0, r1, r2, r3)
 	},
 	func(c dispatch.Context, f frame) error {
-		r0, r1, r2, r3, err := c.GgufLoadFile(f.readStr(0), f.readStrs(1), f.readBool(2))
+		r0, r1, r2, r3, err := ops.GgufLoadFile(f.readStr(0), f.readStrs(1), f.readBool(2))
 		return f.setMixed(err, r0, r1, r2, r3)
 	},
 	func(c dispatch.Context, f frame) error { return f.setTensor(autograd.Grad(c, f.readTensor(0))) },
@@ -1598,7 +1598,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensor(c.LinspaceTensorTensor(f.findOutput(0), f.readTensor(0), f.readTensor(1), f.readInt(2), f.readDtype(3), f.readLayout(4), f.readDevice(5)))
 	},
 	func(c dispatch.Context, f frame) error {
-		r0, r1, err := c.Load(f.readStr(0), f.readStrOptional(1), f.readBool(2))
+		r0, r1, err := ops.Load(f.readStr(0), f.readStrOptional(1), f.readBool(2))
 		return f.setMixed(err, r0, r1)
 	},
 	func(c dispatch.Context, f frame) error {
@@ -1606,7 +1606,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setMixed(err, r0, r1)
 	},
 	func(c dispatch.Context, f frame) error {
-		r0, r1, err := c.LoadDict(f.readStr(0), f.readStrOptional(1), f.readBool(2))
+		r0, r1, err := ops.LoadDict(f.readStr(0), f.readStrOptional(1), f.readBool(2))
 		return f.setMixed(err, r0, r1)
 	},
 	func(c dispatch.Context, f frame) error {
@@ -2207,12 +2207,12 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensor(c.Ne(f.findOutput(0), f.readTensor(0), f.readOperand(1)))
 	},
 	func(c dispatch.Context, f frame) error { return f.setInt(c.NpyLength(f.readTensor(0))) },
-	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpyLoad(f.readStr(0), f.readBool(1))) },
+	func(c dispatch.Context, f frame) error { return f.setTensor(ops.NpyLoad(f.readStr(0), f.readBool(1))) },
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpyLoadBytes(f.readTensor(0))) },
 	func(c dispatch.Context, f frame) error { return c.NpySave(f.readStr(0), f.readTensor(1)) },
 	func(c dispatch.Context, f frame) error { return f.setTensor(c.NpySaveBytes(f.readTensor(0))) },
 	func(c dispatch.Context, f frame) error {
-		r0, r1, err := c.NpzLoad(f.readStr(0))
+		r0, r1, err := ops.NpzLoad(f.readStr(0))
 		return f.setMixed(err, r0, r1)
 	},
 	func(c dispatch.Context, f frame) error {
@@ -2300,7 +2300,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensor(c.Prod(f.findOutput(0), f.readTensor(0), f.readIntOptional(1), f.readBool(2), f.readDtype(3)))
 	},
 	func(c dispatch.Context, f frame) error {
-		return f.setDtype(c.PromoteTypes(f.readDtype(0), f.readDtype(1)))
+		return f.setDtype(ops.PromoteTypes(f.readDtype(0), f.readDtype(1)))
 	},
 	func(c dispatch.Context, f frame) error {
 		return autograd.PushSavedTensorsHooks(c, f.readPointer(0), f.readPointer(1), f.readPointer(2), f.readPointer(3), f.readPointer(4))
@@ -2565,11 +2565,11 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setMixed(err, r0, r1, r2)
 	},
 	func(c dispatch.Context, f frame) error {
-		r0, r1, r2, err := c.SafetensorsLoadFile(f.readStr(0), f.readStrs(1), f.readBool(2))
+		r0, r1, r2, err := ops.SafetensorsLoadFile(f.readStr(0), f.readStrs(1), f.readBool(2))
 		return f.setMixed(err, r0, r1, r2)
 	},
 	func(c dispatch.Context, f frame) error {
-		r0, r1, r2, err := c.SafetensorsOpen(f.readStr(0))
+		r0, r1, r2, err := ops.SafetensorsOpen(f.readStr(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
 	func(c dispatch.Context, f frame) error {
@@ -2590,7 +2590,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 	func(c dispatch.Context, f frame) error {
 		return c.SaveDict(f.readStr(0), f.readStrs(1), f.readTensors(2), f.readBool(3))
 	},
-	func(c dispatch.Context, f frame) error { return f.setTensor(c.ScalarOperand(f.readScalar(0))) },
+	func(c dispatch.Context, f frame) error { return f.setTensor(ops.ScalarOperand(f.readScalar(0))) },
 	func(c dispatch.Context, f frame) error {
 		return f.setTensor(c.ScalarTensor(f.readScalar(0), f.readDtype(1), f.readLayout(2), f.readDevice(3)))
 	},

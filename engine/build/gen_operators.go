@@ -2255,24 +2255,8 @@ func (b *Builder) ToString(self *tensor.Tensor, precision, threshold, edgeItems,
 	return r0
 }
 
-func (b *Builder) ScalarOperand(value dtype.Scalar) *tensor.Tensor {
-	return b.Track(b.C.ScalarOperand(value))
-}
-
 func (b *Builder) ResultType(a, second *tensor.Tensor) dtype.DType {
 	r0, err := b.C.ResultType(a, second)
-	b.Check(err)
-	return r0
-}
-
-func (b *Builder) PromoteTypes(a, second dtype.DType) dtype.DType {
-	r0, err := b.C.PromoteTypes(a, second)
-	b.Check(err)
-	return r0
-}
-
-func (b *Builder) CanCast(from, to dtype.DType) bool {
-	r0, err := b.C.CanCast(from, to)
 	b.Check(err)
 	return r0
 }
@@ -3302,15 +3286,6 @@ func (b *Builder) GradientTensorsWith(self *tensor.Tensor, spacing []*tensor.Ten
 }
 func (b *Builder) Renorm(self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) *tensor.Tensor {
 	return b.Track(b.C.Renorm(nil, self, p, dim, maxnorm))
-}
-func (b *Builder) FromData(data uintptr, size ...int64) *tensor.Tensor {
-	return b.Track(b.C.FromData(data, size, dtype.None))
-}
-func (b *Builder) FromDataWith(data uintptr, size []int64, d dtype.DType) *tensor.Tensor {
-	return b.Track(b.C.FromData(data, size, d))
-}
-func (b *Builder) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) *tensor.Tensor {
-	return b.Track(b.C.FromBlob(data, nbytes, d, size, stride, deleter, context, readOnly))
 }
 func (b *Builder) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) *tensor.Tensor {
 	return b.Track(b.C.FromBlobOn(dev, data, nbytes, d, size, stride, deleter, context, readOnly))

@@ -1019,19 +1019,11 @@ func (c Context) SaveDict(path string, names []string, tensors []*tensor.Tensor,
 	return ops.SaveDict(path, names, tensors, compact)
 }
 
-func (c Context) Load(path, mapLocation string, mmap bool) (string, []*tensor.Tensor, error) {
-	return ops.Load(path, mapLocation, mmap)
-}
-
 func (c Context) LoadBytes(data *tensor.Tensor, mapLocation string) (string, []*tensor.Tensor, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("load_bytes", key, unsafe.Offsetof(Backend{}.LoadBytes), tensor.Sparse, 0).LoadBytes(c, data, mapLocation)
 	}
 	return ops.LoadBytes(data, mapLocation)
-}
-
-func (c Context) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.Tensor, error) {
-	return ops.LoadDict(path, mapLocation, mmap)
 }
 
 func (c Context) ArchiveSave(path string, names []string, records []*tensor.Tensor) error {
@@ -1046,10 +1038,6 @@ func (c Context) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (*te
 		return backendFor("archive_save_bytes", key, unsafe.Offsetof(Backend{}.ArchiveSaveBytes), tensor.Sparse, 0).ArchiveSaveBytes(c, names, records)
 	}
 	return ops.ArchiveSaveBytes(names, records)
-}
-
-func (c Context) ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor, error) {
-	return ops.ArchiveLoad(path, mmap)
 }
 
 func (c Context) ArchiveLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tensor, error) {
@@ -1080,23 +1068,11 @@ func (c Context) SafetensorsSave(names []string, tensors []*tensor.Tensor, metad
 	return ops.SafetensorsSave(names, tensors, metadata)
 }
 
-func (c Context) SafetensorsLoadFile(path string, names []string, mmap bool) ([]string, []*tensor.Tensor, string, error) {
-	return ops.SafetensorsLoadFile(path, names, mmap)
-}
-
 func (c Context) SafetensorsLoad(data *tensor.Tensor) ([]string, []*tensor.Tensor, string, error) {
 	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		return backendFor("safetensors_load", key, unsafe.Offsetof(Backend{}.SafetensorsLoad), tensor.Sparse, 0).SafetensorsLoad(c, data)
 	}
 	return ops.SafetensorsLoad(data)
-}
-
-func (c Context) SafetensorsOpen(path string) (string, []string, []*tensor.Tensor, error) {
-	return ops.SafetensorsOpen(path)
-}
-
-func (c Context) GgufLoadFile(path string, names []string, mmap bool) ([]string, []*tensor.Tensor, []string, string, error) {
-	return ops.GgufLoadFile(path, names, mmap)
 }
 
 func (c Context) GgufLoad(data *tensor.Tensor) ([]string, []*tensor.Tensor, []string, string, error) {
@@ -1118,10 +1094,6 @@ func (c Context) NpySaveBytes(self *tensor.Tensor) (*tensor.Tensor, error) {
 		return backendFor("npy_save_bytes", key, unsafe.Offsetof(Backend{}.NpySaveBytes), tensor.Sparse, 0).NpySaveBytes(c, self)
 	}
 	return ops.NpySaveBytes(self)
-}
-
-func (c Context) NpyLoad(path string, mmap bool) (*tensor.Tensor, error) {
-	return ops.NpyLoad(path, mmap)
 }
 
 func (c Context) NpyLoadBytes(data *tensor.Tensor) (*tensor.Tensor, error) {
@@ -1150,10 +1122,6 @@ func (c Context) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (*tensor
 		return backendFor("npz_save_bytes", key, unsafe.Offsetof(Backend{}.NpzSaveBytes), tensor.Sparse, 0).NpzSaveBytes(c, names, tensors)
 	}
 	return ops.NpzSaveBytes(names, tensors)
-}
-
-func (c Context) NpzLoad(path string) ([]string, []*tensor.Tensor, error) {
-	return ops.NpzLoad(path)
 }
 
 func (c Context) NpzLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tensor, error) {
@@ -4722,20 +4690,8 @@ func (c Context) ToString(self *tensor.Tensor, precision, threshold, edgeItems, 
 	return ops.ToString(self, precision, threshold, edgeItems, lineWidth, sci)
 }
 
-func (c Context) ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
-	return ops.ScalarOperand(value)
-}
-
 func (c Context) ResultType(a, b *tensor.Tensor) (dtype.DType, error) {
 	return ops.ResultType(a, b)
-}
-
-func (c Context) PromoteTypes(a, b dtype.DType) (dtype.DType, error) {
-	return ops.PromoteTypes(a, b)
-}
-
-func (c Context) CanCast(from, to dtype.DType) (bool, error) {
-	return ops.CanCast(from, to)
 }
 
 func (c Context) IsNonzero(self *tensor.Tensor) (bool, error) {
@@ -6519,14 +6475,6 @@ func (c Context) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, 
 func (c Context) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(out) | keys(self) | c.casting(2))
 	return c.backendOr(&compositeOps, "renorm", key, unsafe.Offsetof(Backend{}.Renorm), keys(self), keys(out)|keys(self), keys(out)).Renorm(c, out, self, p, dim, maxnorm)
-}
-
-func (c Context) FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error) {
-	return ops.FromData(data, size, d)
-}
-
-func (c Context) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
-	return ops.FromBlob(data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
 func (c Context) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {

@@ -107,7 +107,8 @@ func readFunctions(out *output, ops []*schema.Operator) (declared map[string]*fu
 	return declared, imports, nil
 }
 
-// dispatchedFunctions returns the functions for which the dispatcher gets a method, and adds those of the runtime to out.runtime.
+// dispatchedFunctions returns the functions for which the dispatcher gets a method, and adds those of the runtime, and those that take no
+// tensors, to out.runtime.
 func dispatchedFunctions(out *output, ops []*schema.Operator, declared map[string]*function,
 	policies map[string][]string) ([]*function, error) {
 	casts := map[string]int{} // by the dispatcher's methods, which aliases share
@@ -145,6 +146,10 @@ func dispatchedFunctions(out *output, ops []*schema.Operator, declared map[strin
 		}
 		f.casts = casts[o.GoName()]
 		f.setProperties(o)
+		if f.table == "" && f.keysExpression() == "" && f.deviceParam() == "" && !f.any {
+			out.runtime[f.name] = f // of no tensors
+			continue
+		}
 		all = append(all, f)
 	}
 	return all, nil
