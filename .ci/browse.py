@@ -60,7 +60,7 @@ QUESTIONS = {
     "fork": ["embedding/"],
     "custom operator": ["custom_operators/"],
     "memory limit": ["memory/"],
-    "DLPack": ["memory/", "neighbours/"],
+    "DLPack": ["memory/", "interop/"],
     "vmap": ["autograd/"],
     "sparse CSR": ["sparse/", "operators/gen_sparse/"],
     "quantize": ["quantized/", "operators/gen_quantized/"],

@@ -8,6 +8,6 @@ export default [
   { ignores: ['gen_*', 'build/**'] },
   js.configs.recommended,
   { files: ['**/*.js', '**/*.cjs'], languageOptions: { sourceType: 'commonjs', ecmaVersion: 2024, globals: nodeGlobals } },
-  { files: ['neighbours/tests/**'], languageOptions: { globals: { test: 'readonly', expect: 'readonly' } } },
+  { files: ['interop/tests/**'], languageOptions: { globals: { test: 'readonly', expect: 'readonly' } } },
   { files: ['index.js'], rules: { 'no-unused-vars': ['error', { ignoreRestSiblings: true }] } },
 ];

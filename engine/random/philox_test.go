@@ -339,7 +339,7 @@ func TestPhiloxMoments(t *testing.T) {
 		for i := 1; i < n; i++ {
 			lag += (v[i-1] - mean) * (v[i] - mean) / (variance * n)
 		}
-		assert.InDelta(t, 0, lag, 5/math.Sqrt(n), "%s: neighbours are correlated", name)
+		assert.InDelta(t, 0, lag, 5/math.Sqrt(n), "%s: adjacent numbers are correlated", name)
 	}
 }
 

@@ -363,7 +363,7 @@ def random() -> Iterator[Case]:
     yield "randperm 1M", case(f"t.randperm({M})", numpy=f"t.random.permutation({M})")
 
 
-def neighbours() -> Iterator[Case]:
+def interop() -> Iterator[Case]:
     yield "from_numpy", case("t.from_numpy(x)", "import numpy; x = numpy.ones((2, 3), 'f4')", None)
     yield "numpy()", case("a.numpy()", "a = t.ones(2, 3)", None)
     for kind in ("float", "int"):
@@ -391,7 +391,7 @@ FAMILIES = (
     quantized,
     search,
     random,
-    neighbours,
+    interop,
 )
 
 

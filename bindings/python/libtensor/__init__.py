@@ -80,7 +80,7 @@ from ._gradients import grad as _grad  # imported for the methods of Tensor
 from ._gradients import hooks as _hooks
 from ._gradients.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._gradients.vmap import vmap
-from ._neighbours import watch as _watch_for_neighbours
+from ._interop import watch as _watch_for_packages
 from ._storages import serialize as _serialize
 from ._storages.files import load, load_npy, load_npz, save, save_npy, save_npz
 from ._storages.sharing import register as _register_sharing
@@ -121,7 +121,7 @@ globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})
 
 _watch_for_threadpoolctl()
-_watch_for_neighbours()
+_watch_for_packages()
 
 # Submodules imported above are not names of the package, unless they are public.
 __all__ = [name for name in globals() if name[0] != "_" and (name in _SUBMODULES or not name.startswith("gen_"))]
@@ -146,7 +146,7 @@ def __getattr__(name):
 
         return GradScaler
     if name == "install_as_torch":
-        from ._neighbours.as_torch import install_as_torch
+        from ._interop.as_torch import install_as_torch
 
         return install_as_torch
     if name == "Storage":

@@ -117,7 +117,7 @@ from ._gen.gen_functions import *  # noqa: F403
 from ._gen.gen_lists import *  # noqa: F403
 from ._gradients.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from ._gradients.anomaly import is_anomaly_enabled as is_anomaly_enabled
-from ._neighbours.as_torch import install_as_torch as install_as_torch
+from ._interop.as_torch import install_as_torch as install_as_torch
 from ._storages.storage import UntypedStorage as UntypedStorage
 from ._storages.typed_storage import TypedStorage as TypedStorage
 from .func import vmap as vmap

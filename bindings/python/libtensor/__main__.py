@@ -1,6 +1,6 @@
 """Runs a program written for PyTorch: python -m libtensor PROGRAM ARGS."""
 
-from libtensor._neighbours.program import main
+from libtensor._interop.program import main
 
 if __name__ == "__main__":
     main()

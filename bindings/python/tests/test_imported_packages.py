@@ -1,4 +1,4 @@
-"""Registrations with packages that are imported before or after libtensor. bindings/python/neighbours tests the packages."""
+"""Registrations with packages that are imported before or after libtensor. bindings/python/interop tests the packages."""
 
 import subprocess
 import sys

@@ -8,7 +8,7 @@ import pytest
 import libtensor
 
 PACKAGE = Path(libtensor.__file__).parent
-ORDER = ["_base", "_core", "_gen", "_data", "_devices", "_storages", "_gradients", "_tensors", "_neighbours"]
+ORDER = ["_base", "_core", "_gen", "_data", "_devices", "_storages", "_gradients", "_tensors", "_interop"]
 # Names of PyTorch that packages import, above the public modules, and PyTorch's own private modules.
 PYTORCH = {"_functorch", "_inert", "_dynamo", "_higher_order_ops", "_inductor", "_subclasses"}
 PYTORCH_FILES = {
@@ -94,7 +94,7 @@ def test_no_file_is_in_a_cycle_of_imports():
 def test_modules_are_named_by_text_only_where_the_package_finds_them_by_name():
     """What import_module and __import__ are given cannot be read here."""
     named = {str(file) for file in FILES if any(word in (PACKAGE / file).read_text() for word in ("import_module", "__import__"))}
-    expected = {"__init__.py", "_neighbours/__init__.py", "_neighbours/as_torch.py", "_storages/unpickling.py"}
+    expected = {"__init__.py", "_interop/__init__.py", "_interop/as_torch.py", "_storages/unpickling.py"}
     assert named == expected | {
         "_functorch/__init__.py",
         "_inert/absent.py",

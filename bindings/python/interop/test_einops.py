@@ -79,7 +79,7 @@ def test_either_is_imported_first(imports):
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[[1], [2]]\n"
 
 
-def test_importing_libtensor_imports_none_of_its_neighbours():
+def test_importing_libtensor_imports_none_of_its_interop():
     code = "import sys, libtensor; print(sorted({'numpy', 'einops', 'opt_einsum', 'joblib', 'PIL', 'pandas'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 

@@ -1,5 +1,5 @@
 """Tests of other packages with tensors: a file test_NAME.py for each, whose docstring describes the tested features. --table FILE adds rows
-to the table in docs/gen_neighbours.md, after all tests have passed.
+to the table in docs/gen_interop.md, after all tests have passed.
 """
 
 from collections import Counter
