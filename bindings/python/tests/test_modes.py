@@ -67,6 +67,26 @@ def test_nested_modes_receive_the_same_operators(name):
     assert torch.equal(result, expected)
 
 
+ALIASES = {
+    "__and__.Tensor": ("bitwise_and.Tensor", lambda op: op(X > 0, X < 1)),
+    "__xor__.Scalar": ("bitwise_xor.Scalar", lambda op: op(X.long(), 3)),
+    "multiply.Tensor": ("mul.Tensor", lambda op: op(X, X)),
+    "clip.default": ("clamp.default", lambda op: op(X, -0.5, 0.5)),
+    "concat.default": ("cat.default", lambda op: op([X, X], 1)),
+    "swapaxes.default": ("transpose.int", lambda op: op(X, 0, 1)),
+    "greater_equal.Scalar": ("ge.Scalar", lambda op: op(X, 0)),
+}
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_aliases_of_operators_are_received_as_the_operators(name):
+    expected, call = ALIASES[name]
+    packet, _, overload = name.partition(".")
+    op = getattr(getattr(torch.ops.aten, packet), overload)
+    seen, result = log(Log(), lambda: call(op))
+    assert f"aten.{expected}" in seen and f"aten.{name}" not in seen and torch.equal(result, call(op))
+
+
 # ------------------------------------------------------------------------------------------------------------ composite operators
 
 

@@ -306,9 +306,9 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
     implicit = None
     if isinstance(function, AtenOverload):
         implicit = IMPLICIT.get(function.__name__)
-        if implicit is None:
+        name = RENAMED.get(function.op_name, function.op_name)
+        if implicit is None and (name == function.op_name or name not in RULES and choose(name, args, kwargs) is None):
             return emit(function, tuple(args), kwargs)
-        name = function.op_name
     elif isinstance(function, OpOverload):
         values = function.schema.bind(function.name(), args, kwargs)
         if not function.is_composite(values):
