@@ -439,3 +439,21 @@ def test_keys_of_ordered_dicts_are_in_the_order_of_the_export():
 def test_constant_inputs_are_shown_by_name():
     shown = str(export(lambda x, k, mode=None: x + k, (torch.ones(2), 3, "sum")))
     assert 'def forward(self, x: "f32[2]", k, mode):' in shown and "mode: USER_INPUT" in shown
+
+
+library = torch.library.Library("tests_export", "FRAGMENT")
+library.define("parts(Tensor x, *, float scale=2.0, int[] dims=[]) -> (Tensor, Tensor[])")
+library.impl("parts", lambda x, scale=2.0, dims=(): (x + 1, [x * scale, x.permute(*dims).clone()]), "CPU")
+library.impl("parts", lambda x, scale=2.0, dims=(): (x + 1, [x * scale, x.permute(*dims).clone()]), "Meta")
+
+
+@pytest.mark.parametrize("take", [lambda made: made, lambda made: made[1][1] + 1, lambda made: (made[0], made[1][0])], ids=["all", "one", "some"])
+def test_results_of_custom_operators_are_lists_in_tuples(take, tmp_path):
+    x = torch.rand(2, 3)
+    program = export(lambda x: take(torch.ops.tests_export.parts(x, scale=3.0, dims=[1, 0])), (x,), dynamic_shapes=({0: Dim("n")},))
+    expected = torch.utils._pytree.tree_leaves(take((x + 1, [x * 3, x.t()])))
+    save(program, tmp_path / "m.pt2")
+    for each in (program, program.run_decompositions(), load(tmp_path / "m.pt2")):
+        found = torch.utils._pytree.tree_leaves(each.module()(x))
+        assert all(a is b or torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+        assert 5 in torch.utils._pytree.tree_leaves(each.module()(torch.ones(5, 3)))[0].shape

@@ -187,13 +187,24 @@ def write_results(node: Node) -> list[dict[str, Any]]:
     value = node.meta.get("val")
     if isinstance(value, Tensor):
         return [{"as_tensor": {"name": node.name}}]
-    if not isinstance(value, tuple):
+    if not isinstance(value, tuple | list):
         return []
+    if isinstance(node.target, OpOverload) and node.target._schema.result_kinds[0].endswith("[]") and len(node.target._schema.returns) == 1:
+        return [{"as_tensors": list_selected(node)}]
+    selected = {user.args[1]: user for user in node.users if user.target is operator.getitem}
+    results: list[dict[str, Any]] = []
+    for i, (v, name) in enumerate(zip(value, list_selected(node), strict=True)):
+        if isinstance(v, list | tuple):
+            results.append({"as_tensors": list_selected(selected[i])})
+        else:
+            results.append({"as_tensor": name} if isinstance(v, Tensor) else {"as_none": True})
+    return results
+
+
+def list_selected(node: Node) -> list[dict[str, str]]:
+    """Returns the names of the nodes that select the values of a tuple or a list; others for values that are not used."""
     selected = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
-    names = [selected.get(i, f"{node.name}_unused_{i}") for i in range(len(value))]
-    if isinstance(node.target, OpOverload) and node.target._schema.result_kinds[0].endswith("[]"):
-        return [{"as_tensors": [{"name": name} for name in names]}]
-    return [{"as_tensor": {"name": name}} if isinstance(v, Tensor) else {"as_none": True} for name, v in zip(names, value, strict=True)]
+    return [{"name": selected.get(i, f"{node.name}_unused_{i}")} for i in range(len(node.meta["val"]))]
 
 
 def write_graph(recordings: list[Recording], sizes: Sizes, outputs: list[dict[str, Any]], inputs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class OperatorTracer(TorchDispatchMode):
         self._constants: dict[int, tuple[Tensor, str]] = {}
 
     def track(self, value: Any, node: Node) -> None:
-        """Associates a result with a node: tensors in tuples and lists with nodes that select them."""
+        """Associates a result with a node: tensors in tuples and lists, also nested ones, with nodes that select them."""
         if isinstance(value, Tensor):
             self._nodes[id(value)] = value, node
             node.meta.setdefault("tensor_meta", _extract_tensor_metadata(value))
@@ -59,7 +59,7 @@ class OperatorTracer(TorchDispatchMode):
         elif isinstance(value, list | tuple):
             node.meta.setdefault("val", pytree.tree_map(lambda t: _to_meta(t) if isinstance(t, Tensor) else t, tuple(value)))
             for i, item in enumerate(value):
-                if isinstance(item, Tensor):
+                if isinstance(item, Tensor | list | tuple):
                     self.track(item, self.graph.call_function(operator.getitem, (node, i)))
 
     def find(self, value: Any) -> Any:
