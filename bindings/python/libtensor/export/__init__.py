@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._inert import declare_unsupported
 from ..utils._pytree_nodes import register_dataclass as register_node
+from .call_spec import ModuleCallEntry, ModuleCallSignature
 from .dims import Dim, ShapesCollection, dims
 from .graph_signature import ConstantArgument, ExportBackwardSignature, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
 from .program import ExportedProgram, load
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .exporter import export, save
 
 __all__ = ["ConstantArgument", "CustomDecompTable", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram"]
-__all__ += ["InputKind", "InputSpec", "OutputKind", "OutputSpec", "ShapesCollection"]
+__all__ += ["InputKind", "InputSpec", "ModuleCallEntry", "ModuleCallSignature", "OutputKind", "OutputSpec", "ShapesCollection"]
 __all__ += ["default_decompositions"]
 __all__ += ["dims", "export", "load", "register_dataclass", "save"]
 
@@ -57,4 +58,4 @@ def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = Non
 
 
 __all__ += declare_unsupported(globals(), WHY, "export_for_training draft_export unflatten")
-__all__ += declare_unsupported(globals(), WHY, "ModuleCallEntry ModuleCallSignature UnflattenedModule AdditionalInputs Constraint")
+__all__ += declare_unsupported(globals(), WHY, "UnflattenedModule AdditionalInputs Constraint")

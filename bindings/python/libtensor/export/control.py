@@ -9,16 +9,21 @@ from typing import Any
 
 from .._base import overrides
 from .._core.tensor import Tensor
-from .._higher_order_ops import cond, map, scan, while_loop
+from .._higher_order_ops import map, scan, while_loop
 from ..fx.experimental.proxy_tensor import OperatorTracer
 from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule
 from ..fx.node import Node
+from ..library.aten import AtenOverload
+from ..nn import Module
 from ..utils import _pytree as pytree
+from .higher_order import CONTROL_FLOW, HigherOrderOperator
 from .recording import Recording
 
-__all__ = ["ControlFlow", "ControlTracer", "name_inputs"]
+__all__ = ["ControlTracer", "assign_graphs", "list_written", "name_inputs"]
 
 _state: Any = overrides.state
+COND, WHILE_LOOP, MAP, SCAN = (CONTROL_FLOW[name] for name in ("cond", "while_loop", "map_impl", "scan"))
 
 
 def suspended(record: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,42 +41,11 @@ def suspended(record: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-class ControlFlow:
-    """The target of a node of control flow. A call with the node's arguments runs the graphs."""
-
-    def __init__(self, name: str, run: Callable[..., Any]) -> None:
-        self.__name__, self._run = name, run
-
-    def __call__(self, *args: Any) -> tuple[Any, ...]:
-        return tuple(self._run(*args))
-
-    def __str__(self) -> str:
-        return f"higher_order.{self.__name__}"
-
-
-def _run_cond(pred: Tensor, yes: Recording, no: Recording, operands: list[Tensor]) -> Any:
-    return cond(pred, yes.run, no.run, operands)
-
-
-def _run_while(test: Recording, body: Recording, carried: list[Tensor], rest: list[Tensor]) -> Any:
-    return while_loop(lambda *values: test.run(*values, *rest)[0], lambda *values: body.run(*values, *rest), carried)
-
-
-def _run_map(body: Recording, xs: list[Tensor], rest: list[Tensor]) -> Any:
-    return map(lambda slices: body.run(*slices, *rest), xs)
-
-
-def _run_scan(body: Recording, init: list[Tensor], xs: list[Tensor], rest: list[Tensor]) -> Any:
-    def combine(carry: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        made = body.run(*carry, *slices, *rest)
-        return made[: len(init)], made[len(init) :]
-
-    carry, results = scan(combine, init, xs)
-    return [*carry, *results]
-
-
-COND, WHILE_LOOP = ControlFlow("cond", _run_cond), ControlFlow("while_loop", _run_while)
-MAP, SCAN = ControlFlow("map_impl", _run_map), ControlFlow("scan", _run_scan)
+def list_written(func: Any, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:
+    """Returns the tensors that an operator writes to."""
+    arguments = func._schema.arguments if isinstance(func, AtenOverload) else []
+    given = [args[i] if i < len(args) else kwargs.get(a.name) for i, a in enumerate(arguments) if a.is_write]
+    return [x for value in given for x in (value if isinstance(value, list | tuple) else [value]) if isinstance(x, Tensor)]
 
 
 class _Part:
@@ -116,6 +90,11 @@ class ControlTracer(OperatorTracer):
         self.hidden: dict[int, tuple[Tensor, str]] = {}  # the tensors that functions of control flow have created, which no other graph can use
         self.counts: dict[str, int] = {}  # the graphs of each name
 
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if any(self.is_outer(value) for value in list_written(func, args, kwargs or {})):
+            raise NotImplementedError(f"export: {self.where} writes with {func} to a tensor that it does not create; clone() it first")
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
     # ------------------------------------------------------------------------------------------------------ tensors of other graphs
 
     def _get_constant(self, value: Tensor) -> Node:
@@ -155,6 +134,7 @@ class ControlTracer(OperatorTracer):
         """Calls a function of the operands, and records its operators in a separate graph. `inputs` are the names of the operands in it."""
         number = self.counts[name] = self.counts.get(name, -1) + 1
         inner = type(self)(Graph(), self.root, self, where, (*self.path, f"{name}_graph_{number}"))
+        inner.decompositions = self.decompositions
         for value, placeholder in zip(operands, inputs or [self.find(x).name for x in operands], strict=True):
             inner.track(value, inner.graph.placeholder(placeholder))
         with inner:
@@ -166,7 +146,7 @@ class ControlTracer(OperatorTracer):
     def find_top(self) -> ControlTracer:
         return self if self.outer is None else self.outer.find_top()
 
-    def add_node(self, target: ControlFlow, parts: list[_Part], args: Callable[[list[Recording], list[Node]], Any]) -> Node:
+    def add_node(self, target: HigherOrderOperator, parts: list[_Part], args: Callable[[list[Recording], list[Node]], Any]) -> Node:
         """Adds the node of control flow. `args` returns its arguments for the graphs, and the tensors that these use besides their operands."""
         lifted = list({key: value for part in parts for key, value in part.tracer.lifted.items()}.values())
         graphs = [part.finish(lifted) for part in parts]
@@ -229,7 +209,9 @@ class ControlTracer(OperatorTracer):
         names = [f"{self.find(x).name}_slice" for x in xs] + [self.find(x).name for x in rest]
         body = self.trace("body", "the function of map", lambda: f(spec.unflatten(slices), *args), [*slices, *rest], names)
         check_tensors("map: the results of the function", body.flat)
-        node = self.add_node(MAP, [body], lambda graphs, lifted: (*graphs, map_nodes(self, xs), [*map_nodes(self, rest), *lifted]))
+        node = self.add_node(
+            CONTROL_FLOW["map_impl"], [body], lambda graphs, lifted: (*graphs, map_nodes(self, xs), [*map_nodes(self, rest), *lifted])
+        )
         values = repeat(body.tensors, xs[0]) or pytree.tree_leaves(map(lambda leaves: f(spec.unflatten(leaves), *args), xs))
         self.finish_node(node, [body], values)
         return pytree.tree_unflatten(values, body.spec)
@@ -268,6 +250,22 @@ def name_inputs(graph: Graph) -> None:
                 if operand.op in ("get_attr", "placeholder") and operand.name != placeholder.name:
                     placeholder._rename(operand.name)
             name_inputs(part.graph)
+
+
+def assign_graphs(graph: Graph, root: Module) -> None:
+    """Makes the graphs that are arguments of control flow attributes of the module `root`, which the nodes then read."""
+    for node in [node for node in graph.nodes if isinstance(node.target, HigherOrderOperator)]:
+        args = [tuple(x) if isinstance(x, list) else x for x in node.args]
+        for i, part in enumerate(args):
+            if isinstance(part, Recording):
+                inner = Module()
+                assign_graphs(part.graph, inner)
+                for placeholder in (x for x in part.graph.nodes if x.op == "placeholder"):
+                    placeholder.target = placeholder.name  # which differs from those of others
+                root.add_module(part.name, GraphModule(inner, part.graph))
+                with graph.inserting_before(node):
+                    args[i] = graph.get_attr(part.name)
+        node.args = tuple(args)
 
 
 def separate(values: Sequence[Tensor]) -> list[Tensor]:

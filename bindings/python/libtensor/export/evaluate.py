@@ -9,18 +9,18 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .. import autocast, get_autocast_dtype, is_autocast_cache_enabled, set_grad_enabled
 from .. import device as make_device
+from .. import set_grad_enabled
 from .._base import overrides
 from .._core.modes import is_grad_enabled
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
-from .._higher_order_ops import cond, map, scan, while_loop
 from .._inert.names import _sym_sqrt, sym_ite, sym_max, sym_min
 from .arguments import Node, find_operator, list_names, list_results, read_argument
 from .auto_functionalized import call_functionalized
 from .expressions import fits
 from .guards import is_collecting
+from .higher_order import CONTROL_FLOW
 from .input_checks import compare_sizes
 from .normalize import normalize
 from .size_numbers import plain
@@ -135,20 +135,14 @@ class Run:
             for output, value in zip(node["outputs"], made, strict=False):
                 store_result(output, value, values)
             return
-        function = HIGHER_ORDER.get(name)
+        function = self.set_grad if name == "wrap_with_set_grad_enabled" else CONTROL_FLOW.get(name)
         if function is None:
             raise unsupported(node, node["target"])
-        for result, value in zip(list_results(node), function(self, *args, **kwargs), strict=True):
+        for result, value in zip(list_results(node), function(*args, **kwargs), strict=True):
             values |= dict.fromkeys(list_names(result), value)
 
     def set_grad(self, enabled: bool, function: Callable[..., Any], *operands: Any) -> Any:
         with set_grad_enabled(enabled) if self.records else contextlib.nullcontext():
-            return function(*operands)
-
-    def set_autocast(self, device: str, dtype: Any, enabled: bool, cache: bool | None, function: Callable[..., Any], *operands: Any) -> Any:
-        dtype = get_autocast_dtype(device) if dtype is None else dtype
-        cache = is_autocast_cache_enabled() if cache is None else cache
-        with autocast(device, dtype=dtype, enabled=enabled, cache_enabled=cache):
             return function(*operands)
 
     def call_vmap(self, node: Node, name: str, args: list[Any]) -> Any:
@@ -173,61 +167,6 @@ class Run:
         if self.levels:
             with suspended():
                 _f.transform_leave(self.around)
-
-
-def list_operands(values: Sequence[Any]) -> list[Any]:
-    """Returns values, with those of lists one by one."""
-    return [x for value in values for x in (value if isinstance(value, list) else [value])]
-
-
-def call_cond(_: Run, pred: Any, true_fn: Any, false_fn: Any, *operands: Any) -> Any:
-    return cond(pred, true_fn, false_fn, tuple(list_operands(operands)))
-
-
-def call_while(_: Run, cond_fn: Any, body_fn: Any, carried: list[Any], *rest: Any) -> Any:
-    captured = list_operands(rest)
-    return while_loop(lambda *xs: cond_fn(*xs, *captured)[0], lambda *xs: body_fn(*xs, *captured), tuple(carried))
-
-
-def call_scan(_: Run, combine_fn: Any, init: list[Any], xs: list[Any], *rest: Any) -> Any:
-    captured, count = list_operands(rest), len(init)
-
-    def combine(carry: list[Any], slices: list[Any]) -> tuple[list[Any], list[Any]]:
-        made = combine_fn(*carry, *slices, *captured)
-        return list(made[:count]), list(made[count:])
-
-    last, stacked = scan(combine, init, xs)
-    return [*last, *stacked]
-
-
-def call_map(_: Run, function: Any, xs: list[Any], *rest: Any) -> Any:
-    captured = list_operands(rest)
-    return map(lambda slices, *others: list(function(*slices, *others)), xs, *captured)
-
-
-def call_associative_scan(_: Run, combine_fn: Any, xs: list[Any], *rest: Any) -> Any:
-    """Returns the results for the slices before and each slice, one after the other: in the order that a run in C has."""
-    captured, first = list_operands(rest), [x[0] for x in xs]
-    if xs[0].shape[0] == 1:
-        return [x.clone() for x in xs]
-
-    def combine(left: list[Any], right: list[Any]) -> tuple[list[Any], list[Any]]:
-        made = combine_fn(*left, *right, *captured)
-        return list(made), [x.clone() for x in made]
-
-    _, stacked = scan(combine, first, [x[1:] for x in xs])
-    return [_f.cat([x.unsqueeze(0), others]) for x, others in zip(first, stacked, strict=True)]
-
-
-HIGHER_ORDER: dict[str, Callable[..., Any]] = {
-    "cond": call_cond,
-    "while_loop": call_while,
-    "scan": call_scan,
-    "map_impl": call_map,
-    "associative_scan": call_associative_scan,
-    "wrap_with_set_grad_enabled": Run.set_grad,
-    "wrap_with_autocast": Run.set_autocast,
-}
 
 
 def unsupported(node: Node, target: str) -> NotImplementedError:

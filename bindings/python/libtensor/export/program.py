@@ -31,6 +31,7 @@ from .._storages.files import load as load_tensors
 from ..autograd.profiler import observed_operators
 from ..nn import Module, Parameter
 from ..utils import _pytree
+from .call_spec import CallSpec, ModuleCallEntry, read_call
 from .graph_signature import ExportGraphSignature, InputKind
 from .reader import EXTRA, read_model
 from .signature import read_signature, show_graph
@@ -222,6 +223,33 @@ class ExportedModule(Module):
                 owner.register_buffer(name, tensors[i], persistent=item.role == "buffer" and item.name not in unsaved)
                 slots.append((owner._buffers, name))
 
+    @property
+    def _graph_module(self) -> Any:
+        from ..fx._codegen import _PyTreeInfo
+        from .graph import build_graph_module
+
+        if "graph_module" not in self.__dict__:
+            program, slots = self.__dict__["_program"], self.__dict__["_slots"]
+            state = {item.name: tensors[name] for item, (tensors, name) in zip(program.state, slots, strict=True)}
+            names = list(inspect.signature(self.forward).parameters)
+            info = None if program.in_spec is None else _PyTreeInfo(names, program.in_spec, program.out_spec)
+            self.__dict__["graph_module"] = build_graph_module(program.text, state, info)
+        return self.__dict__["graph_module"]
+
+    @property
+    def graph(self) -> Any:
+        """The operators as a torch.fx.Graph, in which the state are attributes. Changes of it do not change the program."""
+        return self._graph_module.graph
+
+    @property
+    def code(self) -> Any:
+        """The source of a function with the operators of the graph."""
+        return self._graph_module.code
+
+    def print_readable(self, *args: Any, **kwargs: Any) -> Any:
+        """Prints and returns the source with the shapes of values, as torch.fx.GraphModule.print_readable does."""
+        return self._graph_module.print_readable(*args, **kwargs)
+
     def train(self, mode: bool = True) -> Any:
         """Raises NotImplementedError: the mode of a program is that of the module when it was exported."""
         raise NotImplementedError(
@@ -306,6 +334,9 @@ def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpe
     specs = positional.children_specs + keywords.children_specs
     leaves: list[Any] = []
     for i, (value, expected) in enumerate(zip([*args, *kwargs.values()], specs, strict=True)):
+        if not isinstance(value, Tensor) and overrides.hook(value) is not None:
+            leaves += select_leaves(value, expected)
+            continue
         given, found = _pytree.tree_flatten(value)
         try:
             leaves += align_leaves(iter(given), found, expected)
@@ -322,6 +353,17 @@ def mismatch(given: Any, spec: _pytree.TreeSpec, reason: str) -> ValueError:
         f"Trying to flatten user inputs with exported input tree spec: \n{spec}\nbut actually got inputs with tree spec of: \n"
         f"{_pytree.tree_structure(given)}.\n{reason}"
     )
+
+
+def select_leaves(value: Any, expected: _pytree.TreeSpec) -> list[Any]:
+    """Returns the leaves of a value that stands for an argument, as a Proxy of torch.fx does: it is indexed as the exported argument was."""
+    if expected.is_leaf():
+        return [value]
+    is_dict = expected.type in (dict, OrderedDict)
+    if not is_dict and expected.type not in (list, tuple):
+        raise TypeError(f"a {type(value).__name__} cannot stand for an argument with the structure {expected}")
+    keys = expected.context if is_dict else range(expected.num_children)
+    return [leaf for key, child in zip(keys, expected.children_specs, strict=True) for leaf in select_leaves(value[key], child)]
 
 
 def align_leaves(leaves: Iterator[Any], found: _pytree.TreeSpec, expected: _pytree.TreeSpec) -> list[Any]:
@@ -395,6 +437,61 @@ class ExportedProgram:
     def _list_unsaved(self) -> set[str | None]:
         """Returns the names of the buffers that are not persistent."""
         return {spec.target for spec in self.graph_signature.input_specs if spec.kind is InputKind.BUFFER and not spec.persistent}
+
+    @functools.cached_property
+    def graph_module(self) -> Any:
+        """The operators as a torch.fx.GraphModule, whose inputs are the parameters, buffers and constants before those of the program. A node's
+        `meta["val"]` is a tensor on the device meta with the sizes of the sample inputs, or a number. Changes of it do not change the program."""
+        from .graph import build_graph_module
+
+        return build_graph_module(self._text)
+
+    @property
+    def graph(self) -> Any:
+        """The torch.fx.Graph of `graph_module`."""
+        return self.graph_module.graph
+
+    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
+        """Yields the name and the tensor of each parameter."""
+        for item, tensor in zip(self._program.state, self._tensors, strict=True):
+            if item.role == "parameter":
+                yield item.name, tensor
+
+    def parameters(self) -> Iterator[Tensor]:
+        """Yields the parameters."""
+        for _, tensor in self.named_parameters():
+            yield tensor
+
+    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        """Yields the name and the tensor of each buffer."""
+        for item, tensor in zip(self._program.state, self._tensors, strict=True):
+            if item.role == "buffer":
+                yield item.name, tensor
+
+    def buffers(self) -> Iterator[Tensor]:
+        """Yields the buffers."""
+        for _, tensor in self.named_buffers():
+            yield tensor
+
+    @property
+    def tensor_constants(self) -> dict[str, Tensor]:
+        """The same as `constants`."""
+        return self.constants
+
+    @property
+    def call_spec(self) -> CallSpec:
+        """The structure of the arguments, a pair of a tuple and a dict, and that of the result."""
+        return CallSpec(self._program.in_spec, self._program.out_spec)
+
+    @property
+    def module_call_graph(self) -> list[ModuleCallEntry]:
+        """The modules that the exported one consisted of. The first entry is the whole module, with the structure of its calls."""
+        return list(map(read_call, self._text["graph_module"].get("module_call_graph", ())))
+
+    @property
+    def dialect(self) -> str:
+        """TRAINING for a program as export returns it, and ATEN after run_decompositions, if the file has it; otherwise an empty string."""
+        return next(iter(self._text.get("verifiers", ())), "")
 
     @property
     def constants(self) -> dict[str, Tensor]:

@@ -31,6 +31,9 @@ class Recording:
         value = self.nodes[at].meta.get("val")
         return tuple(value.shape) if isinstance(value, Tensor) else None
 
+    def __call__(self, *inputs: Any) -> list[Any]:
+        return self.run(*inputs)
+
     def run(self, *inputs: Any) -> list[Any]:
         """Returns the outputs for values of the placeholders."""
         given = iter(inputs)

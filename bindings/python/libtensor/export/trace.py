@@ -24,7 +24,7 @@ from ..library.operators import OpOverload
 from ..nn import Module
 from ..utils import _pytree as pytree
 from .composites import COMPOSED, KEPT, RULES
-from .control import ControlTracer, name_inputs
+from .control import ControlTracer, list_written, name_inputs
 from .dims import Size, Symbol
 from .recording import Recording
 
@@ -34,13 +34,6 @@ __all__ = ["REGISTER", "Sizes", "record", "unify", "write_symbol"]
 REGISTER = "Register a dataclass with torch.export.register_dataclass, another container with torch.utils._pytree.register_pytree_node"
 REMEDY = "; make the size static, or compute with the size itself"  # the end of errors
 MANY = 12  # known sizes beyond which no products of more than two of them are looked for
-
-
-def list_written(func: Any, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:
-    """Returns the tensors that an operator writes to."""
-    arguments = func._schema.arguments if isinstance(func, AtenOverload) else []
-    given = [args[i] if i < len(args) else kwargs.get(a.name) for i, a in enumerate(arguments) if a.is_write]
-    return [x for value in given for x in (value if isinstance(value, list | tuple) else [value]) if isinstance(x, Tensor)]
 
 
 def is_meta_copy(func: Any, kwargs: Any) -> bool:
@@ -76,8 +69,6 @@ class Tracer(ControlTracer):
         if is_meta_copy(func, kwargs) and id(args[0]) not in self._nodes:
             return func(*args, **kwargs)  # by torch.tensor, in a call with inputs on the device meta
         for value in list_written(func, args, kwargs or {}):
-            if self.is_outer(value):
-                raise NotImplementedError(f"export: {self.where} writes with {func} to a tensor that it does not create; clone() it first")
             if self.outer is None and self.is_constant(value):
                 raise NotImplementedError(
                     f"export: {func} writes to a tensor that is neither an input nor a buffer; register it with register_buffer, or clone() it"

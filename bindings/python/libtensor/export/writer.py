@@ -21,8 +21,8 @@ from ..fx.node import Node
 from ..library.operators import OpOverload
 from ..utils import _pytree as pytree
 from .arguments import create_node
-from .control import ControlFlow
 from .dims import Symbol
+from .higher_order import HigherOrderOperator
 from .reader import EXTRA, FORMATS
 from .recording import Recording
 from .trace import Sizes
@@ -166,7 +166,7 @@ def write_control(nodes: list[Node], sizes: Sizes) -> dict[str, Any]:
         arg = {"as_graph": {"name": first.name, "graph": write_part(values, sizes)}} if isinstance(first, Recording) else write_operand(first)
         inputs.append({"name": "", "arg": arg, "kind": 1})
     node = nodes[0]
-    return create_node(f"torch.ops.{node.target}", inputs, write_results(node), node.name) | {"is_hop_single_tensor_return": False}
+    return create_node(f"torch.ops.higher_order.{node.target}", inputs, write_results(node), node.name) | {"is_hop_single_tensor_return": False}
 
 
 def write_operand(value: Any) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def write_graph(recordings: list[Recording], sizes: Sizes, outputs: list[dict[st
     numbers = {n.name: write_size(sizes.express(n.meta["values"]), n.meta["values"][0]) for n in calls if is_number(n)}
 
     def write(node: Node) -> dict[str, Any]:
-        return write_control([r.nodes[order[node]] for r in recordings], sizes) if isinstance(node.target, ControlFlow) else write_call(node)
+        return write_control([r.nodes[order[node]] for r in recordings], sizes) if isinstance(node.target, HigherOrderOperator) else write_call(node)
 
     return {
         "inputs": inputs,

@@ -318,7 +318,16 @@ class _PyTreeCodeGen(CodeGen):
         if not inputs:
             return definition
         names = ", ".join((*parameters[: parameters[0] == "self"], *inputs))
-        return f"{definition}\n    {names}, = fx_pytree.tree_flatten_spec([{', '.join(parameters)}], self._in_spec)"
+        return f"{definition}\n    {names}, = fx_pytree.tree_flatten_spec({self.show_arguments(parameters)}, self._in_spec)"
+
+    def show_arguments(self, parameters: list[str]) -> str:
+        """Returns the arguments in the structure of the input: a list, or a pair of a list and a dictionary of keyword arguments."""
+        parts: list[Any] = getattr(self.pytree_info.in_spec, "children_specs", [])
+        if [part.type for part in parts] != [tuple, dict]:
+            return f"[{', '.join(parameters)}]"
+        count = parts[0].num_children
+        keywords = ", ".join(f"{key!r}: {name}" for key, name in zip(parts[1].context, parameters[count:], strict=True))
+        return f"([{', '.join(parameters[:count])}], {{{keywords}}})"
 
     def generate_output(self, output_args: Any, *, descs: Any = None, repr_fn: Callable[[Any], str] = repr) -> str:
         """Returns the statement that returns the outputs in the structure of the traced function's."""

@@ -218,8 +218,11 @@ class Tracer(TracerBase):
         """Returns the function that is traced and its arguments: proxies of new inputs, and the values of `concrete_args`."""
         function = inspect.unwrap(root_fn)
         code = function.__code__
-        count = code.co_argcount + code.co_kwonlyargcount
+        count, flags = code.co_argcount + code.co_kwonlyargcount, code.co_flags
         names = list(code.co_varnames)
+        if hasattr(function, "__signature__"):  # of a function whose code is shared, such as forward() of exported programs
+            names = list(function.__signature__.parameters)
+            count, flags = len(names), 0
         args: list[Any] = []
         first = 0
         if is_module:
@@ -232,8 +235,8 @@ class Tracer(TracerBase):
                 raise RuntimeError(f"Tracing expected {len(names[first:count])} arguments but got {len(concrete_args)} concrete arguments")
             concrete_args = dict(zip(names[first:count], concrete_args, strict=True))
         args += [self._input(name, concrete_args, signature, function) for name in names[first:count]]
-        if code.co_kwonlyargcount or code.co_flags & VARIABLE:
-            variable = [(flag, stars) for flag, stars in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")) if code.co_flags & flag]
+        if code.co_kwonlyargcount or flags & VARIABLE:
+            variable = [(flag, stars) for flag, stars in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")) if flags & flag]
             for at, (_, stars) in enumerate(variable):
                 args.append(self._input(stars + names[count + at], concrete_args, signature, function))
             root_fn = _takes_positional(root_fn, len(args))

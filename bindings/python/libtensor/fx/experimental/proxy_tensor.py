@@ -202,8 +202,8 @@ def make_fx(
     """Returns a function that calls `f` with tensors as arguments, and returns a GraphModule of the operators of ATen that the calls consist of.
 
     Arguments may be trees of tensors. Tensors that `f` does not create or receive become attributes of the module. `decomposition_table` maps
-    operators to functions whose operators are recorded in their place. Control flow takes the branches of the call; values of tensors, gradients
-    within `f` and `tracing_mode="symbolic"` raise.
+    operators to functions whose operators are recorded in their place. The functions of `torch.cond`, `while_loop`, `map` and `scan` become
+    modules; other control flow takes the branches of the call. Values of tensors, gradients within `f` and `tracing_mode="symbolic"` raise.
 
     >>> from torch.fx.experimental.proxy_tensor import make_fx
     >>> print(make_fx(lambda x: torch.relu(x) + 1)(torch.ones(2)).code.strip())
@@ -221,8 +221,11 @@ def make_fx(
 
     @functools.wraps(f)
     def trace(*args: Any) -> GraphModule:
+        from ...export.control import ControlTracer, assign_graphs
+
         graph, root = Graph(), Module()
-        tracer = OperatorTracer(graph, root, decomposition_table)
+        tracer = ControlTracer(graph, root)
+        tracer.decompositions = decomposition_table or {}
         names = _name_inputs(f, args)
         values, spec = pytree.tree_flatten(list(args))
         leaf_names = [name for name, arg in zip(names, args, strict=True) for _ in pytree.tree_leaves(arg)]
@@ -239,6 +242,7 @@ def make_fx(
             graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(names, spec, out_spec)))
         else:
             graph.output(tracer.find(result))
+        assign_graphs(graph, root)
         graph.lint()
         return GraphModule(root, graph, getattr(f, "__name__", type(f).__name__))
 
