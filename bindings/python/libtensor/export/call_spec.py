@@ -41,5 +41,5 @@ def read_call(entry: dict[str, Any]) -> ModuleCallEntry:
     found = entry.get("signature")
     if not found:
         return ModuleCallEntry(entry["fqn"])
-    specs = (_pytree.treespec_loads(found[name]) for name in ("in_spec", "out_spec"))
-    return ModuleCallEntry(entry["fqn"], ModuleCallSignature([], [], *specs, found.get("forward_arg_names")))
+    in_spec, out_spec = map(_pytree.treespec_loads, (found["in_spec"], found["out_spec"]))
+    return ModuleCallEntry(entry["fqn"], ModuleCallSignature([], [], in_spec, out_spec, found.get("forward_arg_names")))
