@@ -1,5 +1,7 @@
 """Subclasses of Tensor with __torch_dispatch__, made by _make_wrapper_subclass, receive operators."""
 
+import warnings
+
 import pytest
 
 import libtensor as torch
@@ -73,3 +75,28 @@ def test_what_cannot_be_a_wrapper():
         torch.Tensor._make_wrapper_subclass(Plain, (2,))
     with pytest.raises(NotImplementedError, match=r"layout torch.sparse_coo is not supported"):
         torch.Tensor._make_wrapper_subclass(Sum, (2,), layout=torch.sparse_coo)
+
+
+def test_a_lost_gradient_gives_a_warning_for_each_class():
+    class Logged(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return cls(func(*tree_map_only(cls, lambda t: t.inner, args), **(kwargs or {})).detach())
+
+    weight, x = torch.ones(2, requires_grad=True), Logged(torch.ones(2))
+    with torch.no_grad():
+        assert not (x * weight).requires_grad
+    assert not (x * 2).requires_grad and not (weight.detach() * x).requires_grad
+    with pytest.warns(UserWarning, match=r"mul: the result has no gradient.*Logged.__torch_dispatch__ receives.*no_grad\(\)"):
+        y = x * weight
+    assert not y.requires_grad
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not (x * weight).requires_grad

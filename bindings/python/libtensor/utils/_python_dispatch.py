@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import ops
 from .._base import overrides
+from .._core.modes import is_grad_enabled
 from .._core.tensor import Tensor
 from .._inert import declare_unsupported
 
@@ -72,7 +74,27 @@ def _dispatch_subclass(cls: Any, function: Any, args: tuple[Any, ...], kwargs: d
         convert: Any = {"__bool__": bool, "__int__": int, "__float__": float, "__index__": operator.index}.get(name)
         return value if convert is None else convert(value)
     with overrides.disabled():
-        return lower(function, args, kwargs, emit, enabled)
+        result = lower(function, args, kwargs, emit, enabled)
+    if is_grad_enabled() and cls not in _warned and loses_gradient(name, result, list_values(args, kwargs)):
+        _warned.add(cls)
+        warnings.warn(
+            f"{name}: the result has no gradient, although an argument requires grad: autograd does not record operators that "
+            f"{cls.__name__}.__torch_dispatch__ receives. Call it inside no_grad(), or define a torch.autograd.Function",
+            stacklevel=2,
+        )
+    return result
+
+
+_warned: set[Any] = set()  # the classes for which a lost gradient was reported
+
+
+def loses_gradient(name: str, result: Any, values: Iterable[Any]) -> bool:
+    """Returns whether the result of a differentiable function does not require grad, although one of the arguments does."""
+    if name == "detach" or name.endswith("_like") or not isinstance(result, Tensor) or result.requires_grad:
+        return False
+    if not (result.is_floating_point() or result.is_complex()):
+        return False
+    return any(isinstance(v, Tensor) and v.requires_grad for v in values)
 
 
 @contextlib.contextmanager
