@@ -3,16 +3,12 @@ package cpu
 import (
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var convolutionKernel = kernel.Of(kernelapi.Convolution)
-
-// rowBlock is the largest number of weight rows per im2col tile.
-const rowBlock = 256
 
 // boxWeights returns the weights of byBoxes: (groups * rows, channels, kernel elements) without gaps, or a view of (groups, rows, kernel
 // elements along each axis, channels).
@@ -32,7 +28,7 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights boxWeights, to, from *
 	if p.Channels == 1 && p.rows == 1 && p.ImageGroup == 1 && p.ResultGroup == 1 { // channels are adjacent: they are vector lanes
 		p.together = p.groups
 	}
-	if !c.packForTiles(&p, weights.view) {
+	if !c.packForTiles(&p, weights.view) && !c.packForRows(&p, weights.view) {
 		c.readWeights(&p, weights.inRows())
 		p.chooseBlocks(rowBlock, 8, unit)
 	}
@@ -62,11 +58,4 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights boxWeights, to, from *
 			kernel.Call(p.run, unsafe.Pointer(&part))
 		}
 	})
-}
-
-// readWeights sets the weights, which the kernel reads in place.
-func (c *convolver) readWeights(p *cutting, weights *tensor.Tensor) {
-	weights = backend.RowMajor(&c.Scope, weights, c.unit)
-	p.Weight, p.weightSize = at(weights, 0), c.unit.Size()
-	p.WeightGroup, p.WeightRow = p.rows*p.depth, p.depth
 }

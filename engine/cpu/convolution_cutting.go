@@ -13,6 +13,8 @@ const (
 	sumBytes, leastLanes = 1 << 19, 192
 	// leastRows is the smallest number of weight rows for which several threads fill separate tiles.
 	leastRows = 32
+	// rowBlock is the largest number of weight rows per call, whose sums are stored.
+	rowBlock = 256
 )
 
 // cutting is a convolution that is cut into boxes of positions and blocks of rows, on which the results do not depend.

@@ -21,7 +21,8 @@ typedef struct {
 // kernel's for others. A call without room computes the size of room in bytes. convolution_amx
 // reads packed weights instead: weight_group, weight_tap and weight_row are the units of a group,
 // of a kernel element and of a row in them. With `merged` the kernel elements along the last axis
-// count as channels.
+// count as channels. For convolution_rows image_channel and result_row are 1, and a row of weights
+// has the channels of the first kernel element, then those of the next.
 typedef struct {
   uintptr_t image, weight, bias, result, room;
   int64_t bytes, groups, channels, rows;

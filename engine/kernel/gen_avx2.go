@@ -10,6 +10,7 @@ package kernel
 // extern const lt_kernel lt_blocks_avx2[];
 // extern const lt_kernel lt_weights_avx2[];
 // extern const lt_kernel lt_convolution_avx2[];
+// extern const lt_kernel lt_convolution_rows_avx2[];
 // extern const lt_kernel lt_driver_avx2[];
 // extern const lt_kernel lt_arithmetic_avx2[];
 // extern const lt_kernel lt_bitwise_avx2[];
@@ -75,7 +76,7 @@ package kernel
 // extern const lt_kernel lt_float8_avx2[];
 // extern const lt_kernel lt_format_avx2[];
 // extern const lt_kernel lt_update_avx2[];
-// static const lt_kernel *const lt_units_avx2[] = {lt_convolution_amx_avx2, lt_gemm_amx_avx2, lt_blocks_avx2, lt_weights_avx2, lt_convolution_avx2, lt_driver_avx2, lt_arithmetic_avx2, lt_bitwise_avx2, lt_classify_avx2, lt_comparison_avx2, lt_complex_avx2, lt_division_avx2, lt_extremum_avx2, lt_halves_avx2, lt_logical_avx2, lt_masks_avx2, lt_ranges_avx2, lt_rounding_avx2, lt_sign_avx2, lt_ternary_avx2, lt_implicit_avx2, lt_reduce_minmax_avx2, lt_fft_avx2, lt_entropy_avx2, lt_exponential_avx2, lt_hyperbolic_avx2, lt_inverse_trigonometric_avx2, lt_logarithm_avx2, lt_normal_avx2, lt_power_avx2, lt_trigonometric_avx2, lt_index_avx2, lt_scatter_avx2, lt_lu_avx2, lt_small_avx2, lt_activation_avx2, lt_attention_avx2, lt_loss_avx2, lt_normalize_avx2, lt_columns_avx2, lt_pooling_avx2, lt_resampling_avx2, lt_dots_avx2, lt_gemm_avx2, lt_gemm_bfloat16_avx2, lt_gemm_bytes_avx2, lt_gemm_quantized_avx2, lt_quantize_avx2, lt_alignment_avx2, lt_recurrence_avx2, lt_reduce_driver_avx2, lt_reduce_norm_avx2, lt_reduce_sum_avx2, lt_reduce_var_avx2, lt_distance_avx2, lt_scan_avx2, lt_softmax_avx2, lt_sampling_avx2, lt_histogram_avx2, lt_sort_avx2, lt_sort_rows_avx2, lt_unique_avx2, lt_sparse_avx2, lt_sparse_product_avx2, lt_bessel_avx2, lt_polynomials_avx2, lt_special_avx2, lt_float8_avx2, lt_format_avx2, lt_update_avx2, NULL};
+// static const lt_kernel *const lt_units_avx2[] = {lt_convolution_amx_avx2, lt_gemm_amx_avx2, lt_blocks_avx2, lt_weights_avx2, lt_convolution_avx2, lt_convolution_rows_avx2, lt_driver_avx2, lt_arithmetic_avx2, lt_bitwise_avx2, lt_classify_avx2, lt_comparison_avx2, lt_complex_avx2, lt_division_avx2, lt_extremum_avx2, lt_halves_avx2, lt_logical_avx2, lt_masks_avx2, lt_ranges_avx2, lt_rounding_avx2, lt_sign_avx2, lt_ternary_avx2, lt_implicit_avx2, lt_reduce_minmax_avx2, lt_fft_avx2, lt_entropy_avx2, lt_exponential_avx2, lt_hyperbolic_avx2, lt_inverse_trigonometric_avx2, lt_logarithm_avx2, lt_normal_avx2, lt_power_avx2, lt_trigonometric_avx2, lt_index_avx2, lt_scatter_avx2, lt_lu_avx2, lt_small_avx2, lt_activation_avx2, lt_attention_avx2, lt_loss_avx2, lt_normalize_avx2, lt_columns_avx2, lt_pooling_avx2, lt_resampling_avx2, lt_dots_avx2, lt_gemm_avx2, lt_gemm_bfloat16_avx2, lt_gemm_bytes_avx2, lt_gemm_quantized_avx2, lt_quantize_avx2, lt_alignment_avx2, lt_recurrence_avx2, lt_reduce_driver_avx2, lt_reduce_norm_avx2, lt_reduce_sum_avx2, lt_reduce_var_avx2, lt_distance_avx2, lt_scan_avx2, lt_softmax_avx2, lt_sampling_avx2, lt_histogram_avx2, lt_sort_avx2, lt_sort_rows_avx2, lt_unique_avx2, lt_sparse_avx2, lt_sparse_product_avx2, lt_bessel_avx2, lt_polynomials_avx2, lt_special_avx2, lt_float8_avx2, lt_format_avx2, lt_update_avx2, NULL};
 // static const lt_kernel *const *lt_get_avx2(void) { return lt_units_avx2; }
 import "C"
 

@@ -65,6 +65,7 @@ const (
 	ConjPhysical
 	Convolution
 	ConvolutionAmx
+	ConvolutionRows
 	ConvolutionTurn
 	ConvolutionWeight
 	Copy
@@ -392,6 +393,7 @@ var table = [Count]facts{
 	ConjPhysical:                {name: "conj_physical", signature: "T>T", dtypes: 0x6000, operands: "TT", outputs: 1, whole: true, fixed: 0},
 	Convolution:                 {name: "convolution", signature: "", dtypes: 0x7ffe},
 	ConvolutionAmx:              {name: "convolution_amx", signature: "", dtypes: 0x1},
+	ConvolutionRows:             {name: "convolution_rows", signature: "", dtypes: 0x1},
 	ConvolutionTurn:             {name: "convolution_turn", signature: "", dtypes: 0x7ffe},
 	ConvolutionWeight:           {name: "convolution_weight", signature: "", dtypes: 0x7e00},
 	Copy:                        {name: "copy", signature: "", dtypes: 0x1},

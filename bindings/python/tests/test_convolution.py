@@ -382,3 +382,56 @@ def test_transposed_and_depthwise_gradients_on_any_number_of_threads():
     finally:
         torch.set_num_threads(threads)
     assert all(torch.equal(p, q) for other in results[1:] for p, q in zip(results[0], other, strict=True))
+
+
+ROWS = [  # channels and kernels of a group, groups, size, kernel, stride, padding, dilation
+    (7, 15, 1, (5, 20), (3, 3), 1, 1, 1),  # 16 kernels fill a vector
+    (7, 16, 1, (5, 20), (3, 3), 1, 1, 1),
+    (7, 33, 1, (5, 20), (3, 3), 1, 1, 1),
+    (20, 17, 3, (9, 31), (3, 2), (2, 1), (0, 1), (1, 2)),
+    (3, 64, 1, (23, 29), (7, 7), 2, 3, 1),
+    (5, 24, 2, (6, 5), (3, 3), 1, 0, 1),  # three adjacent positions, and four
+    (5, 24, 2, (6, 6), (3, 3), 1, 0, 1),
+    (33, 40, 1, (3, 15), (1, 5), (1, 3), (1, 6), (1, 3)),
+    (682, 32, 1, (2, 4), (3, 3), 1, 1, 1),  # weights of 6138 and 6147 elements
+    (683, 32, 1, (2, 4), (3, 3), 1, 1, 1),
+    (300, 300, 1, (12, 12), (3, 3), 1, 1, 1),
+    (6, 32, 1, (3, 4, 9), (2, 3, 3), (1, 1, 2), 1, 1),
+]
+
+
+@pytest.mark.parametrize(("channels", "kernels", "groups", "size", "kernel", "stride", "padding", "dilation"), ROWS, ids=str)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_float32_with_adjacent_channels(channels, kernels, groups, size, kernel, stride, padding, dilation, transposed):
+    torch.manual_seed(0)
+    form = torch.channels_last if len(size) == 2 else torch.channels_last_3d
+    f = getattr(F, f"conv{'_transpose' * transposed}{len(size)}d")
+    if transposed:
+        w = integers(channels * groups, kernels, *kernel, dtype=torch.float32)
+    else:
+        w = integers(kernels * groups, channels, *kernel, dtype=torch.float32)
+    x, b = integers(2, channels * groups, *size, dtype=torch.float32), integers(kernels * groups, dtype=torch.float32)
+    for bias, odd in ((None, False), (b, True)):
+        if odd:
+            x[0, 0].view(-1)[0], x[1, -1].view(-1)[-1] = torch.inf, torch.nan
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        want = f(x.double(), w.double(), None if bias is None else bias.double(), **settings)
+        threads, seen = torch.get_num_threads(), []
+        try:
+            for n, weights in ((1, w), (2, w.contiguous(memory_format=form)), (5, w)):
+                torch.set_num_threads(n)
+                seen.append(f(x.contiguous(memory_format=form), weights, bias, **settings))
+        finally:
+            torch.set_num_threads(threads)
+        for y in seen:
+            assert y.is_contiguous(memory_format=form) and torch.allclose(y.double(), want, 0, 0, equal_nan=True)
+
+
+@pytest.mark.parametrize(("kernels", "width"), [(15, 30), (16, 30), (48, 3), (48, 4), (48, 30)])
+def test_sums_of_adjacent_channels_are_bounded(kernels, width):
+    torch.manual_seed(0)
+    x = torch.randn(1, 40, 6, width).contiguous(memory_format=torch.channels_last)
+    w, b = torch.randn(kernels, 40, 3, 3), torch.randn(kernels)
+    y = torch.conv2d(x, w, b, padding=1)
+    want, size = (torch.conv2d(s(x.double()), s(w.double()), s(b.double()), padding=1) for s in (lambda t: t, torch.abs))
+    assert ((y.double() - want).abs() <= 2**-24 * 40 * 9 * size).all()

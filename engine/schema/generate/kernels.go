@@ -40,7 +40,7 @@ const (
 var families = []kernelFamily{
 	{amxFamily, every, []string{"convolution_amx", "gemm_amx"}},
 	{"blocks", narrow, []string{"blocks", "weights"}},
-	{"convolutions", every, []string{"convolution"}},
+	{"convolutions", every, []string{"convolution", "convolution_rows"}},
 	{"copies", every, []string{"driver"}},
 	{"elementwise", every, []string{"arithmetic", "bitwise", "classify", "comparison", "complex", "division", "extremum", "halves", "logical",
 		"masks", "ranges", "rounding", "sign", "ternary"}},

@@ -2,7 +2,7 @@
 
 //go:build amd64
 
-// Package convolutions holds the kernels of convolution for the avx512 tier.
+// Package convolutions holds the kernels of convolution, convolution_rows for the avx512 tier.
 package convolutions
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v4 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
