@@ -389,6 +389,7 @@ var formulas = dispatch.Backend{
 	NnFromColumns:                         recordNnFromColumns,
 	NnRecurrence:                          recordNnRecurrence,
 	NnRecurrenceGradient:                  recordNnRecurrenceGradient,
+	NnLinearRounded:                       recordNnLinearRounded,
 	NnConjugate:                           recordNnConjugate,
 	NnPlaces:                              recordNnPlaces,
 	NnResampled:                           recordNnResampled,
@@ -6291,6 +6292,16 @@ func recordNnRecurrenceGradient(c dispatch.Context, given, givenLast, givenCell,
 	}
 	slopesResult, ofHxResult, ofCxResult, previousResult, err = r.c.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
 	r.endUndifferentiable("nn.recurrence_gradient", err, slopesResult, ofHxResult, ofCxResult, previousResult)
+	return
+}
+
+func recordNnLinearRounded(c dispatch.Context, self, weight, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := beginCall(c, "nn.linear_rounded", "NotImplemented", nil, self, weight, bias)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnLinearRounded(self, weight, bias)
+	r.endUndifferentiable("nn.linear_rounded", err, result)
 	return
 }
 

@@ -172,7 +172,8 @@ type Coordinates struct {
 
 // Product is To = Alpha*A*B + Beta*Self for matrices or batches of them, all of one dtype. The others share no memory with To, which
 // Self broadcasts to; but Self may be To, or nil, and then Beta does not count. Where Turned is set, B is one matrix that is multiplied
-// transposed, as the weights of a linear layer are. A and B may be conjugated when they are read (tensor.Conjugate).
+// transposed, as the weights of a linear layer are. A and B may be conjugated when they are read (tensor.Conjugate). B can have a dtype
+// that RoundsProducts, if the others are of float32.
 type Product struct {
 	To, Self, A, B *tensor.Tensor
 	Alpha, Beta    dtype.Scalar

@@ -2002,6 +2002,10 @@ func (b *Builder) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor
 	return b.Track(r0, nil), b.Track(r1, nil), b.Track(r2, nil)
 }
 
+func (b *Builder) NnLinearRounded(self, weight, bias *tensor.Tensor) *tensor.Tensor {
+	return b.Track(b.C.NnLinearRounded(self, weight, bias))
+}
+
 func (b *Builder) NnCounts(self *tensor.Tensor) []int64 {
 	r0, err := b.C.NnCounts(self)
 	b.Check(err)

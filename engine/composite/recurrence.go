@@ -210,14 +210,18 @@ func (n *network) releaseAll(list ...*tensor.Tensor) {
 	}
 }
 
-// castWeights returns the parameters in dtype d. Weights of states are read in the dtype that they are stored in if the kernels do that,
-// and no transform or gradient needs others.
+// castWeights returns the parameters in dtype d. Weights of inputs and states are read in the dtype that they are stored in if the kernels
+// do that, and no transform or gradient needs others.
 func (w weights) castWeights(n *network, d dtype.DType) weights {
-	state := w.state
-	if w.projection != nil || !backend.RoundsProducts(state.DType()) || state.Device().Type != device.CPU || !n.plain {
+	input, state := w.input, w.state
+	rounded := backend.RoundsProducts(state.DType()) && state.Device().Type == device.CPU && n.plain
+	if !rounded {
+		input = castIfGiven(n.Builder, input, d)
+	}
+	if !rounded || w.projection != nil {
 		state = castIfGiven(n.Builder, state, d)
 	}
-	return weights{castIfGiven(n.Builder, w.input, d), state, castIfGiven(n.Builder, w.inputBias, d), castIfGiven(n.Builder, w.stateBias,
+	return weights{input, state, castIfGiven(n.Builder, w.inputBias, d), castIfGiven(n.Builder, w.stateBias,
 		d), castIfGiven(n.Builder, w.projection, d)}
 }
 
@@ -258,10 +262,6 @@ func (n *network) runLayer(data *tensor.Tensor, begin states, w weights, reverse
 // projectInputs returns the products of inputs and weights, plus biases. In a GRU, the biases of the states are added to the products of
 // the states.
 func (n *network) projectInputs(data *tensor.Tensor, begin states, w weights) (x, stateBias *tensor.Tensor) {
-	transposed := n.ReorderDims(w.input, 1, 0)
-	if w.inputBias == nil && w.stateBias == nil {
-		return n.Matmul(data, transposed), nil
-	}
 	bias := w.inputBias
 	switch {
 	case n.cells == "gru":
@@ -271,6 +271,10 @@ func (n *network) projectInputs(data *tensor.Tensor, begin states, w weights) (x
 	case w.stateBias != nil:
 		bias = n.Add(bias, w.stateBias)
 	}
+	if w.input.DType() != data.DType() {
+		return n.NnLinearRounded(data, w.input, bias), stateBias
+	}
+	transposed := n.ReorderDims(w.input, 1, 0)
 	if bias == nil {
 		return n.Matmul(data, transposed), stateBias
 	}

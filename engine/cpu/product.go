@@ -29,7 +29,11 @@ func runProduct(op string, w backend.Product) (err error) {
 	}
 	s := products{owner.Scope{Op: op}}
 	defer s.Close(&err)
-	s.multiplyMatrices(w)
+	if w.B.DType() != w.To.DType() {
+		s.multiplyRounded(w)
+	} else {
+		s.multiplyMatrices(w)
+	}
 	return nil
 }
 

@@ -176,7 +176,7 @@ func (r *recurring) runForward(list []stretch) {
 	r.k.Depth, r.k.FromRow = r.units, r.units
 	rounded := r.w.Weight.DType() == dtype.BFloat16
 	if rounded {
-		r.packRounded(list)
+		r.prepareRounded(list)
 	} else if len(list) > 1 {
 		r.packWeights(r.units, kernel.RecurrencePacking{Matrix: at(r.w.Weight, 0), Depth: r.units, Step: 1, Unit: r.units, Gate: gate})
 	} else { // packing would take as long as the product
@@ -208,11 +208,8 @@ func (r *recurring) runForward(list []stretch) {
 	}
 }
 
-// roundedPanel is the number of columns of a packed panel of rounded products.
-const roundedPanel = 32
-
-// packRounded prepares products of states with bfloat16 weights: memory for the sums of a step and, for several steps, the packed weights.
-func (r *recurring) packRounded(list []stretch) {
+// prepareRounded prepares products of states with bfloat16 weights: memory for the sums of a step and, for several steps, packed weights.
+func (r *recurring) prepareRounded(list []stretch) {
 	columns, most := r.gates*r.units, int64(0)
 	for _, s := range list {
 		most = max(most, s.rows)
@@ -221,15 +218,11 @@ func (r *recurring) packRounded(list []stretch) {
 	g := kernel.Gemm{Batch: 1, N: columns, K: r.units, B: at(r.w.Weight, 0), ARow: r.units, ACol: 1, BRow: 1, BCol: r.units, CRow: columns,
 		CCol: 1, DRow: columns, DCol: 1}
 	tensor.Put(unsafe.Pointer(&g.Alpha), dtype.Float32, dtype.IntScalar(1))
-	r.rounded = kernel.GemmRounded{Gemm: g, PackedK: r.units}
+	r.rounded = kernel.GemmRounded{Gemm: g}
 	if len(list) == 1 { // packing would take as long as the product
 		return
 	}
-	p := kernel.GemmPacking{B: g.B, N: g.N, K: g.K, BRow: g.BRow, BCol: g.BCol}
-	kernel.Call(packRoundedKernel(), unsafe.Pointer(&p))
-	p.Packed = newScratch(&r.Scope, p.Bytes)
-	r.rounded.Packed = p.Packed
-	kernel.Call(packRoundedKernel(), unsafe.Pointer(&p))
+	packRounded(&r.Scope, &r.rounded)
 }
 
 // multiplyRounded computes the sums of k.

@@ -4304,6 +4304,13 @@ func (c Context) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.
 	return c.backendOr(&compositeOps, "nn.recurrence_steps", key, unsafe.Offsetof(Backend{}.NnRecurrenceSteps), tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection), 0).NnRecurrenceSteps(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
 }
 
+func (c Context) NnLinearRounded(self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		return backendFor("nn.linear_rounded", key, unsafe.Offsetof(Backend{}.NnLinearRounded), tensor.Sparse, keys(self)|keys(weight)|keys(bias)).NnLinearRounded(c, self, weight, bias)
+	}
+	return ops.NnLinearRounded(self, weight, bias)
+}
+
 func (c Context) NnCounts(self *tensor.Tensor) ([]int64, error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		return backendFor("nn.counts", key, unsafe.Offsetof(Backend{}.NnCounts), tensor.Sparse, 0).NnCounts(c, self)

@@ -689,6 +689,7 @@ type Backend struct {
 	NnRecurrence                             func(c Context, x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	NnRecurrenceGradient                     func(c Context, given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	NnRecurrenceSteps                        func(c Context, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
+	NnLinearRounded                          func(c Context, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error)
 	NnCounts                                 func(c Context, self *tensor.Tensor) ([]int64, error)
 	PackPaddedSequence                       func(c Context, input, lengths *tensor.Tensor, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error)
 	PadPackedSequence                        func(c Context, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (*tensor.Tensor, *tensor.Tensor, error)

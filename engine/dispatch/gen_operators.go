@@ -682,6 +682,7 @@ var operators = [...]Operator{
 	{"nn.recurrence", "", 13, "x hx cx weight bias batches reverse cells", 0, 0x0, 0x0, 6, GradientRule, 0x1800, "NnRecurrence", Context.NnRecurrence, nil},
 	{"nn.recurrence_gradient", "", 13, "given given_hn given_cn gates kept output hx cx weight batches reverse cells", 0, 0x0, 0x0, 6, 0, 0x1800, "NnRecurrenceGradient", Context.NnRecurrenceGradient, nil},
 	{"nn.recurrence_steps", "", 13, "x hx cx weight bias projection batches reverse cells", 0, 0x0, 0x0, 6, 0, 0x17ffe, "NnRecurrenceSteps", Context.NnRecurrenceSteps, &compositeOps},
+	{"nn.linear_rounded", "", 13, "self weight bias", 0, 0x0, 0x0, 6, 0, 0x1800, "NnLinearRounded", Context.NnLinearRounded, nil},
 	{"nn.counts", "", 13, "self", 0, 0x0, 0x0, 6, Syncs | Constant, 0x0, "NnCounts", Context.NnCounts, nil},
 	{"pack_padded_sequence", "pack_padded_sequence", 13, "input lengths batch_first", 0, 0x0, 0x0, 6, Syncs, 0x1ffff, "PackPaddedSequence", Context.PackPaddedSequence, &compositeOps},
 	{"pad_packed_sequence", "pad_packed_sequence", 13, "data batch_sizes batch_first padding_value total_length", 0, 0x0, 0x0, 6, Syncs, 0x1ffff, "PadPackedSequence", Context.PadPackedSequence, &compositeOps},

@@ -14,8 +14,9 @@ enum { LT_TANH, LT_RELU, LT_LSTM, LT_GRU, LT_CARRY };
 // each gate, or, if all elements belong to one gate, adjacent units. A call computes the packed
 // panels from begin to end. Every other operand has rows of `units` elements for each gate.
 // Forward: x and bias are added to the sums, h and c are the previous states, and hidden and cell
-// the next ones; gates are saved for the backward pass. Backward: sums, carry and given are the
-// gradient of hidden, own_cell that of cell; they determine the gradients of the gates' sums.
+// the next ones; gates, and a GRU's cell, are saved for the backward pass unless gates is 0.
+// Backward: sums, carry and given are the gradient of hidden, own_cell that of cell; they determine
+// the gradients of the gates' sums.
 typedef struct {
   uintptr_t from, weight, sums;
   int64_t from_row, rows, depth, vectors, units, begin, end;

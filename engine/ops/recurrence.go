@@ -77,6 +77,32 @@ func (r *recurrence) toRowMajor(t *tensor.Tensor) *tensor.Tensor {
 	return r.castRowMajor(t, t.DType())
 }
 
+// NnLinearRounded is Linear, for operands of float32 or float64, or for float32 and a bfloat16 weight, with which kernels multiply self
+// rounded to bfloat16, and sum in float32.
+func NnLinearRounded(self, weight, bias *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	s := newScope("nn_linear_rounded")
+	defer s.Close(&err)
+	if d := self.DType(); (d == dtype.Float32 || d == dtype.Float64) && Linears(self, weight, bias) {
+		return Linear(s.Op, self, weight, bias)
+	}
+	if self.DType() != dtype.Float32 || !backend.RoundsProducts(weight.DType()) || self.Device().Type != device.CPU ||
+		weight.Device() != self.Device() {
+		s.Failf("expected self and weight of one of float32 and float64, or of float32 and bfloat16 on a CPU with tile registers, "+
+			"but got %v on %v and %v on %v", self.DType(), self.Device(), weight.DType(), weight.Device())
+	}
+	if self.Dim() != 2 || weight.Dim() != 2 || self.Sizes()[1] != weight.Sizes()[1] {
+		s.Failf("expected matrices of shape (N, K) and (M, K), but got sizes %v and %v", self.Sizes(), weight.Sizes())
+	}
+	n := weight.Sizes()[0]
+	if bias != nil && (bias.DType() != self.DType() || bias.Device() != self.Device() || !slices.Equal(bias.Sizes(), []int64{n})) {
+		s.Failf("expected bias of %v on %v with size %d, but got %v on %v with sizes %v", self.DType(), self.Device(), n, bias.DType(),
+			bias.Device(), bias.Sizes())
+	}
+	to := s.newEmpty(self, self.DType(), self.Sizes()[0], n)
+	s.Check(backend.On(to).Product(s.Op, backend.Product{To: to, Self: bias, A: self, B: weight, Turned: true, Alpha: unscale, Beta: unscale}))
+	return s.Return(to)
+}
+
 // NnRecurrence runs the cells of a layer in one direction over all steps, whose products of inputs are x.
 func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool,
 	cells string) (output, hn, cn, gates, kept *tensor.Tensor, err error) {
@@ -93,18 +119,21 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 	}
 	d := x.DType()
 	r.X, r.H, r.C, r.Weight, r.Bias = r.toRowMajor(x), r.toRowMajor(h), r.toRowMajor(cell), r.toRowMajor(weight), r.toRowMajor(bias)
-	saved, cellStates := int64(0), int64(0)
-	if r.gates > 1 {
-		saved = r.rows
+	saved, savedCells, cellStates := int64(0), int64(0), int64(0)
+	if r.gates > 1 && like == x { // no backward pass follows rounded products
+		saved, savedCells = r.rows, r.rows
 	}
 	if cell != nil {
-		cellStates = r.sequences
+		savedCells, cellStates = r.rows, r.sequences // each step reads the cells of the one before
 	}
 	list := []*tensor.Tensor{r.newEmpty(x, d, r.rows, r.units), r.newEmpty(x, d, r.sequences, r.units), r.newEmpty(x, d, cellStates, r.units),
-		r.newEmpty(x, d, saved, r.gates*r.units), r.newEmpty(x, d, saved, r.units)}
+		r.newEmpty(x, d, saved, r.gates*r.units), r.newEmpty(x, d, savedCells, r.units)}
 	r.Hidden, r.Last = list[0], list[1]
-	if r.gates > 1 {
-		r.Gates, r.Cells = list[3], list[4]
+	if saved > 0 {
+		r.Gates = list[3]
+	}
+	if savedCells > 0 {
+		r.Cells = list[4]
 	}
 	if cell != nil {
 		r.LastCell = list[2]

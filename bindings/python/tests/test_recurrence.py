@@ -137,6 +137,56 @@ def test_other_dtypes(kind, dtype):
     close(mine, other, {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}[dtype])
 
 
+# Products of at most 16 rows are computed without packing, and threads share more than 256 rows by rows.
+@pytest.mark.parametrize("steps, batch", [(1, 1), (1, 16), (17, 1), (4, 33), (256, 1), (9, 70)])
+@pytest.mark.parametrize("features, units", [(1, 1), (31, 33), (64, 96)])
+@pytest.mark.parametrize("biases", [False, True])
+def test_bfloat16_inputs_are_projected_exactly(steps, batch, features, units, biases):
+    torch.manual_seed(features)
+    x = torch.randint(-1, 2, (steps, batch, features)).to(torch.bfloat16)
+    w = torch.randint(-1, 2, (units, features)).to(torch.bfloat16)
+    x[0, 0, 0], x[-1, -1, -1] = torch.inf, torch.nan
+    b = torch.arange(units).remainder(5).to(torch.bfloat16)
+    params, state = [w, torch.zeros(units, units, dtype=torch.bfloat16)], torch.zeros(1, batch, units, dtype=torch.bfloat16)
+    expected = (x.double() @ w.double().t() + (2 * b.double() if biases else 0)).relu()
+    finite = expected.isfinite().all(2)  # later states of a sequence multiply its infinity by 0
+    if steps > 1:
+        finite[1:, 0] = False
+    threads = torch.get_num_threads()
+    results = []
+    try:
+        for n in (1, 2, 5):
+            torch.set_num_threads(n)
+            with torch.no_grad():
+                results.append(torch.rnn_relu(x, state, params + [b, b] * biases, biases, 1, 0.0, False, False, False)[0])
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(results[0][finite].double(), expected[finite])
+    assert torch.equal(results[0][0].double().nan_to_num(7), expected[0].nan_to_num(7))
+    assert all(torch.equal(results[0].view(torch.int16), r.view(torch.int16)) for r in results[1:])
+
+
+# Without gradients the kernels read bfloat16 weights, and save no gates.
+@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize("sizes", [[1], [20], [30, 30], PACKED, [130] * 3], ids=str)
+@pytest.mark.parametrize("layers, both", [(1, False), (2, True)])
+def test_bfloat16_layers_without_gradients(kind, sizes, layers, both):
+    data, states, params = operands(kind, 40, sizes, layers, both, inputs=33, dtype=torch.bfloat16)
+    data, states, params = (torch.utils._pytree.tree_map(torch.Tensor.detach, t) for t in (data, states, params))
+    params = [p * (0.25 if kind == "rnn_relu" else 0.5) for p in params]  # states of relu would grow
+    mine = run(kind, data, sizes, states, params, layers, both)
+    wide = [[t.double() for t in list] for list in (states, params)]
+    close(mine, walk(kind, data.double(), sizes, *wide, True, both), 3e-2)
+    threads = torch.get_num_threads()
+    try:
+        for n in (1, 2, 5):
+            torch.set_num_threads(n)
+            again = run(kind, data, sizes, states, params, layers, both)
+            assert all(torch.equal(a, b) for a, b in zip(mine, again, strict=True))
+    finally:
+        torch.set_num_threads(threads)
+
+
 def test_padded_sequences_are_those_of_one_length():
     data, states, params = operands("gru", 6, [3] * 4)
     output, last = run("gru", data, [3] * 4, states, params)

@@ -97,8 +97,10 @@ LT_INLINE void forward(const lt_recurrence *g, int64_t row, int64_t unit, const 
             f = sigmoid_of<T>(sums[1] + p.gate(g->x, 1));
     const V n = tanh_of<T>(sums[2] + p.gate(g->x, 2)), o = sigmoid_of<T>(sums[3] + p.gate(g->x, 3));
     const V c = f * p.one(g->c) + i * n;
-    p.put_gate(g->gates, 0, i), p.put_gate(g->gates, 1, f);
-    p.put_gate(g->gates, 2, n), p.put_gate(g->gates, 3, o);
+    if (g->gates) {
+      p.put_gate(g->gates, 0, i), p.put_gate(g->gates, 1, f);
+      p.put_gate(g->gates, 2, n), p.put_gate(g->gates, 3, o);
+    }
     p.put(g->cell, c), p.put(g->hidden, o * tanh_of<T>(c));
   } else if (g->kind == LT_GRU) {
     const Place<T> p(g, row, unit, 3);
@@ -106,8 +108,11 @@ LT_INLINE void forward(const lt_recurrence *g, int64_t row, int64_t unit, const 
     const V r = sigmoid_of<T>(sums[0] + bias(0) + p.gate(g->x, 0));
     const V z = sigmoid_of<T>(sums[1] + bias(1) + p.gate(g->x, 1));
     const V own = sums[2] + bias(2), n = tanh_of<T>(p.gate(g->x, 2) + r * own);
-    p.put_gate(g->gates, 0, r), p.put_gate(g->gates, 1, z), p.put_gate(g->gates, 2, n);
-    p.put(g->cell, own), p.put(g->hidden, n + z * (p.one(g->h) - n));
+    if (g->gates) {
+      p.put_gate(g->gates, 0, r), p.put_gate(g->gates, 1, z), p.put_gate(g->gates, 2, n);
+      p.put(g->cell, own);
+    }
+    p.put(g->hidden, n + z * (p.one(g->h) - n));
   } else {
     const Place<T> p(g, row, unit, 1);
     const V x = sums[0] + p.one(g->x);
