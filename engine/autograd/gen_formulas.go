@@ -328,6 +328,7 @@ var formulas = dispatch.Backend{
 	PixelUnshuffle:                        recordPixelUnshuffle,
 	ChannelShuffle:                        recordChannelShuffle,
 	NnPadInside:                           recordNnPadInside,
+	NnPadRows:                             recordNnPadRows,
 	NnPadGradient:                         recordNnPadGradient,
 	Embedding:                             recordEmbedding,
 	NnBag:                                 recordNnBag,
@@ -5490,6 +5491,16 @@ func recordNnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mod
 			return s.release(1, s.padGradient(s.consume(s.take(0)), s.saved(self_), pad, mode))
 		}
 	}
+	return
+}
+
+func recordNnPadRows(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
+	r, err := beginCall(c, "nn.pad_rows", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnPadRows(self, pad, mode)
+	r.endUndifferentiable("nn.pad_rows", err, result)
 	return
 }
 

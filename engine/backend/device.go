@@ -42,6 +42,7 @@ type Device struct {
 	Pooling          func(op string, w Pooling) error
 	Resample         func(op string, w Resampling) error
 	Sample           func(op string, w Sampling) error
+	Pad              func(op string, w Padding) error // on the CPU only
 	LinearAlgebra    func(op string, w LinearAlgebra) error
 
 	Group        func(op string, w Grouping) (Grouped, error)

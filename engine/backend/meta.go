@@ -45,6 +45,7 @@ var metaDevice = Device{
 	Pooling:          launchNothing[Pooling],
 	Resample:         launchNothing[Resampling],
 	Sample:           launchNothing[Sampling],
+	Pad:              launchNothing[Padding],
 	LinearAlgebra:    launchNothing[LinearAlgebra],
 
 	Group:        rejectUnknown[Grouping, Grouped],

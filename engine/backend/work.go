@@ -170,6 +170,20 @@ type Coordinates struct {
 	Columns []*tensor.Tensor
 }
 
+// Padding copies elements of From to the larger To in the last dimensions, Dims[0] of which is the last. Both are contiguous and of one
+// dtype, and share no memory.
+type Padding struct {
+	To, From *tensor.Tensor
+	Dims     []PaddedDim
+}
+
+// PaddedDim is a dimension of a padded tensor: Sources has the index in From of each index in To. The elements of From are adjacent in To
+// from Before on.
+type PaddedDim struct {
+	Sources      []int64
+	Before, Size int64 // Size is that of From
+}
+
 // Product is To = Alpha*A*B + Beta*Self for matrices or batches of them, all of one dtype. The others share no memory with To, which
 // Self broadcasts to; but Self may be To, or nil, and then Beta does not count. Where Turned is set, B is one matrix that is multiplied
 // transposed, as the weights of a linear layer are. A and B may be conjugated when they are read (tensor.Conjugate). B can have a dtype

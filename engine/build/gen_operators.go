@@ -1550,6 +1550,9 @@ func (b *Builder) NnPad(self *tensor.Tensor, pad []int64, mode string, value *fl
 func (b *Builder) NnPadInside(self *tensor.Tensor, pad []int64, mode string) *tensor.Tensor {
 	return b.Track(b.C.NnPadInside(self, pad, mode))
 }
+func (b *Builder) NnPadRows(self *tensor.Tensor, pad []int64, mode string) *tensor.Tensor {
+	return b.Track(b.C.NnPadRows(self, pad, mode))
+}
 func (b *Builder) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) *tensor.Tensor {
 	return b.Track(b.C.NnPadGradient(given, pad, mode))
 }

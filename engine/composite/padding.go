@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/build"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -164,6 +166,10 @@ func NnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode stri
 	b.Check(checkPad(b.Op, self, pad))
 	added, cut := splitPad(pad)
 	cuts := slices.ContainsFunc(cut, func(v int64) bool { return v < 0 })
+	plain := self.Device().Type == device.CPU && self.IsContiguous() && self.Lazy() == 0 && b.C.Plain(self)
+	if plain && ops.PadsRows(self, pad, mode) {
+		return build.WriteResult(b, nil, b.NnPadRows(self, pad, mode))
+	}
 	if cuts && mode == "circular" {
 		self = padWithZeros(b, self, cut, 1)
 	}

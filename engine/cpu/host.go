@@ -47,6 +47,7 @@ func init() {
 		Pooling:          runPooling,
 		Resample:         runResampling,
 		Sample:           runSampling,
+		Pad:              runPadding,
 		LinearAlgebra:    linearAlgebra,
 
 		Group:        groupEntries,

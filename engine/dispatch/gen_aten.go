@@ -3736,6 +3736,13 @@ func (c Context) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*te
 	return c.backendOr(&compositeOps, "nn.pad_inside", key, unsafe.Offsetof(Backend{}.NnPadInside), tensor.Sparse, 0, 0).NnPadInside(c, self, pad, mode)
 }
 
+func (c Context) NnPadRows(self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+	if key := c.highestKey(keys(self)); key != 0 {
+		return backendFor("nn.pad_rows", key, unsafe.Offsetof(Backend{}.NnPadRows), tensor.Sparse, 0).NnPadRows(c, self, pad, mode)
+	}
+	return ops.NnPadRows(self, pad, mode)
+}
+
 func (c Context) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	key := c.highestKey(keys(given))
 	return c.backendOr(&compositeOps, "nn.pad_gradient", key, unsafe.Offsetof(Backend{}.NnPadGradient), tensor.Sparse, 0, 0).NnPadGradient(c, given, pad, mode)

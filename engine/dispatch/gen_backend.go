@@ -583,6 +583,7 @@ type Backend struct {
 	ChannelShuffle                           func(c Context, self *tensor.Tensor, groups int64) (*tensor.Tensor, error)
 	NnPad                                    func(c Context, self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error)
 	NnPadInside                              func(c Context, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error)
+	NnPadRows                                func(c Context, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error)
 	NnPadGradient                            func(c Context, given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error)
 	NnEmbedding                              func(c Context, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error)
 	Embedding                                func(c Context, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error)

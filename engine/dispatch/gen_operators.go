@@ -576,6 +576,7 @@ var operators = [...]Operator{
 	{"channel_shuffle", "channel_shuffle native_channel_shuffle", 13, "self groups", 0, 0x0, 0x0, 6, Linear | Derived | GradientRule, 0x1ffff, "ChannelShuffle", Context.ChannelShuffle, &compositeOps},
 	{"nn.pad", "nn.pad", 13, "self pad mode value", 0, 0x0, 0x0, 7, 0, 0x1ffff, "NnPad", Context.NnPad, &compositeOps},
 	{"nn.pad_inside", "", 13, "self pad mode", 0, 0x0, 0x0, 2, Linear | Derived | GradientRule, 0x1ffff, "NnPadInside", Context.NnPadInside, &compositeOps},
+	{"nn.pad_rows", "", 13, "self pad mode", 0, 0x0, 0x0, 6, 0, 0x1ffff, "NnPadRows", Context.NnPadRows, nil},
 	{"nn.pad_gradient", "", 13, "given pad mode", 0, 0x0, 0x0, 6, Linear | Derived | GradientRule, 0x1ffff, "NnPadGradient", Context.NnPadGradient, &compositeOps},
 	{"nn.embedding", "nn.embedding", 13, "self weight padding_idx max_norm norm_type scale_grad_by_freq sparse", 0, 0x0, 0x0, 6, 0, 0x0, "NnEmbedding", Context.NnEmbedding, &compositeOps},
 	{"embedding", "embedding", 13, "weight indices padding_idx scale_grad_by_freq sparse", 0, 0x0, 0x0, 6, Linear | Derived | GradientRule, 0x1ffff, "Embedding", Context.Embedding, &compositeOps},

@@ -156,6 +156,9 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"nn_pad_inside": func(profile, *testing.T) map[string]any {
 		return map[string]any{"pad": []int64{1, 1}, "mode": "replicate"}
 	},
+	"nn_pad_rows": func(profile, *testing.T) map[string]any {
+		return map[string]any{"pad": []int64{1, 1}, "mode": "replicate"}
+	},
 	"nn_pad_gradient": func(profile, *testing.T) map[string]any {
 		return map[string]any{"pad": []int64{1, 1}, "mode": "replicate"}
 	},

@@ -114,6 +114,23 @@ def continued(size, before, after, mode):
     return torch.tensor([where(i) for i in range(-before, size + after)])
 
 
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.float16, torch.float32, torch.float64, torch.complex128], ids=str)
+@pytest.mark.parametrize("size", [(1, 2, 3, 4), (3, 40, 50, 60)], ids=str)  # less work than threads share, and more
+def test_pad_of_contiguous_elements_on_any_number_of_threads(mode, dtype, size):
+    if dtype == torch.bool and mode != "circular":
+        return
+    x = (torch.arange(torch.Size(size).numel()) % 251).reshape(size).to(dtype)
+    want = x.index_select(3, continued(size[3], 2, 3, mode)).index_select(2, continued(size[2], 0, 2, mode))
+    threads = torch.get_num_threads()
+    try:
+        for n in (1, 2, 5):
+            torch.set_num_threads(n)
+            assert torch.equal(F.pad(x, (2, 3, 0, 2), mode=mode), want)
+    finally:
+        torch.set_num_threads(threads)
+
+
 # Borders of zero, one and several elements, as wide as the mode permits, of 1 to 3 dimensions, with and without contiguous elements.
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
 @pytest.mark.parametrize("widths", [(3, 2), (5, 4), (0, 4), (1, 0, 2, 3), (2, 2, 2, 2), (0, 0, 1, 1), (1, 2, 0, 1, 3, 3)], ids=str)
@@ -125,6 +142,7 @@ def test_pad_of_all_dimensions(mode, widths, dtype):
     for i in range(dims):
         want = want.index_select(-1 - i, continued(6, *widths[2 * i : 2 * i + 2], mode))
     assert torch.equal(F.pad(x, widths, mode=mode), want)
+    assert torch.equal(F.pad(x.contiguous(), widths, mode=mode), want)
     if dtype == torch.float64:
         leaf, given = x.clone().requires_grad_(), (want * 0.37).cos()
         (gradient,) = torch.autograd.grad(F.pad(leaf, widths, mode=mode), leaf, given)
