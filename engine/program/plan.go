@@ -28,7 +28,8 @@ var symbolicFunctions = map[string]struct{ code, operands int }{
 	"sym_not": {C.LT_SYM_NOT, 1}, "not_": {C.LT_SYM_NOT, 1}, "sym_int": {C.LT_SYM_INT, 1}, "sym_float": {C.LT_SYM_FLOAT, 1},
 	"sym_sqrt": {C.LT_SYM_SQRT, 1}, "_sym_sqrt": {C.LT_SYM_SQRT, 1}, "sqrt": {C.LT_SYM_SQRT, 1}, "floor": {C.LT_SYM_FLOOR, 1},
 	"_sym_log2": {C.LT_SYM_LOG2, 1}, "log2": {C.LT_SYM_LOG2, 1}, "ceil": {C.LT_SYM_CEIL, 1},
-	"trunc": {C.LT_SYM_TRUNC, 1}, "round": {C.LT_SYM_ROUND, 1}, roundTo: {C.LT_SYM_ROUND_TO, 2}, "sym_ite": {C.LT_SYM_ITE, 3}, "sym_sum": {C.LT_SYM_SUM, 1},
+	"trunc": {C.LT_SYM_TRUNC, 1}, "round": {C.LT_SYM_ROUND, 1}, roundTo: {C.LT_SYM_ROUND_TO, 2},
+	"sym_ite": {C.LT_SYM_ITE, 3}, "sym_sum": {C.LT_SYM_SUM, 1},
 }
 
 // numberOperators are the operators of ATen that return or check numbers.
