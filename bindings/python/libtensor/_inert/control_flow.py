@@ -26,7 +26,7 @@ def offered(function):
             return function(*args, **kwargs)
         return overrides.dispatch(call, args, kwargs)
 
-    call.takes_functions = True
+    vars(call)["takes_functions"] = True
     return call
 
 

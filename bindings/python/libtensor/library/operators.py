@@ -262,7 +262,7 @@ class OpOverload:
         self.disabled: set[str] = set()
         self.is_alias_checked = is_alias_checked
         self.definition: int | None = None  # in the library's table
-        self.overloadpacket: OpOverloadPacket | None = None
+        self.overloadpacket: Any = None
         self.is_fixed = False  # registrations are ignored: the operator is libtensor's, in place of a package's
         self.namespace, _, self.op_name = qualname.partition("::")
         self.__name__ = f"{self.op_name}.{overload}"
