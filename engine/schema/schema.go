@@ -28,7 +28,7 @@ type Operator struct {
 	Names       string      `yaml:"names"`     // of NameRules, unless it follows from the category and the tags
 	Quantized   string      `yaml:"quantized"` // of QuantizedRules, unless it follows from the category and the tags
 	VMap        string      `yaml:"vmap"`      // the method of engine/vmap that is the batching rule, unless it follows from the tags
-	JVP         string      `yaml:"jvp"`       // that of engine/jvp which is the rule for tangents, unless it follows from derivatives and tags
+	JVP         string      `yaml:"jvp"`       // that of engine/jvp for tangents, unless it follows from the derivatives
 	Called      string      `yaml:"called"`    // name in errors, if users know the operator by another name
 	Since       string      `yaml:"since"`
 	Deprecated  string      `yaml:"deprecated"` // the alternative to a deprecated operator, which warns

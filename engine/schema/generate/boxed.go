@@ -45,13 +45,15 @@ func generateOperators(out *output, ops []*schema.Operator, all []*function, ser
 		if f.any {
 			rows = &unboxed
 		}
-		fmt.Fprintf(rows, "\t{%q, %q, %d, %q, %d, %#x, %#x, %d, %s, %#x, %q, Context.%s, %s},\n", o.Name, strings.Join(ids, " "),
-			categories.add(o.Category), params.names, params.outs, params.writes, params.dims, nameRules.add(o.NameRule()),
-			orZero(strings.Join(append(factsOf(f, o), cudaFacts[cuda]...), "|")), dtypes, f.name, f.name, steps)
+		fmt.Fprintf(rows, "\t{%q, %q, %d, %q, %d, %#x, %#x, %d, %s, %#x, %q, Context.%s, %s},\n",
+			o.Name, strings.Join(ids, " "), categories.add(o.Category), params.names, params.outs, params.writes, params.dims,
+			nameRules.add(o.NameRule()), orZero(strings.Join(append(factsOf(f, o), cudaFacts[cuda]...), "|")), dtypes, f.name, f.name, steps)
 	}
-	out.write(facadeDir+"/gen_operators.go", fileHeadOf("dispatch", fmt.Sprintf("\nvar (\n\tcategories = %s\n\tnameRules = %s\n)\n\n"+
+	text := fmt.Sprintf("\nvar (\n\tcategories = %s\n\tnameRules = %s\n)\n\n"+
 		"// operators are those of tensors, in the order of the schema; the last %d are not boxed.\nvar operators = [...]Operator{\n%s}\n\n"+
-		"const unboxed = %[3]d\n", categories.goArray(), nameRules.goArray(), strings.Count(unboxed.String(), "\n"), boxed.String()+unboxed.String()), nil))
+		"const unboxed = %[3]d\n", categories.goArray(), nameRules.goArray(), strings.Count(unboxed.String(), "\n"),
+		boxed.String()+unboxed.String())
+	out.write(facadeDir+"/gen_operators.go", fileHeadOf("dispatch", text, nil))
 	return nil
 }
 

@@ -35,7 +35,8 @@ func generateTransformRules(out *output, ops []*schema.Operator) error {
 			}
 			found[o.Name] = rule
 		}
-		text := fmt.Sprintf("\n// rules override, by operator name, %s\nvar rules = map[string]func(%s) bool{\n%s}\n", t.comment, t.receiver, rows.String())
+		text := fmt.Sprintf("\n// rules override, by operator name, %s\nvar rules = map[string]func(%s) bool{\n%s}\n", t.comment, t.receiver,
+			rows.String())
 		out.write("engine/"+t.name+"/gen_rules.go", fileHeadOf(t.name, text, nil))
 	}
 	return nil
