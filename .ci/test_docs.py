@@ -2,8 +2,11 @@
 
 - `python`: a session (`>>>`) or a program. `c`, `cpp`, `js`: a program; C without a `main` is declarations, which the header must have.
 - `go`: a program; without a `main` an excerpt of the file that the text before it names.
-- `sh`: commands in a folder that has the programs of the page which the line before them names (`hello.c`:), with an installed prefix, $PREFIX.
-- `py`, `ts` are signatures, of which the names have to be there (or run by the tests of a package that they need, bindings/python/interop), and whatever else is no code. Neighbouring blocks in different languages are the same program: they print the same.
+- `sh`: commands in a folder that has the programs of the page which the line before them names (`hello.c`:), with an installed prefix,
+  $PREFIX.
+- `py`, `ts`: signatures, whose names must exist (or code that the tests of a package run, bindings/python/interop). Others are no code.
+
+Adjacent blocks in different languages are the same program: they print the same.
 
 docs/adding_an_operator.md has a program of its own, and bindings/node/README.md a test there.
 """

@@ -19,7 +19,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SOURCES = ROOT / "engine/kernel/src"
-DTYPES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 complex32 bcomplex32".split()
+DTYPES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64".split()
+DTYPES += ["complex64", "complex128", "complex32", "bcomplex32"]
 ABSENT = ("uint16", "uint32", "uint64")  # no device kernel supports these
 OWN = ["copy", "dequantize", "drawing", "matrices", "resampling", "sampling", "searching", "selecting", "sorting", "targets", "vectors", "windows"]
 UNITS = (

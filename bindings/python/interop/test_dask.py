@@ -47,16 +47,22 @@ CALLS = """
 x; x + 1; x - y; x * v; x / 2; x // 2; x ** 2; -x; abs(x); x > 3; b & (x < 9); i % 5; x @ x.T; x.T; ~b
 x.sum(); x.sum(axis=0); x.sum(axis=1, keepdims=True); x.mean(); x.mean(axis=0); x.std(); x.var(axis=1); x.prod(); x.min()
 x.max(axis=0); b.any(); b.all(axis=0); x.cumsum(axis=0); x.cumprod(axis=1); x.moment(2); da.nansum(y); da.nanmean(y, axis=0); da.nanstd(y)
-da.median(x, axis=0); da.ptp(x, axis=0); da.average(x, axis=0); da.cov(x); da.trace(w); (x > 3).sum(); da.sum(x, dtype="f8"); da.count_nonzero(b)
+da.median(x, axis=0); da.ptp(x, axis=0); da.average(x, axis=0); da.cov(x); da.trace(w)
+(x > 3).sum(); da.sum(x, dtype="f8"); da.count_nonzero(b)
 x[1:3]; x[::2, 1]; x[:, None]; x[..., 0]; x[1]; x[[0, 2]]; x[:, [3, 1]]; x[:0]; x[-1, ::3]; da.take(x, [0, 1], axis=1)
 x[::-1]; da.flip(x, 0); da.topk(v, 2); da.rot90(x)
-x.rechunk((4, 2)); x.rechunk((1, 6)).sum(axis=1); x.reshape((2, 2, 6)); x.ravel(); x.flatten(); x.squeeze(); x.transpose((1, 0)); x.swapaxes(0, 1)
+x.rechunk((4, 2)); x.rechunk((1, 6)).sum(axis=1); x.reshape((2, 2, 6)); x.ravel(); x.flatten(); x.squeeze()
+x.transpose((1, 0)); x.swapaxes(0, 1)
 da.moveaxis(x, 0, 1); da.roll(x, 1, axis=0); da.repeat(x, 2, axis=0); da.tile(x, 2); da.broadcast_to(v, (3, 6)); da.expand_dims(x, 0)
-da.atleast_3d(x); da.pad(x, 1); da.insert(x, 1, 0, axis=0); da.delete(x, 1, axis=0); da.append(x, y, axis=0); da.tril(x); da.triu(x); da.diag(v)
-da.concatenate([x, y]); da.stack([x, y]); da.block([[x, y]]); da.vstack([x, y]); da.hstack([x, y]); da.where(x > 5, x, 0); da.select([b], [x])
+da.atleast_3d(x); da.pad(x, 1); da.insert(x, 1, 0, axis=0); da.delete(x, 1, axis=0); da.append(x, y, axis=0)
+da.tril(x); da.triu(x); da.diag(v)
+da.concatenate([x, y]); da.stack([x, y]); da.block([[x, y]]); da.vstack([x, y]); da.hstack([x, y])
+da.where(x > 5, x, 0); da.select([b], [x])
 x.astype("f8"); x.astype(np.int32); x.clip(1, 5); y.round(1); da.exp(y); da.add(x, y); da.maximum(x, 3); np.sin(x); da.isnan(x); da.angle(x)
-da.frexp(x)[0]; da.modf(y)[1]; da.isclose(x, y); da.nan_to_num(x); da.isin(x, [1, 2]); da.digitize(v, np.array([1, 3])); da.searchsorted(v, v)
-da.dot(x, v); x.dot(v); da.matmul(x, x.T); da.vdot(v, v); da.outer(v, v); da.tensordot(x, y, axes=((1,), (1,))); da.einsum("ij,kj->ik", x, y)
+da.frexp(x)[0]; da.modf(y)[1]; da.isclose(x, y); da.nan_to_num(x); da.isin(x, [1, 2])
+da.digitize(v, np.array([1, 3])); da.searchsorted(v, v)
+da.dot(x, v); x.dot(v); da.matmul(x, x.T); da.vdot(v, v); da.outer(v, v)
+da.tensordot(x, y, axes=((1,), (1,))); da.einsum("ij,kj->ik", x, y)
 da.linalg.norm(x); da.linalg.qr(x.rechunk((2, 6)).T.rechunk((6, 4)))[1]; da.linalg.svd(x.rechunk((2, 6)))[1]; da.linalg.cholesky(w)
 da.zeros_like(x); da.ones_like(x); da.full_like(x, 3); x.map_blocks(lambda a: a * 2); x.map_overlap(lambda a: a * 2, depth=1)
 da.reduction(x, chunk=np.sum, aggregate=np.sum, dtype="f4"); da.diff(x); da.bincount(i.ravel()); x.copy(); x.persist(); da.gradient(x)[0]
@@ -68,7 +74,8 @@ CALLS = [call for line in CALLS.strip().split("\n") for call in line.split("; ")
 # Calls whose results Dask makes of NumPy's arrays, or that are no arrays.
 OTHERS = """
 x.argmax(); x.argmin(axis=1); da.unique(v); da.nonzero(x)[0]; da.argwhere(x > 5); da.histogram(v, bins=3, range=(0, 6))[0]
-da.linalg.solve(w, da.ones(4, chunks=2)); da.linalg.inv(w); float(x.sum()); len(x); np.asarray(x); da.allclose(x, y); da.shape(x); x.nbytes; x.size
+da.linalg.solve(w, da.ones(4, chunks=2)); da.linalg.inv(w); float(x.sum()); len(x); np.asarray(x); da.allclose(x, y)
+da.shape(x); x.nbytes; x.size
 """
 OTHERS = [call for line in OTHERS.strip().split("\n") for call in line.split("; ")]
 

@@ -37,7 +37,8 @@ program(
 import torch
 from diffusers import DDPMScheduler, UNet2DModel
 torch.manual_seed(0)
-blocks = dict(block_out_channels=(32, 32), down_block_types=("DownBlock2D", "AttnDownBlock2D"), up_block_types=("AttnUpBlock2D", "UpBlock2D"))
+blocks = dict(block_out_channels=(32, 32), down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+              up_block_types=("AttnUpBlock2D", "UpBlock2D"))
 model = UNet2DModel(sample_size=8, in_channels=1, out_channels=1, layers_per_block=1, **blocks)
 scheduler = DDPMScheduler(); scheduler.set_timesteps(10); x = torch.randn(1, 1, 8, 8)
 with torch.no_grad():
@@ -84,7 +85,8 @@ class Process(gpytorch.models.ExactGP):
         self.mean = gpytorch.means.ConstantMean(); self.kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
     def forward(self, x): return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
 likelihood = gpytorch.likelihoods.GaussianLikelihood(); model = Process(x, y, likelihood); model.train(); likelihood.train()
-optimizer = torch.optim.Adam(model.parameters(), lr=0.1); criterion = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model); losses = []
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+criterion = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model); losses = []
 for _ in range(40): optimizer.zero_grad(); loss = -criterion(model(x), y); loss.backward(); optimizer.step(); losses.append(loss.item())
 assert losses[-1] < losses[0] - 0.3, losses
 model.eval(); likelihood.eval()
@@ -300,7 +302,8 @@ program(
     """
 import timm, torch
 model = timm.create_model("resnet10t", num_classes=3); y = model(torch.randn(2, 3, 64, 64)); y.sum().backward(); assert y.shape == (2, 3)
-vit = timm.create_model("vit_tiny_patch16_224", img_size=32, num_classes=0, depth=2); assert vit(torch.randn(1, 3, 32, 32)).shape == (1, 192)
+vit = timm.create_model("vit_tiny_patch16_224", img_size=32, num_classes=0, depth=2)
+assert vit(torch.randn(1, 3, 32, 32)).shape == (1, 192)
 """,
 )
 program(
@@ -419,7 +422,8 @@ from torchvision.models.detection import fasterrcnn_mobilenet_v3_large_320_fpn
 from torchvision.models.feature_extraction import create_feature_extractor
 from torchvision.transforms import v2
 torch.manual_seed(0)
-model = fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None, num_classes=3, min_size=64, max_size=64, box_score_thresh=0.0)
+model = fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None, num_classes=3,
+    min_size=64, max_size=64, box_score_thresh=0.0)
 images, truth = [torch.rand(3, 64, 64)], [{"boxes": torch.tensor([[4.0, 4.0, 30.0, 30.0]]), "labels": torch.tensor([1])}]
 losses = model(images, truth); sum(losses.values()).backward()
 assert len(losses) == 4 and all(loss.isfinite() for loss in losses.values())
@@ -446,7 +450,8 @@ assert torchaudio.transforms.MelSpectrogram(8000, n_fft=256, n_mels=20)(wave).sh
 assert F.lowpass_biquad(wave, 8000, 100.0)[:, 500:].abs().max() < 0.05 < F.lowpass_biquad(wave, 8000, 3000.0).abs().max()
 path, scores = F.forced_align(torch.eye(4)[None, [0, 1, 1, 0, 2, 3]].log_softmax(-1), torch.tensor([[1, 2, 3]]))
 assert path.tolist() == [[0, 1, 1, 0, 2, 3]]
-model = torchaudio.models.Conformer(16, 2, 32, 1, 7); made, lengths = model(torch.randn(2, 10, 16), torch.tensor([10, 8])); made.sum().backward()
+model = torchaudio.models.Conformer(16, 2, 32, 1, 7)
+made, lengths = model(torch.randn(2, 10, 16), torch.tensor([10, 8])); made.sum().backward()
 assert made.shape == (2, 10, 16) and lengths.tolist() == [10, 8]
 """,
     "The CTC decoder for CUDA is compiled for PyTorch, and raises.",
@@ -521,7 +526,8 @@ from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)
 layer, x = GradSampleModule(torch.nn.Linear(4, 3), loss_reduction="sum"), torch.randn(5, 4); layer(x).sum().backward()
 assert torch.allclose(layer._module.weight.grad_sample, x[:, None].expand(5, 3, 4))
-model = torch.nn.Linear(4, 1); optimizer = torch.optim.SGD(model.parameters(), lr=0.1); data = DataLoader(TensorDataset(x, x.sum(1, True)), 5)
+model = torch.nn.Linear(4, 1); optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = DataLoader(TensorDataset(x, x.sum(1, True)), 5)
 model, optimizer, data = PrivacyEngine().make_private(
     module=model, optimizer=optimizer, data_loader=data, noise_multiplier=1.0, max_grad_norm=1.0, poisson_sampling=False
 )
@@ -563,9 +569,11 @@ from sentence_transformers import SentenceTransformer, losses, models, util
 from transformers import BertConfig, BertModel, BertTokenizerFast
 torch.manual_seed(0); folder = tempfile.mkdtemp(); words = "[PAD] [UNK] [CLS] [SEP] [MASK] the cat sat on a mat dog ran".split()
 open(folder + "/vocab.txt", "w").write("\\n".join(words)); BertTokenizerFast(folder + "/vocab.txt").save_pretrained(folder)
-BertModel(BertConfig(vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)).save_pretrained(folder)
+BertModel(BertConfig(vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    intermediate_size=32)).save_pretrained(folder)
 model = SentenceTransformer(modules=[models.Transformer(folder), models.Pooling(16, pooling_mode="mean"), models.Normalize()], device="cpu")
-texts = ["the cat sat", "the cat sat", "a dog ran on the mat"]; x = model.encode(texts, convert_to_tensor=True); similar = model.similarity(x, x)
+texts = ["the cat sat", "the cat sat", "a dog ran on the mat"]
+x = model.encode(texts, convert_to_tensor=True); similar = model.similarity(x, x)
 assert torch.allclose(similar.diag(), torch.ones(3), atol=1e-5) and similar[0, 1] > 0.999 > similar[0, 2]
 assert util.semantic_search(x[:1], x, top_k=1)[0][0]["corpus_id"] in (0, 1)
 loss = losses.MultipleNegativesRankingLoss(model)([model.preprocess(texts), model.preprocess(texts)], None); loss.backward()
@@ -595,7 +603,8 @@ stop = EarlyStopping("loss", min_delta=1e-4)
 trainer = lightning.Trainer(max_epochs=40, callbacks=[stop, best], gradient_clip_val=5.0, precision="bf16-mixed", **quiet)
 trainer.fit(Net(), data, data); assert trainer.callback_metrics["loss"] < 0.05 and trainer.current_epoch < 40
 net = Net.load_from_checkpoint(best.best_model_path); assert trainer.validate(net, data, verbose=False)[0]["loss"] < 0.05
-lightning.Trainer(max_epochs=6, callbacks=[StochasticWeightAveraging(0.05, swa_epoch_start=2)], enable_checkpointing=False, **quiet).fit(net, data)
+lightning.Trainer(max_epochs=6, callbacks=[StochasticWeightAveraging(0.05, swa_epoch_start=2)],
+    enable_checkpointing=False, **quiet).fit(net, data)
 fabric = lightning.Fabric(accelerator="cpu"); layer, optimizer = fabric.setup(net.layer, torch.optim.SGD(net.layer.parameters(), lr=0.1))
 fabric.backward(layer(x).square().mean()); optimizer.step()
 """,
@@ -688,10 +697,12 @@ from speechbrain.processing.features import ISTFT, STFT
 torch.manual_seed(0); sound = torch.randn(2, 8000); bands = Fbank(n_mels=16)(sound)
 assert bands.shape == (2, 51, 16) and MFCC(n_mels=16, n_mfcc=8)(sound).shape[:2] == (2, 51)
 assert torch.allclose(ISTFT(16000)(STFT(16000)(sound))[:, 400:7000], sound[:, 400:7000], atol=1e-4)
-model = ECAPA_TDNN(16, channels=[16, 16, 16, 16, 48], kernel_sizes=[5, 3, 3, 3, 1], dilations=[1, 2, 3, 4, 1], attention_channels=8, lin_neurons=8)
+model = ECAPA_TDNN(16, channels=[16, 16, 16, 16, 48], kernel_sizes=[5, 3, 3, 3, 1], dilations=[1, 2, 3, 4, 1],
+    attention_channels=8, lin_neurons=8)
 model(bands).square().sum().backward(); assert all(p.grad is not None for p in model.parameters())
 scores = torch.randn(2, 9, 5, requires_grad=True)
-ctc_loss(scores.log_softmax(-1), torch.randint(1, 5, (2, 3)), torch.ones(2), torch.ones(2), 0).backward(); assert scores.grad.isfinite().all()
+ctc_loss(scores.log_softmax(-1), torch.randint(1, 5, (2, 3)), torch.ones(2), torch.ones(2), 0).backward()
+assert scores.grad.isfinite().all()
 """,
 )
 program(

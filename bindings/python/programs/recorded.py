@@ -12,10 +12,12 @@ from fastai.tabular.all import *
 set_seed(0, True); x = torch.randn(64, 4); y = x.sum(1, keepdim=True); data = list(zip(x, y))
 dls = DataLoaders(DataLoader(data[:48], bs=16, shuffle=True, num_workers=0), DataLoader(data[48:], bs=16, num_workers=0))
 net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
-learner = Learner(dls, net, loss_func=MSELossFlat(), opt_func=ranger, metrics=[mae], cbs=[GradientClip(0.5), EarlyStoppingCallback(patience=2)])
+learner = Learner(dls, net, loss_func=MSELossFlat(), opt_func=ranger, metrics=[mae],
+    cbs=[GradientClip(0.5), EarlyStoppingCallback(patience=2)])
 with learner.no_bar(), learner.no_logging(): learner.fit_one_cycle(4, 0.05)
 table = pandas.DataFrame({"a": [i % 3 for i in range(20)], "b": [i / 7 for i in range(20)], "y": [i % 2 for i in range(20)]})
-to = TabularPandas(table, [Categorify, FillMissing, Normalize], ["a"], ["b"], "y", CategoryBlock, RandomSplitter(0.2, seed=0)(range_of(table)))
+to = TabularPandas(table, [Categorify, FillMissing, Normalize], ["a"], ["b"], "y", CategoryBlock,
+    RandomSplitter(0.2, seed=0)(range_of(table)))
 tabular = tabular_learner(to.dataloaders(bs=8), layers=[8], loss_func=LabelSmoothingCrossEntropyFlat())
 with tabular.no_bar(), tabular.no_logging(): tabular.fit_one_cycle(2)
 got = [*learner.recorder.values[-1], *tabular.recorder.values[-1]]
@@ -42,7 +44,8 @@ program(
     "Riemannian optimizers on the Poincare ball and the Stiefel manifold.",
     """
 import geoopt, torch
-torch.manual_seed(0); ball = geoopt.PoincareBall(); x = ball.random_normal(4, 3, std=0.3); point = geoopt.ManifoldParameter(x.clone(), manifold=ball)
+torch.manual_seed(0); ball = geoopt.PoincareBall()
+x = ball.random_normal(4, 3, std=0.3); point = geoopt.ManifoldParameter(x.clone(), manifold=ball)
 optimizer = geoopt.optim.RiemannianAdam([point], lr=0.05)
 for _ in range(5): optimizer.zero_grad(); loss = ball.dist(point, x.roll(1, 0)).pow(2).sum(); loss.backward(); optimizer.step()
 stiefel = geoopt.Stiefel(); w = geoopt.ManifoldParameter(stiefel.random(4, 2), manifold=stiefel)

@@ -44,7 +44,8 @@ arctan2.default: f(4), f(4)
 arctanh.default: u(4) * 0.9
 argsort.default: f(3, 5) | f(3, 5), 0, True
 argsort.stable: f(3, 5), stable=True
-baddbmm.default: f(2, 3, 4), f(2, 3, 5), f(2, 5, 4) | f(2, 3, 4), f(2, 3, 5), f(2, 5, 4), beta=0.5, alpha=2 | i(1, 2), i(1, 1, 1), i(1, 1, 2), beta=2
+baddbmm.default: f(2, 3, 4), f(2, 3, 5), f(2, 5, 4) | f(2, 3, 4), f(2, 3, 5), f(2, 5, 4), beta=0.5, alpha=2
+baddbmm.default: i(1, 2), i(1, 1, 1), i(1, 1, 2), beta=2
 batch_norm.default: f(4, 3), p(3), f(3), f(3), p(3), False, 0.1, 1e-5, True | f(4, 3, 5), p(3), f(3), None, None, True, 0.1, 1e-5, True
 bilinear.default: f(4, 3), f(4, 5), f(2, 3, 5), f(2) | f(3), f(5), f(2, 3, 5), f(2)
 binary_cross_entropy.default: u(4).abs(), u(4).abs() | u(4).abs(), u(4).abs(), p(4), 2
@@ -88,7 +89,8 @@ divide.Tensor: f(4), p(4)
 divide.Tensor_mode: f(4), p(4), rounding_mode='floor'
 dot.default: f(4), f(4) | i(4).int(), i(4).int()
 dropout.default: f(4), 0.5, False
-einsum.default: 'bij,bjk->bik', [f(2, 3, 4), f(2, 4, 5)] | 'ij,jk,kl', [f(2, 3), f(3, 4), f(4, 2)] | 'ij->j', [f(2, 3)] | 'i,j', [f(2), f(3)]
+einsum.default: 'bij,bjk->bik', [f(2, 3, 4), f(2, 4, 5)] | 'ij,jk,kl', [f(2, 3), f(3, 4), f(4, 2)]
+einsum.default: 'ij->j', [f(2, 3)] | 'i,j', [f(2), f(3)]
 embedding_bag.default: f(5, 3), i(4), torch.tensor([0, 2])
 embedding_bag.padding_idx: f(5, 3), i(4), torch.tensor([0, 2]), False, 1, False, None, False, None
 empty_like.default: f(2, 0)
@@ -239,7 +241,8 @@ roll.default: f(3, 4), [1] | f(3, 4), [1, -2], [0, 1]
 row_stack.default: [f(3), f(2, 3)]
 rsub.Scalar: f(4), 2 | f(4), 2, 3
 rsub.Tensor: f(4), f(4), alpha=2
-scaled_dot_product_attention.default: f(2, 4, 3, 8), f(2, 4, 5, 8), f(2, 4, 5, 6) | f(1, 4, 5, 8), f(1, 2, 5, 8), f(1, 2, 5, 8), enable_gqa=True
+scaled_dot_product_attention.default: f(2, 4, 3, 8), f(2, 4, 5, 8), f(2, 4, 5, 6)
+scaled_dot_product_attention.default: f(1, 4, 5, 8), f(1, 2, 5, 8), f(1, 2, 5, 8), enable_gqa=True
 select_copy.int: f(2, 3), 1, 2
 selu.default: f(4)
 sgn.default: f(4)

@@ -30,8 +30,8 @@ BINARY = """add subtract multiply divide true_divide floor_divide remainder mod 
 greater greater_equal less less_equal equal not_equal logical_and logical_or logical_xor arctan2 hypot copysign nextafter logaddexp
 logaddexp2 heaviside divmod"""
 INTEGER = "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm"
-OF_ALL = """sum prod mean std var min max amin amax ptp median nansum nanprod nanmean nanstd nanvar nanmin nanmax nanmedian argmin argmax nanargmin
-nanargmax"""
+OF_ALL = """sum prod mean std var min max amin amax ptp median nansum nanprod nanmean nanstd nanvar nanmin nanmax nanmedian argmin argmax
+nanargmin nanargmax"""
 RUNNING = "cumsum cumprod nancumsum nancumprod"
 PLACES = "atleast_1d atleast_2d atleast_3d ravel transpose squeeze flip fliplr flipud copy zeros_like ones_like argwhere nonzero flatnonzero"
 

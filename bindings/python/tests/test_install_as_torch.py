@@ -141,7 +141,8 @@ def test_repeated_and_concurrent_calls_install_once():
     run("""
 import threading, importlib
 start = threading.Barrier(8)
-found, names = [], ("torch.nn", "torch.fft", "torch.sparse", "libtensor.fft", "libtensor.nn", "torch.linalg", "libtensor.special", "torch.special")
+names = "torch.nn", "torch.fft", "torch.sparse", "libtensor.fft", "libtensor.nn", "torch.linalg", "libtensor.special", "torch.special"
+found = []
 def work(name):
     start.wait()
     libtensor.install_as_torch()

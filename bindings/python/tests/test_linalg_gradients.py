@@ -70,7 +70,8 @@ def test_values_of_other_objects_have_one(call):
 
 
 OUTS = {
-    "eigvalsh": [(3,)], "svdvals": [(3,)], "inv": [(3, 3)], "square": [(3, 3)], "exp": [(3, 3)], "qr": [(3, 3), (3, 3)], "eigh": [(3,), (3, 3)],
+    "eigvalsh": [(3,)], "svdvals": [(3,)], "inv": [(3, 3)], "square": [(3, 3)], "exp": [(3, 3)], "qr": [(3, 3), (3, 3)],
+    "eigh": [(3,), (3, 3)],
     "polar": [(3, 3), (3, 3)], "lu": [(3, 3), (3, 3), (3, 3)], "svd": [(3, 3), (3,), (3, 3)], "slogdet": [(), ()],
 }  # fmt: skip
 

@@ -193,7 +193,8 @@ import libtensor as torch
 a = torch.ones(3)
 for code in ("", "data = bytearray(8); kept = torch.frombuffer(data, dtype=torch.uint8); kept[0] = 3; assert data[0] == 3"):
     inner = make()
-    run(inner, f"import sys; sys.path[:] = {sys.path!r}\\nimport libtensor as torch\\nassert (torch.ones(2) + 1).tolist() == [2, 2]\\n" + code)
+    run(inner, f"import sys; sys.path[:] = {sys.path!r}\\nimport libtensor as torch\\n"
+        "assert (torch.ones(2) + 1).tolist() == [2, 2]\\n" + code)
     interpreters.destroy(inner)
     assert type(a + a) is torch.Tensor and (a + a).tolist() == [2, 2, 2] and repr(a[1:]) == "tensor([1., 1.])" and a.dtype is torch.float32
     try:

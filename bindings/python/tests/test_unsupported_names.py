@@ -93,7 +93,8 @@ else:
 
 def test_modules_below_torch_functorch_leave_names_of_functorch():
     run("""
-import functorch, torch._functorch.vmap, torch._functorch.make_functional, torch._functorch.functional_call, torch._functorch.eager_transforms
+import functorch, torch._functorch.vmap, torch._functorch.make_functional
+import torch._functorch.functional_call, torch._functorch.eager_transforms
 for name in functorch.__all__:
     assert callable(getattr(functorch, name)), name
 assert torch._functorch.vmap.vmap is torch.vmap

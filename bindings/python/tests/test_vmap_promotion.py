@@ -90,7 +90,8 @@ def agree(f, dtypes):
             continue
         args = [made(d, *form, seed) for seed, (d, form) in enumerate(zip(dtypes, forms, strict=True))]
         got = outcome(lambda: vmap(f, in_dims=tuple(0 if mapped else None for _, mapped in forms))(*args))  # noqa: B023
-        want = outcome(lambda: torch.stack([f(*[a[i] if mapped else a for a, (_, mapped) in zip(args, forms, strict=True)]) for i in range(B)]))  # noqa: B023
+        rows = [[a[i] if mapped else a for a, (_, mapped) in zip(args, forms, strict=True)] for i in range(B)]
+        want = outcome(lambda: torch.stack([f(*row) for row in rows]))  # noqa: B023
         if isinstance(want, type):
             assert got is want, (dtypes, forms)
             continue

@@ -519,10 +519,12 @@ FUNCTIONS = {
 # ufuncs whose libtensor function has another name
 NAMES = {"absolute": "abs", "fabs": "abs", "conjugate": "conj_physical", "rint": "round", "power": "pow", "degrees": "rad2deg", "radians": "deg2rad"}
 NAMES |= {"invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "equal": "eq", "not_equal": "ne"}
-SAME = """add subtract multiply divide floor_divide remainder fmod float_power matmul negative positive square sqrt reciprocal exp exp2 expm1 log log2
-log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot deg2rad rad2deg sign signbit
-copysign nextafter ldexp floor ceil trunc maximum minimum fmax fmin greater greater_equal less less_equal logical_and logical_or logical_xor
-logical_not bitwise_and bitwise_or bitwise_xor bitwise_count isnan isinf isfinite gcd lcm heaviside frexp"""
+SAME = """
+add subtract multiply divide floor_divide remainder fmod float_power matmul negative positive square sqrt reciprocal exp exp2 expm1 log
+log2 log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot deg2rad
+rad2deg sign signbit copysign nextafter ldexp floor ceil trunc maximum minimum fmax fmin greater greater_equal less less_equal logical_and
+logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_count isnan isinf isfinite gcd lcm heaviside frexp
+"""
 UFUNCS = {name: getattr(_f, ours) for name, ours in {**NAMES, **{n: n for n in SAME.split()}}.items() if hasattr(_f, ours)}
 UFUNCS |= {name: alike(UFUNCS[name]) for name in ("matmul", "heaviside")}
 UFUNCS |= {name: nan_stays(UFUNCS[name]) for name in ("heaviside", "sign")}

@@ -236,9 +236,9 @@ class Legacy(type):
 
 LEGACY_DOC = """Creates a tensor of dtype {dtype}{where}; `tensor` and `empty` replace this legacy constructor.
 
-A sequence is copied, integers or a `Size` are the sizes of an uninitialized tensor, and no arguments create an empty tensor. The result shares
-memory with a tensor or storage of this dtype; one of another dtype raises an error. `isinstance(x, {name})` is true for strided tensors of this
-dtype and device.
+A sequence is copied, integers or a `Size` are the sizes of an uninitialized tensor, and no arguments create an empty tensor. The result
+shares memory with a tensor or storage of this dtype; one of another dtype raises an error. `isinstance(x, {name})` is true for strided
+tensors of this dtype and device.
 """
 
 

@@ -363,6 +363,7 @@ def draw(*tensors, labels=None):
             y = draw_grid(page, y, part)
         y += 8
     wide, high = page.wide + LEFT, page.high + 14
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}">'
+    size = f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" {size}>'
     sheet = f'<rect class="page" x="0.5" y="0.5" width="{wide - 1:.0f}" height="{high - 1:.0f}" rx="6"/>'
     return Drawing("\n".join([head, f"<style>{STYLE}</style>", sheet, *page.items, "</svg>"]))

@@ -168,7 +168,8 @@ def conv2d(qx, packed_weight, output_scale, output_zero_point):
 
     >>> w = torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.qint8)
     >>> packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [0, 0], [1, 1], 1)
-    >>> torch.ops.quantized.conv2d(torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.quint8), packed, 0.5, 1).int_repr().item()
+    >>> x = torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.quint8)
+    >>> torch.ops.quantized.conv2d(x, packed, 0.5, 1).int_repr().item()
     9
     """
     return _q.conv2d(qx, *_convolution_of("conv2d", packed_weight), output_scale, output_zero_point)
@@ -179,7 +180,8 @@ def conv2d_relu(qx, packed_weight, output_scale, output_zero_point):
 
     >>> w = torch.quantize_per_tensor(-torch.ones(1, 1, 2, 2), 0.5, 0, torch.qint8)
     >>> packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [0, 0], [1, 1], 1)
-    >>> torch.ops.quantized.conv2d_relu(torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.quint8), packed, 0.5, 1).int_repr().item()
+    >>> x = torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.quint8)
+    >>> torch.ops.quantized.conv2d_relu(x, packed, 0.5, 1).int_repr().item()
     1
     """
     return _q.conv2d_relu(qx, *_convolution_of("conv2d_relu", packed_weight), output_scale, output_zero_point)
