@@ -3,7 +3,6 @@ package cuda
 import (
 	"runtime"
 	"sync"
-	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -57,7 +56,8 @@ func makeDriverError(op, call string, err error) error {
 	return status.Runtimef("%s: CUDA error in %s: %s", op, call, driver.Text(err))
 }
 
-// openContext returns the context of a device. The first call for a device retains its primary context and creates its default stream.
+// openContext returns the context of a device. The first call for a device retains its primary context, whose legacy default stream is the
+// stream of number 0.
 func openContext(op string, d device.Device) (*deviceContext, error) {
 	deviceContexts.Lock()
 	defer deviceContexts.Unlock()
@@ -82,9 +82,7 @@ func openContext(op string, d device.Device) (*deviceContext, error) {
 	if err != nil {
 		err = makeDriverError(op, entered.Call(), err)
 	} else if err = c.faults.allocate(op); err == nil {
-		if _, err = c.createStream(op, 0); err != nil {
-			_ = cu.MemFreeHost(unsafe.Pointer(c.faults.records))
-		}
+		c.registerStream(driver.StreamOf(defaultHandle))
 	}
 	if err != nil {
 		_ = c.at.ReleasePrimaryCtx()

@@ -137,7 +137,7 @@ func (asyncBackend) WaitEvent(op string, s device.Stream, name device.Event) err
 	if err != nil {
 		return err
 	}
-	return e.withContext(op, func() error { return makeDriverError(op, "cuStreamWaitEvent", m.stream.Wait(e.at, 0)) })
+	return e.withContext(op, func() error { return m.waitForEvent(op, e.at) })
 }
 
 func (w asyncBackend) Elapsed(op string, from, to device.Event) (ms float64, err error) {

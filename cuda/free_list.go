@@ -78,7 +78,7 @@ func recordEvents(users []*deviceStream) (events []cu.Event, waited bool) {
 			}
 			return err
 		})
-		if err != nil && u.stream.Synchronize() != nil {
+		if err != nil && u.runInStream("free", func(*deviceStream) error { return u.stream.Synchronize() }) != nil {
 			waited = false
 		}
 	}

@@ -13,6 +13,12 @@ import (
 // streamsOfPriority is the largest number of streams that are created; further requests reuse these in turn.
 const streamsOfPriority = 32
 
+// The driver's handles of the legacy default stream of the current context, which other libraries use unless they name a stream.
+const (
+	defaultHandle = 0
+	legacyHandle  = 1
+)
+
 // streamTable are the streams of a device, by number. None is ever destroyed, since a caller may keep its number.
 type streamTable struct {
 	mu         sync.Mutex
@@ -127,6 +133,9 @@ func (asyncBackend) NewStream(op string, d device.Device, priority int64) (made 
 }
 
 func (asyncBackend) External(op string, d device.Device, handle uintptr) (found device.Stream, err error) {
+	if handle == legacyHandle {
+		handle = defaultHandle
+	}
 	err = withCurrentStream(op, d, func(m *deviceStream) error {
 		all := &m.streams
 		all.mu.Lock()
@@ -215,11 +224,16 @@ func (m *deviceStream) waitForStream(op string, other *deviceStream) error {
 	if err != nil {
 		return err
 	}
-	err = makeDriverError(op, "cuStreamWaitEvent", m.stream.Wait(event, 0))
+	err = m.waitForEvent(op, event)
 	if destroyed := makeDriverError(op, "cuEventDestroy", cu.DestroyEvent(&event)); err == nil {
 		err = destroyed
 	}
 	return err
+}
+
+// waitForEvent makes later work of the stream wait for an event of any device.
+func (m *deviceStream) waitForEvent(op string, event cu.Event) error {
+	return m.runInStream(op, func(*deviceStream) error { return makeDriverError(op, "cuStreamWaitEvent", m.stream.Wait(event, 0)) })
 }
 
 // recordEvent records a new event after the submitted work of the stream. The context is the stream's.

@@ -1,6 +1,7 @@
 """The simulated device: `make test-cuda` puts it on LD_LIBRARY_PATH. On another driver, what needs the simulation is left out."""
 
 import ctypes
+import gc
 
 import pytest
 
@@ -66,6 +67,15 @@ def whole(simulated):
     if simulated:
         simulated.fail_any()
         simulated.repair()
+
+
+@pytest.fixture
+def collected():
+    """The memory and events of earlier tests are freed before the test, which counts its own."""
+    gc.collect()
+    torch.empty(0)  # frees wait for the next call
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
 
 
 def without_second(item):

@@ -98,6 +98,33 @@ def test_dlpack_and_streams(simulation):
         torch.ones(1).__dlpack__(stream=1)
 
 
+def test_the_default_stream_is_that_of_other_libraries(simulation):
+    """Work of other libraries in the legacy default stream, by either of its handles, is ordered with that of the default stream."""
+    assert torch.cuda.default_stream().cuda_stream == 0
+    assert torch.cuda.ExternalStream(0) == torch.cuda.ExternalStream(1) == torch.cuda.default_stream()
+    foreign = Foreign(torch.ones(3, device="cuda"))
+    torch.from_dlpack(foreign)
+    assert foreign.streams == [1]
+    driver = simulation.library
+    for seed in range(200):
+        simulation.seed(seed)
+        x = torch.full((50,), 3, dtype=torch.uint8, device="cuda")
+        x += 1
+        driver.cuMemsetD8Async(ctypes.c_uint64(x.data_ptr()), 7, 25, ctypes.c_void_p(seed % 2))
+        assert (x + 1).tolist() == [8] * 25 + [5] * 25, seed
+
+
+@pytest.mark.usefixtures("simulation")
+def test_default_streams_of_two_devices_wait_for_each_other():
+    first, second = torch.cuda.default_stream(0), torch.cuda.default_stream(1)
+    event, x = torch.cuda.Event(), torch.ones(3, device="cuda:0")
+    event.record(first)
+    second.wait_event(event)
+    second.wait_stream(first)
+    first.wait_stream(second)
+    assert (x.to("cuda:1") + 1).to("cuda:0").tolist() == [2, 2, 2]
+
+
 def test_dlpack_to_the_host():
     x = torch.arange(4.0, device="cuda")
     assert torch.from_dlpack(x.__dlpack__(dl_device=(1, 0))).tolist() == [0, 1, 2, 3]
@@ -109,7 +136,9 @@ def test_the_array_interface_of_devices(simulation):
     x = torch.arange(12.0, device="cuda:1").reshape(3, 4).t()
     about = x.__cuda_array_interface__
     assert about["shape"] == (4, 3) and about["strides"] == (4, 16) and about["typestr"] == "<f4" and about["data"] == (x.data_ptr(), False)
-    assert about["version"] == 3 and about["stream"] == torch.cuda.current_stream(1).cuda_stream
+    assert about["version"] == 3 and about["stream"] == 1  # the legacy default stream
+    with torch.cuda.Stream(1) as s:
+        assert x.__cuda_array_interface__["stream"] == s.cuda_stream
     assert x.t().__cuda_array_interface__["strides"] is None
     y = torch.as_tensor(Foreign(x, dlpack=False))
     assert y.device == x.device and y.data_ptr() == x.data_ptr() and torch.equal(y.cpu(), x.cpu())
@@ -240,13 +269,16 @@ def test_names_and_gradients_stay():
     assert there.grad.device == torch.device("cuda:0") and there.grad.tolist() == [2, 2, 2]
 
 
+@pytest.mark.usefixtures("collected")
 def test_limits(simulation):
-    torch.cuda.empty_cache()
-    torch.cuda.set_per_process_memory_fraction(0.001)
+    held, total = torch.cuda.memory_reserved(), torch.cuda.mem_get_info()[1]  # workspaces of products, if other tests have computed some
+    fraction = (held + 8.19 * 2**20) / total
+    torch.cuda.set_per_process_memory_fraction(fraction)
     try:
-        assert torch.cuda.get_per_process_memory_fraction() == pytest.approx(0.001)
+        assert torch.cuda.get_per_process_memory_fraction() == pytest.approx(fraction)
         x = torch.zeros(1 << 20, device="cuda")
-        with pytest.raises(torch.OutOfMemoryError, match="the limit is 8.19 MiB, of which 4.00 MiB are taken"):
+        taken = f"the limit is {held / 2**20 + 8.19:.2f} MiB, of which {held / 2**20 + 4:.2f} MiB are taken"
+        with pytest.raises(torch.OutOfMemoryError, match=taken):
             torch.zeros(1 << 22, device="cuda")
         del x
         torch.empty(0)

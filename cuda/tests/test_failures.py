@@ -311,7 +311,7 @@ def alone(code=FIRST, **environment):
 @pytest.mark.parametrize(
     "call",
     [
-        *("cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreateWithPriority", "cuMemAlloc_v2", "cuModuleLoadDataEx"),
+        *("cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemHostAlloc", "cuMemAlloc_v2", "cuModuleLoadDataEx"),
         *("cuModuleGetFunction", "cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess", "cuEventCreate", "cuMemcpyPeerAsync"),
     ],
 )

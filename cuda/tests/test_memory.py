@@ -83,9 +83,8 @@ def test_orders_of_streams(simulation):
         assert torch.equal(z.to("cuda:0").cpu(), expected), seed
 
 
-@pytest.mark.usefixtures("simulation")
+@pytest.mark.usefixtures("simulation", "collected")
 def test_the_account():
-    torch.cuda.empty_cache()
     before = torch.cuda.memory_allocated()
     x = torch.zeros(1000, device="cuda")
     assert torch.cuda.memory_allocated() == before + 4096 and torch.cuda.max_memory_allocated() >= before + 4096

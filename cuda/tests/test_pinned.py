@@ -1,7 +1,5 @@
 """Pinned memory of the host, and copies that go on while the program does."""
 
-import gc
-
 import pytest
 
 import libtensor as torch
@@ -55,10 +53,8 @@ def test_gradients_flow_through():
     assert x.grad.tolist() == [2, 2, 2]
 
 
+@pytest.mark.usefixtures("collected")
 def test_pinned_memory_is_used_again_and_given_back(simulation):
-    gc.collect()
-    torch.empty(0)
-    torch.cuda.empty_cache()
     before, calls = simulation.live()[1], simulation.calls("cuMemHostAlloc")
     for _ in range(20):
         torch.ones(1000, pin_memory=True)

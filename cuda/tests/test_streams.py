@@ -177,8 +177,8 @@ def test_events_that_are_not_reached_have_no_time(simulation):
     assert 0 < refused
 
 
+@pytest.mark.usefixtures("collected")
 def test_events_are_freed(simulation):
-    torch.cuda.synchronize()
     before = simulation.live()[4]
     for _ in range(20):
         torch.cuda.Event().record()

@@ -10,7 +10,7 @@ from .._base.device import device as Device
 from .._core.tensor import Tensor, checked
 from .._gen import gen_functions as _f
 from .arrow import from_arrow
-from .interop import FOREIGN_ORDER, View, from_cuda, from_interface, lendable, reachable
+from .interop import FOREIGN_ORDER, LEGACY_STREAM, View, current_handle, from_cuda, from_interface, lendable, reachable
 from .sequence import from_sequence
 
 TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
@@ -41,9 +41,6 @@ def export(tensor, stream, max_version, dl_device, copy):
         tensor, copy = tensor.cpu(), None
     versioned = max_version is not None and max_version[0] >= 1
     return Tensor.__dlpack__(tensor, stream=-1, max_version=VERSION if versioned else None, copy=bool(copy))
-
-
-LEGACY_STREAM = 1  # the driver's handle of the default stream for other libraries
 
 
 def ready(tensor, stream):
@@ -90,7 +87,7 @@ def capsule_of(ext, copy):
     kind, index = ext.__dlpack_device__()
     if kind not in (CPU, CUDA, CUDA_HOST):
         raise BufferError(f"from_dlpack(): device {(int(kind), index)} is not available")
-    stream = {"stream": _f.stream_handle(_f.stream_current(Device("cuda", index)))} if kind == CUDA else {}
+    stream = {"stream": current_handle(Device("cuda", index))} if kind == CUDA else {}
     options = {} if copy is None else {"copy": copy}
     try:
         return ext.__dlpack__(max_version=VERSION, **stream, **options)

@@ -24,6 +24,14 @@ KINDS = (
 )
 
 
+LEGACY_STREAM = 1  # a handle of the driver for the legacy default stream, which is not 0
+
+
+def current_handle(device):
+    """Returns the driver's handle of the current stream of a device, as the protocols require it: that of the default stream is not 0."""
+    return _f.stream_handle(_f.stream_current(device)) or LEGACY_STREAM
+
+
 def of_format(view):
     """Returns the dtype for the format of a memoryview, None for other formats. `itemsize` is the number of bytes of an element."""
     order = view.format[:1] if view.format[:1] in "@=<>!" else ""
@@ -276,7 +284,7 @@ def cuda_array_interface(tensor):
         "typestr": _dtypes.TYPESTRS[held.dtype],
         "data": (address or 0, read_only),
         "version": 3,
-        "stream": _f.stream_handle(_f.stream_current(tensor.device)),
+        "stream": current_handle(tensor.device),
     }
 
 
