@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -211,9 +212,13 @@ func cachedExport(name string) string {
 	return fmt.Sprintf("//export lt_cached_%s\nfunc lt_cached_%s() {}\n", name, name)
 }
 
-// generateCached writes such an export for the hand-written packages of the engine that import "C".
+// generateCached writes such an export for the hand-written packages of the engine and of the CUDA backend that import "C".
 func generateCached(out *output) error {
-	return filepath.WalkDir("engine", func(path string, entry fs.DirEntry, err error) error {
+	return errors.Join(generateCachedIn(out, "engine"), generateCachedIn(out, "cuda"))
+}
+
+func generateCachedIn(out *output, folder string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && path == "engine/schema" {
 			return filepath.SkipDir // it has no C, only templates of it
 		}
