@@ -320,12 +320,12 @@ def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
     return list(d.values()), list(d)
 
 
-def _mapping_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], Context]:
+def _mapping_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], Context]:
     values, context = SUPPORTED_NODES[type(d)].flatten_fn(d)
     return [(MappingKey(key), value) for key, value in zip(d, values, strict=True)], context
 
 
-_dict_flatten_with_keys = _ordereddict_flatten_with_keys = _defaultdict_flatten_with_keys = _mapping_with_keys
+_dict_flatten_with_keys = _ordereddict_flatten_with_keys = _defaultdict_flatten_with_keys = _mapping_flatten_with_keys
 
 
 def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
@@ -417,10 +417,10 @@ _DEFAULT = _defaultdict_serialize, _defaultdict_deserialize
 for _cls, _apart, _unflatten, _with_keys, _name, _to, _from in (
     (tuple, _tuple_flatten, _tuple_unflatten, _sequence_flatten_with_keys, "builtins.tuple", None, None),
     (list, _list_flatten, _list_unflatten, _sequence_flatten_with_keys, "builtins.list", None, None),
-    (dict, _dict_flatten, _dict_unflatten, _mapping_with_keys, "builtins.dict", None, None),
+    (dict, _dict_flatten, _dict_unflatten, _mapping_flatten_with_keys, "builtins.dict", None, None),
     (_NAMEDTUPLE, _namedtuple_flatten, _namedtuple_unflatten, _namedtuple_flatten_with_keys, "collections.namedtuple", *_NAMED),
-    (collections.OrderedDict, _ordereddict_flatten, _ordereddict_unflatten, _mapping_with_keys, "collections.OrderedDict", None, None),
-    (collections.defaultdict, _defaultdict_flatten, _defaultdict_unflatten, _mapping_with_keys, "collections.defaultdict", *_DEFAULT),
+    (collections.OrderedDict, _ordereddict_flatten, _ordereddict_unflatten, _dict_flatten_with_keys, "collections.OrderedDict", None, None),
+    (collections.defaultdict, _defaultdict_flatten, _defaultdict_unflatten, _dict_flatten_with_keys, "collections.defaultdict", *_DEFAULT),
     (collections.deque, _deque_flatten, _deque_unflatten, _sequence_flatten_with_keys, "collections.deque", None, None),
     (Size, _tuple_flatten, lambda values, context: Size(values), _sequence_flatten_with_keys, "torch.Size", None, None),
 ):  # fmt: skip
