@@ -69,11 +69,10 @@ func findEntry(k kernelapi.Kernel, compute dtype.DType) kernels.Entry {
 	return kernels.Of(k.Name(), compute)
 }
 
-// checkDTypes returns an error for dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are
-// moved and filled only.
+// checkDTypes returns an error for dtypes that no kernel here reads or writes: elements of eight-bit floats are moved and filled only.
 func checkDTypes(op string, dtypes ...dtype.DType) error {
 	for _, d := range dtypes {
-		if d.IsIntegral() && !d.IsSigned() && d != dtype.Uint8 || d.IsFloat8() {
+		if d.IsFloat8() {
 			return status.NotImplementedf("%s is not implemented on cuda for dtype %v; move the tensors to the cpu", op, d)
 		}
 	}

@@ -115,6 +115,16 @@ type masks struct {
 	n                      int64
 }
 
+// normalizing mirrors Normalizing of normalizing.h.
+type normalizing struct {
+	in, out, mean, rstd, variance, weight, bias uintptr
+	units, groups, strips, runs, span           int64
+	eps                                         float64
+	strands                                     int32
+	centred, rounded                            bool
+	_                                           [2]uint8
+}
+
 // prefix mirrors Prefix of selecting.h.
 type prefix struct {
 	data, sums uintptr
@@ -128,6 +138,12 @@ type product struct {
 	toStrides, selfStrides, aStrides, bStrides  [3]int64
 	_                                           int64
 	alpha, beta                                 [16]uint8
+}
+
+// ranking mirrors Ranking of ranking.h.
+type ranking struct {
+	in, values, indices              uintptr
+	lines, n, keep, rank, flip, kind int64
 }
 
 // reduction mirrors Reduction of reducing.h.

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -69,6 +70,10 @@ func (n *normalizer) roundToInput(t *tensor.Tensor) *tensor.Tensor {
 }
 
 func (n *normalizer) runForward() {
+	if n.canFuse() {
+		n.launchFused()
+		return
+	}
 	x := n.viewElements(n.In)
 	if !n.Fixed {
 		n.writeStatistics(x)
@@ -84,6 +89,32 @@ func (n *normalizer) runForward() {
 		return
 	}
 	n.b.copyResult(to, n.b.Addcmul(n.viewParameters(n.Bias), x, rstd))
+}
+
+// maxFused is the largest number of elements of a unit that a block of threads normalizes, unless there are enoughLines units.
+const maxFused = 1 << 16
+
+// canFuse reports whether one launch computes the statistics and the results of all units.
+func (n *normalizer) canFuse() bool {
+	return !n.Columns && !n.Fixed && (n.Units >= enoughLines || n.Strips*n.Runs*n.Span <= maxFused)
+}
+
+// launchFused launches the kernel that normalizes units.
+func (n *normalizer) launchFused() {
+	l := normalizing{in: uintptr(n.In.Data()), out: uintptr(n.Out.Data()), mean: uintptr(n.Mean.Data()), rstd: uintptr(n.Rstd.Data()),
+		variance: uintptr(n.Variance.Data()), units: n.Units, groups: n.Groups, strips: n.Strips, runs: n.Runs, span: n.Span, eps: n.Eps,
+		centred: n.Centred, rounded: n.Rounded}
+	if n.Weight != nil {
+		l.weight = uintptr(n.Weight.Data())
+	}
+	if n.Bias != nil {
+		l.bias = uintptr(n.Bias.Data())
+	}
+	l.strands = countStrands(n.Strips*n.Runs*n.Span, softBatch, blockThreads)
+	blocks := (l.units*int64(l.strands) + blockThreads - 1) / blockThreads
+	n.b.Check(withCurrentStream(n.b.Op, n.In.Device(), func(m *deviceStream) error {
+		return launchEntry(m, n.b.Op, kernels.Of("normalize", n.In.DType()), blocks*blockThreads, &l)
+	}))
 }
 
 // writeStatistics computes those of units. Those of bfloat16 that are rounded have rounded sums of squares, too, as PyTorch's.

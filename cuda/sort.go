@@ -14,11 +14,17 @@ import (
 const (
 	// kRun of kernels/merging.h
 	sortedRun = 16
-	// In lines of up to this number of elements a thread selects as the CPU does. Longer ones are sorted, and of equal elements the first
-	// ones count as smaller.
-	selectedAlone = 4096
-	modePiece     = 256 // kModePiece of kernels/sorting.h
-	maxSorted     = 1<<32 - 1
+	// In lines of up to this number of elements a thread selects as the CPU does. In longer ones, the first of equal elements is the
+	// smallest.
+	selectedAlone = 64
+	modeAlone     = 4096 // likewise for mode
+	// A block of threads selects up to this number of elements of a line; kCollected of kernels/ranking.h.
+	selectedByBlock = 1024
+	// Single lines up to this length are selected from by a block of threads. If the lines are longer, enoughLines occupy the device.
+	rankedLength = 1 << 16
+	enoughLines  = 64
+	modePiece    = 256 // kModePiece of kernels/sorting.h
+	maxSorted    = 1<<32 - 1
 )
 
 // sortTensor runs a sorting kernel on the lines of a tensor.
@@ -71,11 +77,16 @@ func (s *launchSequence) sortLines(w backend.Sorting, in, values, indices *tenso
 	switch {
 	case w.Kernel == kernelapi.Sort:
 		a.flip = w.Params[0]
-	case n <= selectedAlone:
+	case n <= selectedAlone, w.Kernel == kernelapi.Mode && n <= modeAlone:
 		l := lines{in: a.in, out: [2]uintptr{a.values, a.indices}, lines: a.lines, n: n, kept: w.Keep,
 			scratchBytes: w.Entries * kernelapi.SortEntry(d.Size()), params: w.Params}
 		l.scratch = s.allocateTemporary(l.lines * l.scratchBytes)
 		launchStep(s, findEntry(w.Kernel, d), l.lines, &l)
+		return
+	case w.Kernel != kernelapi.Mode && w.Keep <= selectedByBlock && (n <= rankedLength || a.lines >= enoughLines):
+		r := ranking{in: a.in, values: a.values, indices: a.indices, lines: a.lines, n: n, keep: w.Keep}
+		r.setKind(w)
+		launchStep(s, kernels.Of("rank", d), r.lines*blockThreads, &r)
 		return
 	case w.Kernel == kernelapi.Topk:
 		a.flip = w.Params[0] & 1
@@ -95,6 +106,28 @@ func (s *launchSequence) sortLines(w backend.Sorting, in, values, indices *tenso
 		launchStep(s, kernels.Of("sort_mode", d), a.lines, &a)
 	default:
 		launchStep(s, kernels.Of("sort_take", d), a.lines*a.keep, &a)
+	}
+}
+
+// The kinds of selection, RankKind of kernels/ranking.h.
+const (
+	elementOfRank = iota
+	elementsUpToRank
+	medianOfAll
+	medianOfNumbers
+)
+
+// setKind sets the kind of a selection, and the rank of its last element.
+func (r *ranking) setKind(w backend.Sorting) {
+	switch w.Kernel {
+	case kernelapi.Topk:
+		r.kind, r.rank, r.flip = elementsUpToRank, w.Keep-1, w.Params[0]&1
+	case kernelapi.Kthvalue:
+		r.kind, r.rank = elementOfRank, w.Params[0]
+	case kernelapi.Median:
+		r.kind = medianOfAll
+	case kernelapi.Nanmedian:
+		r.kind = medianOfNumbers
 	}
 }
 

@@ -42,14 +42,23 @@
   F(10, Complex64)       \
   F(11, Complex128)      \
   F(12, Complex32)       \
-  F(13, BComplex32)
+  F(13, BComplex32)      \
+  F(19, uint16_t)        \
+  F(20, uint32_t)        \
+  F(21, uint64_t)
 
 namespace lt {
 namespace {
 
 constexpr int64_t dtype_size(int d) {
-  constexpr int8_t sizes[] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4};
-  return sizes[d];
+  switch (d) {
+#define LT_SIZE(NUMBER, T) \
+  case NUMBER:             \
+    return sizeof(T);
+    LT_EACH_DTYPE(LT_SIZE)
+#undef LT_SIZE
+  }
+  return 0;
 }
 
 // Converts one element of dtype from to dtype to, through an integer or a complex number that holds
@@ -76,10 +85,14 @@ constexpr int64_t dtype_size(int d) {
     LT_EACH_DTYPE(LT_FROM)
 #undef LT_FROM
   }
+  const bool huge = from == Traits<uint64_t>::number && integer < 0;
   switch (to) {
-#define LT_TO(NUMBER, T)                                             \
-  case NUMBER:                                                       \
-    *(T *)target = whole ? convert<T>(integer) : convert<T>(number); \
+#define LT_TO(NUMBER, T)                                               \
+  case NUMBER:                                                         \
+    if (huge)                                                          \
+      *(T *)target = convert<T>((uint64_t)integer);                    \
+    else                                                               \
+      *(T *)target = whole ? convert<T>(integer) : convert<T>(number); \
     return;
     LT_EACH_DTYPE(LT_TO)
 #undef LT_TO

@@ -21,8 +21,8 @@ ROOT = HERE.parent.parent
 SOURCES = ROOT / "engine/kernel/src"
 DTYPES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64".split()
 DTYPES += ["complex64", "complex128", "complex32", "bcomplex32"]
-ABSENT = ("uint16", "uint32", "uint64")  # no device kernel supports these
-OWN = ["copy", "dequantize", "drawing", "matrices", "resampling", "sampling", "searching", "selecting", "sorting", "targets", "vectors", "windows"]
+OWN = ["copy", "dequantize", "drawing", "matrices", "normalizing", "ranking", "resampling", "sampling", "searching", "selecting", "sorting"]
+OWN += ["targets", "vectors", "windows"]
 UNITS = (
     "activation alignment arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format histogram hyperbolic implicit index inverse_trigonometric"
     " logarithm logical loss normal polynomials power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign softmax sort special ternary"
@@ -134,8 +134,6 @@ def entries(unit):
             reducer = re.search(r"ReducerOf<lt::(.+)>::value$", row)
             found = re.search(r"lt::(\w+)::row<(.+)>$", row)
             entry = f"{name}_{dtype}"
-            if dtype in ABSENT:
-                continue
             if unit == "softmax" and found:
                 yield entry, f"LT_SOFT({entry}, {SOFT[name]}, {found[2]})"
             elif unit == "scan" and found:

@@ -1,7 +1,7 @@
 // Vec<T> of engine/kernel/src/vec.h with one lane, for a device with threads as lanes: kernels use
 // the same names. Included before the kernels' sources, it replaces vec.h and intrinsics.h.
-#ifndef LIBTENSOR_CUDA_SCALAR_H
-#define LIBTENSOR_CUDA_SCALAR_H
+#ifndef LIBTENSOR_CUDA_KERNELS_SCALAR_H
+#define LIBTENSOR_CUDA_KERNELS_SCALAR_H
 #define LT_VEC_H_
 #define LIBTENSOR_KERNEL_INTRINSICS_H
 #define LT_FMA 1

@@ -192,12 +192,15 @@ struct Windowing {
   LT_WINDOWS(NAME##_bfloat16, OP, lt::BFloat16) \
   LT_WINDOWS(NAME##_float32, OP, float)         \
   LT_WINDOWS(NAME##_float64, OP, double)
-#define LT_WINDOWS_INTEGERS(NAME, OP)   \
-  LT_WINDOWS(NAME##_uint8, OP, uint8_t) \
-  LT_WINDOWS(NAME##_int8, OP, int8_t)   \
-  LT_WINDOWS(NAME##_int16, OP, int16_t) \
-  LT_WINDOWS(NAME##_int32, OP, int32_t) \
-  LT_WINDOWS(NAME##_int64, OP, int64_t)
+#define LT_WINDOWS_INTEGERS(NAME, OP)     \
+  LT_WINDOWS(NAME##_uint8, OP, uint8_t)   \
+  LT_WINDOWS(NAME##_int8, OP, int8_t)     \
+  LT_WINDOWS(NAME##_int16, OP, int16_t)   \
+  LT_WINDOWS(NAME##_int32, OP, int32_t)   \
+  LT_WINDOWS(NAME##_int64, OP, int64_t)   \
+  LT_WINDOWS(NAME##_uint16, OP, uint16_t) \
+  LT_WINDOWS(NAME##_uint32, OP, uint32_t) \
+  LT_WINDOWS(NAME##_uint64, OP, uint64_t)
 
 LT_WINDOWS_FLOATS(max_pool, MaxPoolOf)
 LT_WINDOWS_INTEGERS(max_pool, MaxPoolOf)

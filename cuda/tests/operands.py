@@ -2,7 +2,8 @@
 
 import libtensor as torch
 
-INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+UNSIGNED = [torch.uint8, torch.uint16, torch.uint32, torch.uint64]
+INTEGERS = [*UNSIGNED, torch.int8, torch.int16, torch.int32, torch.int64]
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 COMPLEX = [torch.complex64, torch.complex128, torch.complex32]
 ORDERED = [torch.bool, *INTEGERS, *FLOATS]
@@ -13,7 +14,7 @@ SPECIAL = [float("nan"), float("inf"), -float("inf"), -0.0, 0.0, float("nan")]
 def values(dtype, *size, high=9, seed=1):
     """Few different values, of both signs where the dtype has them, with NaN and the like among those of floats."""
     g = torch.Generator().manual_seed(seed)
-    x = torch.randint(0 if dtype in (torch.bool, torch.uint8) else -high, high, size, generator=g)
+    x = torch.randint(0 if dtype in (torch.bool, *UNSIGNED) else -high, high, size, generator=g)
     x = x.to(dtype)
     if dtype in FLOATS and x.numel() > 20:
         at = torch.randint(0, x.numel(), (len(SPECIAL),), generator=g)

@@ -18,8 +18,7 @@ SERVED = ROOT / "cuda/served.json"
 MOST = 4  # calls of an operator in one dtype
 # They query the process, the CPU's memory, files, or a graph that a single call does not have.
 LEFT_OUT = ("query", "file", "gradient", "storage")
-# Elements of uint16, uint32 and uint64 move on a device, but nothing is computed of them.
-DISTINCT = [d for d in DTYPES if d not in ("complex32", "uint16", "uint32", "uint64")]
+DISTINCT = [d for d in DTYPES if d != "complex32"]
 
 
 def calls(inputs, operator):

@@ -116,6 +116,45 @@ def test_normalization_of_16_bits(dtype):
         assert near(f(x), f(x.cuda()), 2)
 
 
+NORMALIZED = {
+    "layer": ((5, 7, 33), lambda x, w, b: functional.layer_norm(x, (7, 33), w.reshape(7, 33), b.reshape(7, 33)), 231),
+    "layer without parameters": ((3, 9000), lambda x, w, b: functional.layer_norm(x, (9000,)), 1),
+    "rms": ((5, 7, 33), lambda x, w, b: functional.rms_norm(x, (33,), w), 33),
+    "group": ((4, 6, 5, 7), lambda x, w, b: functional.group_norm(x, 3, w, b), 6),
+    "instance": ((4, 6, 50), lambda x, w, b: functional.instance_norm(x, weight=w, bias=b), 6),
+    "batch": ((4, 6, 5, 7), lambda x, w, b: functional.batch_norm(x, None, None, w, b, True), 6),
+    "one element": ((70, 1), lambda x, w, b: functional.layer_norm(x, (1,), w, b), 1),
+    "few long units": ((2, 70_000), lambda x, w, b: functional.layer_norm(x, (70_000,)), 1),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("name", NORMALIZED)
+def test_normalization_of_every_dtype(name, dtype):
+    """Results and gradients are the CPU's, also with a mean that is large compared with the deviation."""
+    shape, f, parameters = NORMALIZED[name]
+    x, w, b = randn(*shape, dtype=dtype) + 3, randn(parameters, dtype=dtype), randn(parameters, dtype=dtype)
+    results = []
+    for device in ("cpu", "cuda"):
+        operands = [t.detach().to(device).requires_grad_() for t in (x, w, b)]
+        y = f(*operands)
+        y.square().sum().backward()
+        results.append([y.detach().cpu(), *(t.grad.cpu() for t in operands if t.grad is not None)])
+    for here, there in zip(*results, strict=True):
+        scale = here.double().abs().max().item()
+        bound = {torch.float16: 4e-3, torch.bfloat16: 4e-2, torch.float32: 1e-5, torch.float64: 1e-12}[dtype] * max(scale, 1)
+        assert (here.double() - there.double()).abs().max().item() <= bound
+
+
+def test_normalization_is_one_launch(simulation):
+    x, w = torch.randn(64, 100, device="cuda"), torch.randn(100, device="cuda")
+    for f in (lambda: functional.layer_norm(x, (100,), w, w), lambda: functional.rms_norm(x, (100,), w)):
+        f()
+        before = simulation.calls("cuLaunchKernel")
+        f()
+        assert simulation.calls("cuLaunchKernel") == before + 1
+
+
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_recurrence(kind):
     """Layers in both directions, of a batch and of sequences of different lengths."""

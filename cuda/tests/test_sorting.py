@@ -42,7 +42,7 @@ def test_sorting_of_every_length(dtype, n):
 
 
 @pytest.mark.parametrize("dtype", ORDERED, ids=str)
-@pytest.mark.parametrize("n", [4095, 4096, 4097, 9000])
+@pytest.mark.parametrize("n", [64, 65, 300, 4097])
 def test_selection_on_both_sides_of_the_length_that_a_thread_selects_from(dtype, n):
     x = values(dtype, 3, n, high=100)
     functions = [lambda x: x.mode(1, True)]
@@ -51,11 +51,37 @@ def test_selection_on_both_sides_of_the_length_that_a_thread_selects_from(dtype,
         functions += [lambda x: x.topk(17), lambda x: x.topk(n // 2, 1, False)]
     for k, f in enumerate(functions):
         here, there = f(x), f(moved(x))
-        if n <= 4096:
+        if n <= 64:
             assert same(here, there), k
         # Of equal elements, 0 and -0 among them, others may be taken.
         assert torch.equal(there[0].nan_to_num(7), moved(x).gather(1, there[1]).nan_to_num(7)), k
         assert torch.equal(there[0].cpu().nan_to_num(7), here[0].nan_to_num(7)), k
+
+
+# Lines that a block of threads selects from, one after the other; a single line that is sorted; more elements than a block collects.
+@pytest.mark.parametrize(("lines", "n", "keep"), [(3, 100, 100), (2, 5000, 1024), (2, 1500, 1025), (1, 70_000, 20), (65, 66_000, 3)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64, torch.int8, torch.int64, torch.uint32], ids=str)
+def test_selection_in_long_lines_is_the_beginning_of_a_stable_sort(dtype, lines, n, keep):
+    if lines * n > 1_000_000 and dtype != torch.float16:
+        pytest.skip("one dtype is enough for many long lines")
+    x = values(dtype, lines, n, high=100).cuda()
+    for largest in (False, True):
+        ordered = x.sort(dim=1, descending=largest, stable=True)
+        for is_sorted in (False, True):
+            found = x.topk(keep, 1, largest, is_sorted)
+            assert torch.equal(found.indices.sort().values, ordered.indices[:, :keep].sort().values)
+            assert not is_sorted or torch.equal(found.indices, ordered.indices[:, :keep])
+            assert torch.equal(found.values.nan_to_num(7), x.gather(1, found.indices).nan_to_num(7))
+    ordered = x.sort(dim=1, stable=True).indices
+    assert torch.equal(x.kthvalue(keep).indices, ordered[:, keep - 1])
+    if dtype.is_floating_point:
+        numbers = (~x.isnan()).sum(1, keepdim=True)
+        middle = (numbers - 1) // 2
+        rank = torch.where(numbers < n, numbers, middle)  # of the first NaN, if there is one
+        assert torch.equal(x.median(1).indices, ordered.gather(1, rank)[:, 0])
+        assert torch.equal(x.nanmedian(1).indices, ordered.gather(1, middle)[:, 0])
+    else:
+        assert torch.equal(x.median(1).indices, ordered[:, (n - 1) // 2])
 
 
 def test_a_median_is_the_first_nan():

@@ -3,12 +3,10 @@
 import random
 
 import pytest
+from operands import DTYPES
 
 import libtensor as torch
 
-DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
-DTYPES += [torch.complex64, torch.complex128, torch.complex32]
-UNSIGNED = [torch.uint16, torch.uint32, torch.uint64]
 FLOAT8 = [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz, torch.float8_e8m0fnu]
 
 
@@ -78,20 +76,6 @@ def test_more_dimensions_than_a_launch_has():
     assert torch.equal(there.permute(order).contiguous().cpu(), host.permute(order))
 
 
-@pytest.mark.parametrize("dtype", UNSIGNED, ids=str)
-def test_unsigned_integers_move_and_are_not_computed_with(dtype):
-    host = torch.tensor([[0, 1, torch.iinfo(dtype).max], [7, 8, 9]], dtype=dtype)
-    there = host.cuda()
-    signed = getattr(torch, dtype.name[1:])
-    assert torch.equal(there.cpu(), host) and torch.equal(there.t()[1:].contiguous().cpu(), host.t()[1:].contiguous())
-    assert torch.equal(there.to(signed).cpu(), host.to(signed)) and torch.equal(there.to(signed).to(dtype).cpu(), host)
-    assert torch.equal(there[:, torch.tensor([2, 0], device="cuda")].cpu(), host[:, [2, 0]])
-    for refused in (lambda: there + there, lambda: there.float(), lambda: there.sum(), lambda: there.to(torch.int8), lambda: there.random_()):
-        with pytest.raises(NotImplementedError, match="on cuda.*move the tensors to the cpu"):
-            refused()
-    assert torch.equal(there.cpu(), host)
-
-
 @pytest.mark.parametrize("dtype", FLOAT8, ids=str)
 def test_eight_bit_floats_move_and_are_not_converted(dtype):
     host = torch.arange(6, dtype=torch.uint8).view(dtype).reshape(2, 3)
@@ -109,7 +93,7 @@ def test_eight_bit_floats_move_and_are_not_converted(dtype):
     assert torch.equal(there.cpu().view(bits), host.view(bits))
 
 
-@pytest.mark.parametrize("dtype", DTYPES + UNSIGNED, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_fills(dtype):
     for make in (
         lambda d: torch.full((3, 4), 1, dtype=dtype, device=d),
@@ -215,10 +199,9 @@ def test_mixtures():
 
 
 def test_operators_without_a_kernel_are_rejected_by_name():
-    x = torch.ones(3).to(torch.uint16).cuda()
-    for name, function in (("add", lambda x: x + x), ("sum", torch.sum), ("mul", lambda x: x * 2)):
-        with pytest.raises(NotImplementedError, match=f"^{name}.* is not implemented on cuda"):
-            function(x)
+    x = torch.ones(3).to(torch.float8_e5m2).cuda()
+    with pytest.raises(NotImplementedError, match="^to is not implemented on cuda for dtype float8_e5m2; move the tensors to the cpu$"):
+        x.float()
 
 
 def test_gradients():

@@ -388,10 +388,6 @@ class Library:
             found["in_use"] += cells[0].value
         return found
 
-    def computes(self, dtype):
-        """Whether the device of all tensors computes with a dtype, rather than moving its elements alone."""
-        return self.place is not CUDA or dtype not in ("uint16", "uint32", "uint64")
-
     def devices(self, kind):
         cell = c_int64()
         self.do("tensor_device_count", kind.encode(), byref(cell))

@@ -42,7 +42,7 @@ struct Points {
   NeighborsOfDim<S> dims[LT_SAMPLE_DIMS];
   S along[LT_SAMPLE_DIMS][kPoints];
   int32_t at[kAllNeighbors][kPoints];
-  IntOf<S> there[kAllNeighbors][kPoints];  // all bits set if the neighbor is inside
+  int32_t there[kAllNeighbors][kPoints];  // all bits set if the neighbor is inside
   S weights[kAllNeighbors][kPoints];
 
   template <class T>
@@ -225,7 +225,9 @@ template <class T, class S>
 LT_INLINE Vec<S> load_neighbor(const T *plane, const Points<S> &points, int64_t t, int i) {
   const Vec<S> v = gather(plane, points.at[t] + i);
   if (points.inside) return v;
-  return bit_cast<S>(bit_cast<IntOf<S>>(v) & load(points.there[t] + i));
+  IntOf<S> there[Vec<S>::N];
+  for (int k = 0; k < Vec<S>::N; k++) there[k] = points.there[t][i + k];
+  return bit_cast<S>(bit_cast<IntOf<S>>(v) & load(there));
 }
 
 struct Sampled {
@@ -323,7 +325,7 @@ struct SampledSpread {
       S part[kPoints];
       for (int i = 0; i < kPoints; i++) part[i] = points.weights[t][i] * values[i];
       const int32_t *at = points.at[t];
-      const IntOf<S> *there = points.there[t];
+      const int32_t *there = points.there[t];
       if (points.inside)
         for (int64_t i = 0; i < points.n; i++) to[at[i]] += part[i];
       else

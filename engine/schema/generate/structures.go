@@ -41,7 +41,7 @@ var launchSources = []string{"cuda/kernels/*.h", "engine/kernel/*.h"}
 // launchStructures are the arguments of CUDA kernels, and the structures that Go writes to device memory or reads.
 var launchStructures = []string{
 	"AlignedElement", "Aligning", "Binning", "Choosing", "Combination", "Coordinates", "Distances", "Dots", "Drawing", "Groups", "Lines",
-	"Loop", "Masks", "Prefix", "Product", "Reduction", "Resampled", "Rows", "Sampling", "Scanning", "Search", "Searching", "SoftLanes",
+	"Loop", "Masks", "Normalizing", "Prefix", "Product", "Ranking", "Reduction", "Resampled", "Rows", "Sampling", "Scanning", "Search", "Searching", "SoftLanes",
 	"Sorting", "Triangle", "Windowing", "index_fault",
 }
 
@@ -71,7 +71,7 @@ var numberTypes = map[string]string{
 	"Drawing.block": "uint64", "Drawing.seed": "uint64", "Drawing.span": "uint64", "Choosing.block": "uint64", "Choosing.seed": "uint64",
 	"Drawing.each_memory": "dtype.DType", "Drawing.memory": "dtype.DType", "Loop.compute": "dtype.DType", "Loop.converts": "conversion",
 	"Loop.memory": "dtype.DType", "Reduction.across": "bool", "Reduction.compute": "dtype.DType", "Reduction.memory": "dtype.DType",
-	"Reduction.merging": "bool", "Reduction.out_memory": "dtype.DType", "Scanning.across": "bool", "Scanning.totaling": "bool",
+	"Normalizing.centred": "bool", "Normalizing.rounded": "bool", "Reduction.merging": "bool", "Reduction.out_memory": "dtype.DType", "Scanning.across": "bool", "Scanning.totaling": "bool",
 	"lt_loop.compute": "dtype.DType", "lt_loop.memory": "dtype.DType", "lt_loop.stream": "bool",
 	"lt_reduction.compute": "dtype.DType", "lt_reduction.memory": "dtype.DType", "lt_reduction.out_memory": "dtype.DType",
 }
